@@ -1,6 +1,6 @@
-//! What opening a log of large elements costs: time and memory of the controller, over five elements that are modelled. What they
+//! What opening a log of large members costs: time and memory of the controller, over five members that are modelled. What they
 //! hold is made when it is read: each segment that is in use has batches of full stripes, whose chunks lie anywhere in the array.
-//! `cargo run --release -p stripewise-array --example opening [GIB of an element]...`
+//! `cargo run --release -p stripewise-array --example opening [GIB of an member]...`
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,15 +13,15 @@ use stripewise_array::format::{
     crc32c,
 };
 use stripewise_array::{
-    Array, At, Elements, Found, Identity, Media, Opening, Outcome, PageMemory, Scheme, create,
+    Array, At, Found, Identity, Media, Members, Opening, Outcome, PageMemory, Scheme, create,
 };
 
 const PAGE_BYTES: u32 = 4096;
-const ELEMENTS: u32 = 5;
+const MEMBERS: u32 = 5;
 const PARITY: u32 = 1;
 const GENERATION: u32 = 1;
 
-/// Elements that keep what is written, and hold a log in some of their segments.
+/// Members that keep what is written, and hold a log in some of their segments.
 struct Modelled {
     pages: u32,
     written: BTreeMap<At, Box<[u8]>>,
@@ -40,13 +40,13 @@ struct Log {
 
 impl Log {
     fn new(superblock: Superblock) -> Self {
-        let slots = superblock.segment_rows * ELEMENTS;
+        let slots = superblock.segment_rows * MEMBERS;
         let copies = PARITY + 1;
         let mut batches = Vec::new();
         let mut first = 0;
-        while slots - first >= copies + ELEMENTS {
-            let stripes = (room(PAGE_BYTES).min(slots - first) - copies) / ELEMENTS;
-            let end = first + copies + stripes * ELEMENTS;
+        while slots - first >= copies + MEMBERS {
+            let stripes = (room(PAGE_BYTES).min(slots - first) - copies) / MEMBERS;
+            let end = first + copies + stripes * MEMBERS;
             batches.push((first, end));
             first = end;
         }
@@ -58,7 +58,7 @@ impl Log {
 
     /// Data chunks in the first `count` batches of a segment.
     fn chunks_before(&self, count: usize) -> u64 {
-        let data = |(first, end)| (end - first - PARITY - 1) / ELEMENTS * (ELEMENTS - PARITY);
+        let data = |(first, end)| (end - first - PARITY - 1) / MEMBERS * (MEMBERS - PARITY);
         self.batches[..count].iter().map(|&batch| u64::from(data(batch))).sum()
     }
 
@@ -71,13 +71,13 @@ impl Log {
         let mut data = before..;
         let entries = (0..end - first).map(|nth| match nth.checked_sub(PARITY + 1) {
             None => copy,
-            Some(nth) if nth % ELEMENTS == ELEMENTS - 1 => Entry { role: EntryRole::P, ..copy },
+            Some(nth) if nth % MEMBERS == MEMBERS - 1 => Entry { role: EntryRole::P, ..copy },
             Some(nth) => {
                 let number = data.next().unwrap_or_default();
                 // A prime that is greater than any number of chunks takes them all over the array.
                 let chunk = number * 4_294_967_291 % self.chunks;
                 let birth = birth(0, number + 1);
-                Entry { role: EntryRole::Data, is_first: nth % ELEMENTS == 0, chunk, birth, checksum: 0 }
+                Entry { role: EntryRole::Data, is_first: nth % MEMBERS == 0, chunk, birth, checksum: 0 }
             }
         });
         let header = SummaryHeader {
@@ -88,7 +88,7 @@ impl Log {
             generation: GENERATION,
             first,
             end,
-            elements: (1 << ELEMENTS) - 1,
+            members: (1 << MEMBERS) - 1,
             horizon: 0,
             stream: 0,
         };
@@ -136,11 +136,11 @@ impl Log {
 impl Modelled {
     /// Puts a log into an array that was created here.
     fn fill(&mut self) {
-        let superblock = &self.written[&At { element: 0, page: 0 }];
+        let superblock = &self.written[&At { member: 0, page: 0 }];
         let log = Log::new(Superblock::parse(superblock).expect("it was written whole"));
         let bytes = log.checkpoint();
         for (page, content) in (log.superblock.checkpoint.first..).zip(bytes.chunks(PAGE_BYTES as usize)) {
-            self.written.insert(At { element: 0, page }, content.into());
+            self.written.insert(At { member: 0, page }, content.into());
         }
         self.log = Some(log);
     }
@@ -148,7 +148,7 @@ impl Modelled {
 
 impl Media for Modelled {
     fn count(&self) -> u16 {
-        ELEMENTS as u16
+        MEMBERS as u16
     }
 
     fn size(&self, _: u16) -> (u32, u32) {
@@ -168,7 +168,7 @@ impl Media for Modelled {
                 && let Some(row) = at.page.checked_sub(log.superblock.data.first)
             {
                 let (segment, row) = (row / log.superblock.segment_rows, row % log.superblock.segment_rows);
-                let slot = row * ELEMENTS + u32::from(at.element);
+                let slot = row * MEMBERS + u32::from(at.member);
                 is_made = segment < log.segments && log.summary(segment, slot, &mut page);
             }
             if !is_made {
@@ -184,8 +184,8 @@ impl Media for Modelled {
         vec![Outcome::Done; at.len()]
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        vec![Outcome::Done; elements.len()]
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        vec![Outcome::Done; members.len()]
     }
 }
 
@@ -197,23 +197,23 @@ fn status(name: &str) -> u64 {
     kib.unwrap_or_default() << 10
 }
 
-/// Opens an array of elements of so many GiB, and prints a line of a table about it.
+/// Opens an array of members of so many GiB, and prints a line of a table about it.
 fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
     let scheme = Scheme::preset("durable-was")?;
     let pages = gib << 18;
-    let elements = Elements { discard: false, ..Elements::opaque(ELEMENTS, PAGE_BYTES, pages) };
+    let members = Members { discard: false, ..Members::opaque(MEMBERS, PAGE_BYTES, pages) };
     let identity = Identity {
         array: Uuid([1; 16]),
-        elements: (2..2 + ELEMENTS as u8).map(|element| Uuid([element; 16])).collect(),
+        members: (2..2 + MEMBERS as u8).map(|member| Uuid([member; 16])).collect(),
         name: "modelled".into(),
     };
     let mut media = Modelled { pages, written: BTreeMap::new(), log: None, made: Duration::ZERO };
-    create(&scheme, elements, &identity, &mut media)?;
+    create(&scheme, members, &identity, &mut media)?;
     media.fill();
     // From now on the most memory that it takes is counted anew.
     fs::write("/proc/self/clear_refs", "5")?;
     let (before, begun) = (status("VmRSS:"), Instant::now());
-    let opened = Array::open(&scheme, elements, PageMemory::new(PAGE_BYTES), &mut media, Opening::default());
+    let opened = Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut media, Opening::default());
     let (_array, opened) = opened?;
     let took = begun.elapsed() - media.made;
     let [serving, most] = ["VmRSS:", "VmHWM:"].map(|name| status(name).saturating_sub(before) >> 20);

@@ -17,7 +17,7 @@ pub enum Bug {
     CheckpointNotFlushed,
     /// A checkpoint forgets what was trimmed.
     TombstoneLost,
-    /// A summary is written to one element alone.
+    /// A summary is written to one member alone.
     SummaryInOneCopy,
     /// A stripe that a flush closed short is extended in place later, and its parity rewritten.
     ShortStripeExtended,
@@ -38,7 +38,7 @@ pub enum Bug {
     JournalFreedEarly,
     /// A record of the redo journal lacks parity.
     JournalWithoutParity,
-    /// A record of the redo journal does not say which elements are missing.
+    /// A record of the redo journal does not say which members are missing.
     MissingNotJournaled,
     /// The table of checksums is not written before records are freed.
     TableNotWritten,
@@ -76,7 +76,7 @@ pub enum Bug {
     OldChunkMoved,
     /// A read of the log does not hold its segment.
     SegmentNotHeld,
-    /// A request of a batch whose elements have no room is taken for issued.
+    /// A request of a batch whose members have no room is taken for issued.
     BatchLosesRequest,
     /// A request of a batch that was issued stays in it, and is issued again.
     BatchRepeatsRequest,
@@ -88,7 +88,7 @@ pub enum Bug {
     DurableTooEarly,
     /// Decoding a short stripe takes a member that it does not have for lost.
     AbsentTakenForLost,
-    /// A stripe takes slots on failed elements.
+    /// A stripe takes slots on failed members.
     FailedSlotUsed,
     /// A stripe of RAID-6 is written without Q.
     StripeWithoutQ,
@@ -98,9 +98,9 @@ pub enum Bug {
     AcknowledgeBeforeWrite,
     /// Updates do not hold their rows.
     HoldSkipped,
-    /// A read that goes around an element by choice does not hold its row, so it may mix versions.
+    /// A read that goes around a member by choice does not hold its row, so it may mix versions.
     RedirectNotHeld,
-    /// A read goes around an element though its row's parity is late.
+    /// A read goes around a member though its row's parity is late.
     LateRowRedirected,
     /// The second side of a hedged read decodes from what the first has read before the row was held.
     HedgeKeepsReads,
@@ -108,11 +108,11 @@ pub enum Bug {
     LoserBufferFreed,
     /// A hedged read gives its row back as soon as the others are asked.
     HedgeHoldGivenBack,
-    /// The segment of a read of the log that may go around an element, or ask others too, is not held.
+    /// The segment of a read of the log that may go around a member, or ask others too, is not held.
     RedirectedSegmentNotHeld,
     /// A decoding read does not hold its row, so it may mix versions.
     DecodeWithoutHold,
-    /// A chunk of a failed element is read from what the element last returned instead of being decoded.
+    /// A chunk of a failed member is read from what the member last returned instead of being decoded.
     StaleElementRead,
     /// RMW leaves the old data out of the new parity.
     OldDataForgotten,
@@ -176,7 +176,7 @@ pub enum Bug {
     CacheOverlayForgotten,
     /// Parity that is made before pages come into the write cache is not kept there.
     CachedParityDropped,
-    /// Decoding and updates take parity from the elements though the write cache has a newer one.
+    /// Decoding and updates take parity from the members though the write cache has a newer one.
     CachedParityIgnored,
     /// Of a row that leaves the write cache only one chunk is written.
     CacheDropsChunk,
@@ -196,7 +196,7 @@ pub enum Bug {
     DeltaOfOtherRow,
     /// Deltas are made of new content alone.
     DeltaWithoutOld,
-    /// The parity of a row whose deltas are lost with their element is taken for good.
+    /// The parity of a row whose deltas are lost with their member is taken for good.
     LostDeltasIgnored,
     /// A row's slots are vacant as soon as an update is about to read its deltas.
     DeltasFreedEarly,
@@ -210,7 +210,7 @@ pub enum Bug {
     ResyncBelievesParity,
     /// After a loss of power requests do not wait until parity is right.
     ResyncNotAwaited,
-    /// A flush does not reach the volatile caches of elements.
+    /// A flush does not reach the volatile caches of members.
     ElementsNotFlushed,
     /// A volatile write cache is still full after a loss of power.
     VolatileCacheKept,
@@ -218,15 +218,15 @@ pub enum Bug {
     PersistentCacheLost,
     /// What an update from a persistent write cache was about to write when power was lost is not written again.
     RedoForgotten,
-    /// A flush leaves a persistent write cache alone though elements have volatile caches.
+    /// A flush leaves a persistent write cache alone though members have volatile caches.
     PersistentCacheNotDrained,
-    /// A page that was written anew in the write cache is gone from it when its older version is on the element.
+    /// A page that was written anew in the write cache is gone from it when its older version is on the member.
     RedirtiedPageFreed,
     /// A write whose parity is made first is acknowledged before it is in the write cache.
     AcknowledgedBeforeCached,
     /// A flush does not wait for what is on its way from a volatile write cache.
     FlushSkipsDestages,
-    /// Decoding and updates take data from the elements though the write cache has newer that parity covers.
+    /// Decoding and updates take data from the members though the write cache has newer that parity covers.
     CachedMembersIgnored,
     /// Updates that end in the write cache do not hold their rows.
     AbsorbNotHeld,

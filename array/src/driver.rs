@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 
 use crate::coordination::{Ahead, GcPermit, GcTurn};
-use crate::element_state::ElementState;
+use crate::member_load::MemberLoad;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
 use crate::plan::PlanView;
@@ -42,12 +42,12 @@ pub struct Acknowledgement {
     pub bus_ns: Nanos,
     /// The last operation's cell time.
     pub cell_ns: Nanos,
-    /// Time in controller memory when no element was needed.
+    /// Time in controller memory when no member was needed.
     pub buffer_ns: Nanos,
 }
 
 impl Acknowledgement {
-    /// Waiting for whatever reason: for a plan or a row, in the elements' queues, for garbage collection, and all of that of
+    /// Waiting for whatever reason: for a plan or a row, in the members' queues, for garbage collection, and all of that of
     /// pre-reads too.
     ///
     /// Source: T_w of paper 002 (section II-E), the waits in the host system's and in the chips' queues taken together.
@@ -67,7 +67,7 @@ impl Acknowledgement {
     }
 }
 
-/// An element's answer to an operation that it is offered.
+/// A member's answer to an operation that it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It takes the operation now.
@@ -79,13 +79,13 @@ pub enum Admission {
 }
 
 /// The world around the controller. All calls return at once; what takes time is reported to the controller later.
-/// What its elements tell of themselves, it tells as [`ElementState`].
-pub trait Driver<M: Memory>: ElementState {
+/// What its members tell of themselves, it tells as [`MemberLoad`].
+pub trait Driver<M: Memory>: MemberLoad {
     /// Whether plans are to be shown to [`Driver::planned`].
     const OBSERVES: bool = false;
 
-    /// Whether the element can take this operation now. What is refused is not offered again until the element is
-    /// reported with [`crate::Array::element_ready`].
+    /// Whether the member can take this operation now. What is refused is not offered again until the member is
+    /// reported with [`crate::Array::member_ready`].
     fn admits(&mut self, operation: &Operation) -> Admission;
 
     /// Starts an operation. A write takes the content of `page`, a read fills it; both own it until they are reported
@@ -102,38 +102,38 @@ pub trait Driver<M: Memory>: ElementState {
     /// A request is acknowledged; its payload goes back to the host.
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: M::Host);
 
-    /// Nanoseconds for which garbage collection has held up this element so far; queues tell their wait for it by
+    /// Nanoseconds for which garbage collection has held up this member so far; queues tell their wait for it by
     /// the difference of two readings.
-    fn gc_clock(&self, _element: u16) -> Nanos {
+    fn gc_clock(&self, _member: u16) -> Nanos {
         0
     }
 
-    /// The element may begin to collect; what it was permitted before is forgotten. Asked only of elements with
-    /// [`crate::Elements::gc_control`], all of which begin without permission and tell what may matter by
+    /// The member may begin to collect; what it was permitted before is forgotten. Asked only of members with
+    /// [`crate::Members::gc_control`], all of which begin without permission and tell what may matter by
     /// [`crate::Array::gc_news`].
-    fn permit_gc(&mut self, _element: u16, _permit: GcPermit) {}
+    fn permit_gc(&mut self, _member: u16, _permit: GcPermit) {}
 
-    /// The element may begin to collect no more blocks; those in hand it finishes.
-    fn forbid_gc(&mut self, _element: u16) {}
+    /// The member may begin to collect no more blocks; those in hand it finishes.
+    fn forbid_gc(&mut self, _member: u16) {}
 
-    /// Whether the element collects, and whether it waits for permission to.
-    fn gc_turn(&self, _element: u16) -> GcTurn {
+    /// Whether the member collects, and whether it waits for permission to.
+    fn gc_turn(&self, _member: u16) -> GcTurn {
         GcTurn::default()
     }
 
-    /// Whether the element is no farther than this from having to collect.
-    fn is_near_gc(&self, _element: u16, _ahead: Ahead) -> bool {
+    /// Whether the member is no farther than this from having to collect.
+    fn is_near_gc(&self, _member: u16, _ahead: Ahead) -> bool {
         false
     }
 
-    /// The element need not keep the old version of `page` any longer.
-    fn release(&mut self, _element: u16, _page: u32) {}
+    /// The member need not keep the old version of `page` any longer.
+    fn release(&mut self, _member: u16, _page: u32) {}
 
-    /// The controller gave up an element that did not answer or could not be written.
-    fn gave_up(&mut self, _element: u16) {}
+    /// The controller gave up a member that did not answer or could not be written.
+    fn gave_up(&mut self, _member: u16) {}
 
-    /// What `element` answered a read of `page` with has not its checksum.
-    fn mismatched(&mut self, _element: u16, _page: u32) {}
+    /// What `member` answered a read of `page` with has not its checksum.
+    fn mismatched(&mut self, _member: u16, _page: u32) {}
 
     /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
     fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {

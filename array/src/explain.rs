@@ -124,7 +124,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                             OperationKind::Read => "read",
                             OperationKind::Write => "write",
                             OperationKind::Trim => "trim",
-                            OperationKind::Flush => return format!("flush element {}", operation.element),
+                            OperationKind::Flush => return format!("flush element {}", operation.member),
                         };
                         in_words(verb, &operation, geometry)
                     })
@@ -142,12 +142,12 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
 }
 
 fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
-    let is_delta = u32::from(operation.element) >= geometry.elements;
+    let is_delta = u32::from(operation.member) >= geometry.members;
     format!(
         "{verb} {}{} (element {} page {}, {})",
         if is_delta { "delta of " } else { "" },
         name(u32::from(operation.column), geometry),
-        operation.element,
+        operation.member,
         operation.page,
         operation.class.name()
     )

@@ -1,4 +1,4 @@
-//! The array controller of Stripewise: decides what an array of flash elements does with every host request.
+//! The array controller of Stripewise: decides what an array of flash members does with every host request.
 //!
 //! It knows no clock, no thread and no device; see [`Array`] for the contract with its [`Driver`].
 
@@ -11,7 +11,6 @@ mod controller;
 pub mod coordination;
 pub mod dispatch;
 mod driver;
-mod element_state;
 pub mod explain;
 pub mod format;
 pub mod geometry;
@@ -20,6 +19,7 @@ mod ids;
 pub mod journal;
 mod loads;
 mod media;
+mod member_load;
 mod memory;
 mod mix;
 mod operation;
@@ -42,9 +42,9 @@ pub use controller::{
     Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeColumn, StripeView,
 };
 pub use driver::{Acknowledgement, Admission, Driver};
-pub use element_state::ElementState;
 pub use loads::Loads;
 pub use media::{At, Found, Media};
+pub use member_load::MemberLoad;
 pub use memory::{Memory, NoMemory, PageId, PageMemory, PagePool, Payload};
 pub use mix::MixSection;
 pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
@@ -57,7 +57,7 @@ pub use recovery::{
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use row_locks::RowLock;
 pub use scheme::{
-    Acknowledge, CodeSection, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError,
+    Acknowledge, CodeSection, EachMember, GeometrySection, Members, Metadata, Parity, Scheme, SchemeError,
     WindowSize,
 };
 pub use times::CellTimes;

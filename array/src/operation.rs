@@ -1,4 +1,4 @@
-//! Element operations: what the controller asks of an element, and what comes back.
+//! Member operations: what the controller asks of a member, and what comes back.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
@@ -6,7 +6,7 @@ use stripewise_base::Nanos;
 /// Names an operation in flight; dense, reused after completion.
 pub type OperationId = u32;
 
-/// What an element is asked to do with one page.
+/// What a member is asked to do with one page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum OperationKind {
@@ -83,13 +83,14 @@ impl Class {
     }
 }
 
-/// One page operation on one element.
+/// One page operation on one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// Page of the element.
+    /// Page of the member.
     pub page: u32,
-    /// The element.
-    pub element: u16,
+    /// The member.
+    #[serde(rename = "element")]
+    pub member: u16,
     /// What to do.
     pub kind: OperationKind,
     /// On whose behalf.
@@ -97,10 +98,10 @@ pub struct Operation {
     /// The row's member that the page belongs to (0 for flushes); of a delta, the parity member that it changes.
     #[serde(rename = "member")]
     pub column: u8,
-    /// Of a write: the element keeps the version that it replaces, unless it keeps an older one already, until
+    /// Of a write: the member keeps the version that it replaces, unless it keeps an older one already, until
     /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.
     pub old_version: bool,
-    /// Of a write: the stream whose erase blocks take it, below [`crate::Elements::streams`] (NVMe calls it a placement
+    /// Of a write: the stream whose erase blocks take it, below [`crate::Members::streams`] (NVMe calls it a placement
     /// handle). 0 is the default stream, which all writes share that name none.
     pub stream: u8,
     /// The host request that it serves: its number since the start, modulo 2^32. 0 for work of the controller's own. A device
@@ -113,17 +114,17 @@ pub struct Operation {
 pub enum Outcome {
     /// Done.
     Done,
-    /// The page cannot be read or written; the element lives.
+    /// The page cannot be read or written; the member lives.
     MediumError,
-    /// The element returned content that it knows, or the checksum shows, to be wrong.
+    /// The member returned content that it knows, or the checksum shows, to be wrong.
     Corrupt,
-    /// No answer in time: the element is taken for failed.
+    /// No answer in time: the member is taken for failed.
     Timeout,
-    /// The element is gone.
+    /// The member is gone.
     Gone,
 }
 
-/// Where the time of a finished operation went inside its element. The rest of it was queueing.
+/// Where the time of a finished operation went inside its member. The rest of it was queueing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Transfers.

@@ -26,11 +26,11 @@ pub enum Purpose {
     Write,
     /// Updating the late parity of a row, or committing its deltas.
     Parity,
-    /// Telling elements that a row is unused.
+    /// Telling members that a row is unused.
     Trim,
-    /// Telling elements that a row of a free segment of the log is unused.
+    /// Telling members that a row of a free segment of the log is unused.
     Discard,
-    /// Making completed writes durable on all elements.
+    /// Making completed writes durable on all members.
     Flush,
     /// Writing a stripe of chunks from controller memory to the log.
     Append,
@@ -42,7 +42,7 @@ pub enum Purpose {
     Collect,
     /// Making the parity of a row that of its data after a loss of power.
     Resync,
-    /// Making what a stripe of the log, or a row, has on an element that is being rebuilt.
+    /// Making what a stripe of the log, or a row, has on a member that is being rebuilt.
     Rebuild,
     /// Writing a copy of a summary anew, from another.
     RepairSummary,
@@ -60,7 +60,7 @@ pub enum Purpose {
     JournalWrite,
     /// Freeing records of the redo journal.
     JournalReclaim,
-    /// Writing superblocks that tell of an element of an array in place.
+    /// Writing superblocks that tell of a member of an array in place.
     WriteSuperblocks,
     /// Reading a copy of metadata, to scrub it.
     Inspect,
@@ -112,7 +112,7 @@ pub(crate) struct Plan {
     pub(crate) wanted: u64,
     /// Of those written: the ones that are covered only in part.
     pub(crate) partial: u64,
-    /// Members that gave an error in this plan, beside those on failed elements.
+    /// Members that gave an error in this plan, beside those on failed members.
     pub(crate) lost: u64,
     /// Of a resync: members that gave an error once; of who reads a summary, those whose copies did.
     pub(crate) unread_once: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Plan {
     pub(crate) kept: u64,
     /// Of `wanted`: the ones that were written before the steps were made.
     pub(crate) written: u64,
-    /// Members whose old versions its writes have their elements keep.
+    /// Members whose old versions its writes have their members keep.
     pub(crate) pinned: u64,
     /// Whether it writes data and leaves parity late.
     pub(crate) defers: bool,
@@ -211,7 +211,7 @@ impl PreReadTimes {
     }
 }
 
-/// How a read gets at its chunks: by choice around some elements, or by two ways of which the faster counts.
+/// How a read gets at its chunks: by choice around some members, or by two ways of which the faster counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
     /// Counts the uses of this slot of the arena.
@@ -251,7 +251,7 @@ pub(crate) enum Race {
     /// There is none.
     #[default]
     None,
-    /// The other elements are asked if the direct read takes long.
+    /// The other members are asked if the direct read takes long.
     Armed,
     /// They are asked.
     Running,
@@ -435,9 +435,9 @@ pub(crate) struct Slot {
     pub(crate) operation: Operation,
     pub(crate) link: Link,
     pub(crate) queued_at: Nanos,
-    /// When it was started; [`NOT_STARTED`] while it waits in its element's queue, [`OVER`] once it is back.
+    /// When it was started; [`NOT_STARTED`] while it waits in its member's queue, [`OVER`] once it is back.
     pub(crate) started_at: Nanos,
-    /// The element's clock of garbage collection when the operation was queued; while in flight, the wait for
+    /// The member's clock of garbage collection when the operation was queued; while in flight, the wait for
     /// garbage collection that it had in the queue.
     pub(crate) gc_ns: Nanos,
 }
@@ -479,11 +479,11 @@ pub struct PlanView<'a> {
     pub dirty: u64,
     /// Members that cannot be used.
     pub lost: u64,
-    /// Members that could be read and are decoded, because their elements are expected to take longer.
+    /// Members that could be read and are decoded, because their members are expected to take longer.
     pub around: u64,
     /// What the way around them is expected to take, and what the direct one would, in ns.
     pub around_ns: (Nanos, Nanos),
-    /// Of a hedged read whose other elements are asked: the members that those stand in for.
+    /// Of a hedged read whose other members are asked: the members that those stand in for.
     pub hedged: u64,
     /// The routine of a parity update, and why.
     pub decision: Decision,
@@ -529,7 +529,7 @@ impl<'a> PlanView<'a> {
         self.steps
     }
 
-    /// The reads of a hedged read that run beside its step; none while other elements are not asked.
+    /// The reads of a hedged read that run beside its step; none while other members are not asked.
     pub fn beside(&self) -> impl Iterator<Item = Operation> + 'a {
         self.operations(self.second)
     }

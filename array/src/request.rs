@@ -89,7 +89,7 @@ pub(crate) struct RequestSlot {
     pub(crate) emptied: bool,
     /// A flush that waits, or waited, for late parity.
     pub(crate) deferred_flushed: bool,
-    /// A flush whose element flushes were issued.
+    /// A flush whose member flushes were issued.
     pub(crate) flushed: bool,
     /// Next free slot.
     pub(crate) next: u32,

@@ -50,7 +50,7 @@ pub struct Scheme {
     /// Where written chunks go.
     #[serde(default)]
     pub placement: Placement,
-    /// What is kept in memory before it goes to the elements.
+    /// What is kept in memory before it goes to the members.
     #[serde(default, skip_serializing_if = "CacheSection::is_default")]
     pub cache: CacheSection,
     /// The log of the placement `parity-logging`.
@@ -68,10 +68,10 @@ pub struct Scheme {
     /// The streams and segments of the placement `elastic`.
     #[serde(default, skip_serializing_if = "ElasticSection::is_default")]
     pub elastic: ElasticSection,
-    /// In which order an element's queue is served.
+    /// In which order a member's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,
-    /// Which elements collect garbage when.
+    /// Which members collect garbage when.
     #[serde(default, skip_serializing_if = "CoordinationSection::is_default")]
     pub coordination: CoordinationSection,
     /// Bounds of the controller's queues.
@@ -80,7 +80,7 @@ pub struct Scheme {
     /// The parity computation.
     #[serde(default)]
     pub parity: Parity,
-    /// Whether what is on the elements can be opened again, whatever they and power do: see `docs/format.md`.
+    /// Whether what is on the members can be opened again, whatever they and power do: see `docs/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
     /// What is written ahead of an update in place, with metadata.
@@ -98,12 +98,12 @@ fn default_update() -> Update {
 pub struct GeometrySection {
     /// Redundancy.
     pub level: Level,
-    /// Chunk size; absent means one page of the element.
+    /// Chunk size; absent means one page of the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// Parity groups that the elements form.
+    /// Parity groups that the members form.
     pub groups: u32,
-    /// Which elements form a group.
+    /// Which members form a group.
     #[serde(skip_serializing_if = "Membership::is_default")]
     pub membership: Membership,
     /// How parity moves from stripe to stripe.
@@ -194,22 +194,22 @@ fn is_no_time(time: &Span) -> bool {
     time.0 == 0
 }
 
-/// Slots of the parity window: a number, or `"elements"` for as many as the array has elements.
+/// Slots of the parity window: a number, or `"members"` for as many as the array has members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number of chunks, or \"elements\"")]
 pub enum WindowSize {
     /// So many.
     Chunks(u32),
-    /// One for each element.
-    Elements(EachElement),
+    /// One for each member.
+    Members(EachMember),
 }
 
-/// The word for one slot an element.
+/// The word for one slot a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EachElement {
-    /// `"elements"`.
+pub enum EachMember {
+    /// `"members"`.
     #[serde(rename = "elements")]
-    Elements,
+    Members,
 }
 
 impl Default for WindowSize {
@@ -222,17 +222,17 @@ impl std::fmt::Display for WindowSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Chunks(chunks) => chunks.fmt(f),
-            Self::Elements(_) => f.write_str("\"elements\""),
+            Self::Members(_) => f.write_str("\"elements\""),
         }
     }
 }
 
 impl WindowSize {
-    /// Slots in an array of `elements` elements.
-    pub fn slots(self, elements: u32) -> u32 {
+    /// Slots in an array of `members` members.
+    pub fn slots(self, members: u32) -> u32 {
         match self {
             Self::Chunks(chunks) => chunks,
-            Self::Elements(_) => elements,
+            Self::Members(_) => members,
         }
     }
 }
@@ -255,13 +255,13 @@ pub enum Metadata {
     /// No metadata is written: the papers' runs.
     #[default]
     Off,
-    /// The format of `docs/format.md`: the array can be opened again, whatever the elements and power do.
+    /// The format of `docs/format.md`: the array can be opened again, whatever the members and power do.
     On,
 }
 
-/// What the elements of an array can do and how large they are.
+/// What the members of an array can do and how large they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elements {
+pub struct Members {
     /// How many there are.
     pub count: u32,
     /// Their page, the unit of an operation.
@@ -282,7 +282,7 @@ pub struct Elements {
     pub streams: u32,
 }
 
-impl Elements {
+impl Members {
     /// Files and devices that tell nothing of themselves: they have a volatile cache and take discards.
     pub const fn opaque(count: u32, page_bytes: u32, pages: u32) -> Self {
         Self {
@@ -309,7 +309,7 @@ struct Asked<'a> {
     journal: Option<&'a JournalSection>,
 }
 
-/// Why a scheme cannot run on these elements.
+/// Why a scheme cannot run on these members.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The text is not a scheme; the message names line, column and the nearest known key.

@@ -1,4 +1,4 @@
-//! Cell times that completed operations showed, smoothed: what the controller knows of its elements' speed.
+//! Cell times that completed operations showed, smoothed: what the controller knows of its members' speed.
 
 use stripewise_base::Nanos;
 
@@ -9,7 +9,7 @@ const WEIGHT: u64 = 8;
 /// Smoothed cell times. Integers, each kept `WEIGHT` times as large, so that no rounding adds up.
 #[derive(Clone, Debug)]
 pub struct CellTimes {
-    /// Of reads, for each element; 0 where none was seen.
+    /// Of reads, for each member; 0 where none was seen.
     reads: Vec<u64>,
     all_reads: u64,
     all_writes: u64,
@@ -27,15 +27,15 @@ pub(crate) fn known(sum: u64) -> Option<Nanos> {
 
 impl CellTimes {
     /// Nothing seen yet.
-    pub fn new(elements: u32) -> Self {
-        Self { reads: vec![0; elements as usize], all_reads: 0, all_writes: 0 }
+    pub fn new(members: u32) -> Self {
+        Self { reads: vec![0; members as usize], all_reads: 0, all_writes: 0 }
     }
 
-    /// A read took `time` in the cells of `element`. Reads of nothing take none and tell nothing.
+    /// A read took `time` in the cells of `member`. Reads of nothing take none and tell nothing.
     #[inline]
-    pub fn observe_read(&mut self, element: u16, time: Nanos) {
+    pub fn observe_read(&mut self, member: u16, time: Nanos) {
         if time > 0 {
-            smooth(&mut self.reads[element as usize], time);
+            smooth(&mut self.reads[member as usize], time);
             smooth(&mut self.all_reads, time);
         }
     }
@@ -48,19 +48,19 @@ impl CellTimes {
         }
     }
 
-    /// Recent time of a read of `element`, or of all elements where it was never read.
+    /// Recent time of a read of `member`, or of all members where it was never read.
     #[inline]
-    pub fn read_ns(&self, element: u16) -> Option<Nanos> {
-        known(self.reads[element as usize]).or(known(self.all_reads))
+    pub fn read_ns(&self, member: u16) -> Option<Nanos> {
+        known(self.reads[member as usize]).or(known(self.all_reads))
     }
 
-    /// Recent time of a read of any element.
+    /// Recent time of a read of any member.
     #[inline]
     pub fn mean_read_ns(&self) -> Option<Nanos> {
         known(self.all_reads)
     }
 
-    /// Recent time of a write of any element.
+    /// Recent time of a write of any member.
     #[inline]
     pub fn mean_write_ns(&self) -> Option<Nanos> {
         known(self.all_writes)

@@ -1,9 +1,9 @@
-//! The parity window: data that is on the elements and whose parity is not yet.
+//! The parity window: data that is on the members and whose parity is not yet.
 //!
 //! Source: the public fork of paper 000's simulator (a ring of as many slots as there are channels; a slot that the ring
 //! comes round to has the parity of its stripe updated); paper 000 itself (section II-A, Fig. 1) only shows the interim
 //! stripe. The fork reads old data through the current mapping, which is wrong for content: here the version that parity
-//! covers is kept, by the element where it can, else in memory.
+//! covers is kept, by the member where it can, else in memory.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::memory::PageId;
 #[derive(Clone, Copy, Debug, Default)]
 struct Late {
     row: u64,
-    /// Data members written since parity was last computed.
+    /// Data columns written since parity was last computed.
     dirty: u64,
     /// The first record of the redo journal that is needed until parity covers them, or 0.
     record: u64,
@@ -27,7 +27,7 @@ struct Late {
 pub(crate) enum Held {
     /// What was written: always held.
     New,
-    /// What parity covers: held where the element does not keep it.
+    /// What parity covers: held where the member does not keep it.
     Covered,
 }
 
@@ -42,10 +42,10 @@ pub(crate) struct Window {
     table: Vec<(u64, u32)>,
     entries: Vec<Late>,
     free: Vec<u32>,
-    /// For each entry and data member its page of new content, then for each its page of covered content.
+    /// For each entry and data column its page of new content, then for each its page of covered content.
     pages: Vec<PageId>,
     data: u32,
-    /// Old versions kept on each element, and the most of them.
+    /// Old versions kept on each member, and the most of them.
     pins: Vec<u32>,
     pins_max: u32,
     /// Rows whose parity could not be computed because too much was lost: what it covers is nothing any more.
@@ -63,7 +63,7 @@ impl Window {
         size: u32,
         plans: u32,
         data: u32,
-        elements: u32,
+        members: u32,
         pins_max: u32,
         carries_data: bool,
     ) -> Self {
@@ -79,7 +79,7 @@ impl Window {
             free: (0..rows).rev().collect(),
             pages: vec![NONE; pages],
             data,
-            pins: vec![0; elements as usize],
+            pins: vec![0; members as usize],
             pins_max,
             stale: BTreeSet::new(),
             flushes_deferred: false,
@@ -150,7 +150,7 @@ impl Window {
         (found != 0).then_some(entry)
     }
 
-    /// Data members of `row` that its parity does not cover.
+    /// Data columns of `row` that its parity does not cover.
     #[inline]
     pub(crate) fn dirty(&self, row: u64) -> u64 {
         self.entry(row).map_or(0, |entry| self.entries[entry as usize].dirty)
@@ -205,7 +205,7 @@ impl Window {
         self.table[hole] = (0, 0);
     }
 
-    /// The page that holds this content of a member, or [`NONE`].
+    /// The page that holds this content of a column, or [`NONE`].
     pub(crate) fn page_mut(&mut self, entry: u32, column: u32, held: Held) -> &mut PageId {
         let half = if held == Held::New { 0 } else { self.data };
         &mut self.pages[(entry * 2 * self.data + half + column) as usize]
@@ -217,28 +217,28 @@ impl Window {
         self.pages[(entry * 2 * self.data + half + column) as usize]
     }
 
-    /// Whether elements keep old versions.
+    /// Whether members keep old versions.
     #[inline]
     pub(crate) fn pins(&self) -> bool {
         self.pins_max > 0
     }
 
-    /// Whether `element` can keep one more old version.
+    /// Whether `member` can keep one more old version.
     #[inline]
-    pub(crate) fn has_pin(&self, element: u16) -> bool {
-        self.pins[element as usize] < self.pins_max
+    pub(crate) fn has_pin(&self, member: u16) -> bool {
+        self.pins[member as usize] < self.pins_max
     }
 
-    /// `element` keeps one old version more.
+    /// `member` keeps one old version more.
     #[inline]
-    pub(crate) fn pin(&mut self, element: u16) {
-        self.pins[element as usize] += 1;
+    pub(crate) fn pin(&mut self, member: u16) {
+        self.pins[member as usize] += 1;
     }
 
-    /// `element` keeps one old version less.
+    /// `member` keeps one old version less.
     #[inline]
-    pub(crate) fn unpin(&mut self, element: u16) {
-        self.pins[element as usize] -= 1;
+    pub(crate) fn unpin(&mut self, member: u16) {
+        self.pins[member as usize] -= 1;
     }
 
     /// Whether the parity of `row` covers nothing any more.

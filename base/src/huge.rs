@@ -31,7 +31,7 @@ impl<T: Pod> Huge<T> {
     /// An array of `length` zeroes.
     ///
     /// # Panics
-    /// If `length` elements are more bytes than an address can count.
+    /// If `length` members are more bytes than an address can count.
     pub fn zeroed(length: usize) -> Self {
         let bytes = length.checked_mul(size_of::<T>()).expect("an array larger than the address space");
         let mapped = if bytes >= MAPPED_FROM_BYTES { map(bytes) } else { None };
@@ -105,11 +105,11 @@ mod tests {
         let mut array = Huge::<T>::zeroed(length);
         assert_eq!(array.len(), length);
         assert_eq!(array.bytes(), length * size_of::<T>());
-        assert!(array.iter().all(|element| *element == T::zeroed()));
-        array.iter_mut().enumerate().for_each(|(index, element)| *element = value(index));
+        assert!(array.iter().all(|member| *member == T::zeroed()));
+        array.iter_mut().enumerate().for_each(|(index, member)| *member = value(index));
         let copy = array.clone();
         array.fill(T::zeroed());
-        assert!(copy.iter().enumerate().all(|(index, element)| *element == value(index)));
+        assert!(copy.iter().enumerate().all(|(index, member)| *member == value(index)));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn mqsim_4k() -> Case {
         config: config(preset("mqsim"), Level::Ssd, LONE, DEPTH, requests),
         workload: "uniform:write=1,size=4KiB,span=450GiB,requests=2M".into(),
         yardstick: Setting {
-            elements: 1,
+            members: 1,
             dies: 64,
             blocks: 4096,
             pages: 256,
@@ -102,7 +102,7 @@ fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
         config: config(device, Level::Ssd, LONE, DEPTH, requests),
         workload: format!("uniform:write=1,size=8KiB,span={}KiB,requests={requests}", u64::from(span) * 8),
         yardstick: Setting {
-            elements: 1,
+            members: 1,
             dies: 4,
             blocks,
             pages: 256,
@@ -137,7 +137,7 @@ fn rw5m() -> Case {
         config,
         workload: "disksim:case=rw5m".into(),
         yardstick: Setting {
-            elements: 1,
+            members: 1,
             dies: 8,
             blocks: 16384,
             pages: 64,
@@ -163,7 +163,7 @@ fn raid5(channels: u32) -> Case {
     config.precondition = Precondition::Filled(State::Steady, share);
     let logical = stripewise_sim::capacity(&config).expect("the benchmark's devices are right");
     // 6 dies' worth of planes are four dies of four planes here.
-    let per_element = 16 * 512 * 64;
+    let per_member = 16 * 512 * 64;
     Case {
         name: if channels == 6 { "raid5-6ch" } else { "raid5-64ch" },
         about: if channels == 6 {
@@ -180,11 +180,11 @@ fn raid5(channels: u32) -> Case {
             share.of(logical) / 8192 * 8
         ),
         yardstick: Setting {
-            elements: channels,
+            members: channels,
             dies: 16,
             blocks: 512,
             pages: 64,
-            span: per_element / 100 * 85 / 10 * 7,
+            span: per_member / 100 * 85 / 10 * 7,
             reserve: 51,
             depth: 16,
             parity: true,

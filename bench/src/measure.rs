@@ -89,7 +89,7 @@ fn once(case: &Case) -> Result<Measured> {
     for (name, figure) in totals.figures() {
         figures.add(name, figure)?;
     }
-    writer.finish(&totals.elements, &figures)?;
+    writer.finish(&totals.members, &figures)?;
     let seconds = cpu_seconds() - started.unwrap_or(0.0);
     Ok(Measured {
         seconds,

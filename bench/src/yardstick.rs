@@ -13,15 +13,15 @@ use stripewise_base::prng::Prng;
 /// What the yardstick simulates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
-    /// Elements; each host update works on one, or on two with parity.
-    pub(crate) elements: u32,
-    /// Dies of an element, each with one plane here.
+    /// Members; each host update works on one, or on two with parity.
+    pub(crate) members: u32,
+    /// Dies of a member, each with one plane here.
     pub(crate) dies: u32,
     /// Blocks of a die.
     pub(crate) blocks: u32,
     /// Pages of a block.
     pub(crate) pages: u32,
-    /// Logical pages of an element that are written.
+    /// Logical pages of a member that are written.
     pub(crate) span: u32,
     /// Free blocks of a die at which a block is collected.
     pub(crate) reserve: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Setting {
 #[derive(Clone, Copy)]
 enum Work {
     Read { request: u32 },
-    Write { request: u32, element: u32, page: u32 },
+    Write { request: u32, member: u32, page: u32 },
 }
 
 #[derive(Default)]
@@ -94,9 +94,9 @@ const FREE: u16 = u16::MAX;
 
 impl Yardstick {
     fn new(setting: &Setting) -> Self {
-        let dies = setting.elements * setting.dies;
-        let per_element = setting.dies * setting.blocks * setting.pages;
-        let pages = (setting.elements * per_element) as usize;
+        let dies = setting.members * setting.dies;
+        let per_member = setting.dies * setting.blocks * setting.pages;
+        let pages = (setting.members * per_member) as usize;
         let mut yardstick = Self {
             setting: *setting,
             map: vec![0; pages],
@@ -116,10 +116,10 @@ impl Yardstick {
             yardstick.valid[(die * setting.blocks) as usize] = OPEN;
         }
         if setting.filled {
-            for element in 0..setting.elements {
+            for member in 0..setting.members {
                 for page in 0..setting.span {
-                    let die = element * setting.dies + page % setting.dies;
-                    yardstick.place(die, element, page);
+                    let die = member * setting.dies + page % setting.dies;
+                    yardstick.place(die, member, page);
                 }
             }
         }
@@ -128,35 +128,35 @@ impl Yardstick {
 
     fn begin(&mut self, request: u32, now: Nanos) {
         let page = self.random.below(u64::from(self.setting.span)) as u32;
-        let element = self.random.below(u64::from(self.setting.elements)) as u32;
+        let member = self.random.below(u64::from(self.setting.members)) as u32;
         if self.setting.parity {
-            self.requests[request as usize] = (2, false, element, page);
-            let parity = (element + 1) % self.setting.elements;
-            self.issue(self.die_of(element, page), Work::Read { request }, now);
+            self.requests[request as usize] = (2, false, member, page);
+            let parity = (member + 1) % self.setting.members;
+            self.issue(self.die_of(member, page), Work::Read { request }, now);
             self.issue(self.die_of(parity, page), Work::Read { request }, now);
         } else {
-            self.requests[request as usize] = (1, true, element, page);
-            self.write(request, element, page, now);
+            self.requests[request as usize] = (1, true, member, page);
+            self.write(request, member, page, now);
         }
     }
 
-    fn write(&mut self, request: u32, element: u32, page: u32, now: Nanos) {
+    fn write(&mut self, request: u32, member: u32, page: u32, now: Nanos) {
         self.turn = (self.turn + 1) % self.setting.dies;
-        let die = element * self.setting.dies + self.turn;
-        self.issue(die, Work::Write { request, element, page }, now);
+        let die = member * self.setting.dies + self.turn;
+        self.issue(die, Work::Write { request, member, page }, now);
     }
 
-    fn die_of(&self, element: u32, page: u32) -> u32 {
-        let slot = self.map[self.logical(element, page)];
+    fn die_of(&self, member: u32, page: u32) -> u32 {
+        let slot = self.map[self.logical(member, page)];
         if slot == 0 {
-            element * self.setting.dies
+            member * self.setting.dies
         } else {
             (slot - 1) / (self.setting.blocks * self.setting.pages)
         }
     }
 
-    fn logical(&self, element: u32, page: u32) -> usize {
-        (element * self.setting.dies * self.setting.blocks * self.setting.pages + page) as usize
+    fn logical(&self, member: u32, page: u32) -> usize {
+        (member * self.setting.dies * self.setting.blocks * self.setting.pages + page) as usize
     }
 
     fn issue(&mut self, die: u32, work: Work, now: Nanos) {
@@ -173,8 +173,8 @@ impl Yardstick {
         self.dies[die as usize].now = Some(work);
         let time = match work {
             Work::Read { .. } => self.setting.read_ns,
-            Work::Write { element, page, .. } => {
-                self.place(die, element, page);
+            Work::Write { member, page, .. } => {
+                self.place(die, member, page);
                 self.setting.program_ns
             }
         };
@@ -182,9 +182,9 @@ impl Yardstick {
     }
 
     /// Maps a page to the next slot of a die.
-    fn place(&mut self, die: u32, element: u32, page: u32) {
+    fn place(&mut self, die: u32, member: u32, page: u32) {
         let (blocks, pages) = (self.setting.blocks, self.setting.pages);
-        let logical = self.logical(element, page);
+        let logical = self.logical(member, page);
         let old = self.map[logical];
         if old != 0 {
             self.owner[old as usize - 1] = 0;
@@ -214,10 +214,10 @@ impl Yardstick {
             let state = &mut self.requests[request as usize];
             state.0 -= 1;
             if state.0 == 0 && !state.1 {
-                let (_, _, element, page) = *state;
-                *state = (2, true, element, page);
-                self.write(request, element, page, now);
-                self.write(request, (element + 1) % self.setting.elements, page, now);
+                let (_, _, member, page) = *state;
+                *state = (2, true, member, page);
+                self.write(request, member, page, now);
+                self.write(request, (member + 1) % self.setting.members, page, now);
             } else if state.0 == 0 {
                 self.finished += 1;
                 finished = Some(request);
@@ -253,8 +253,8 @@ impl Yardstick {
         }
         if page < pages {
             let logical = self.owner[(first + page) as usize] - 1;
-            let per_element = self.setting.dies * blocks * pages;
-            self.place(die, logical / per_element, logical % per_element);
+            let per_member = self.setting.dies * blocks * pages;
+            self.place(die, logical / per_member, logical % per_member);
             self.operations += 2;
             self.dies[die as usize].collecting = Some((block, page + 1));
             self.agenda.schedule(now + self.setting.read_ns + self.setting.program_ns, die);

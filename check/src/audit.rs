@@ -1,4 +1,4 @@
-//! What lies on the elements, held against the model without asking the controller for it.
+//! What lies on the members, held against the model without asking the controller for it.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::stamp::{Found, SECTOR};
 /// Rows and parity chunks of which a delta could not be read, with the last event in which that was so.
 pub(crate) type Unlogged = BTreeMap<(u64, u32), u64>;
 
-/// An array and what its elements hold.
+/// An array and what its members hold.
 pub(crate) struct Audit<'a> {
     /// The controller, asked only where things lie, what is lost and what is being updated.
     pub array: &'a Array<PageMemory>,
-    /// The elements.
+    /// The members.
     pub flash: &'a Flash<PageMedia>,
     /// What there should be.
     pub model: &'a Model,
@@ -29,7 +29,7 @@ pub(crate) struct Audit<'a> {
     pub is_alone: bool,
 }
 
-/// Content as it is on the elements.
+/// Content as it is on the members.
 enum Content {
     /// Read, or decoded.
     Bytes(Vec<u8>),
@@ -39,7 +39,7 @@ enum Content {
     Unsettled,
 }
 
-/// The members of a row in the order of their code, and which of them were decoded.
+/// The columns of a row in the order of their code, and which of them were decoded.
 struct Covered {
     row: Vec<Vec<u8>>,
     lost: u64,
@@ -56,11 +56,11 @@ impl Audit<'_> {
     /// Whether a write that is acknowledged has all its parity: it waits for it, and no parity is left late.
     pub(crate) fn waits_for_parity(&self) -> bool {
         let scheme = self.array.scheme();
-        let window = scheme.parity.window.slots(self.array.geometry().elements);
+        let window = scheme.parity.window.slots(self.array.geometry().members);
         window <= 1 && scheme.parity.acknowledge == Acknowledge::AfterParity
     }
 
-    /// What parity covers of a member, if it can be had: an old version while the row's parity is late. Of a write
+    /// What parity covers of a column, if it can be had: an old version while the row's parity is late. Of a write
     /// that is alone, nothing but the current version will do.
     fn covered(&self, row: u64, column: u32) -> Option<Vec<u8>> {
         if self.array.covered_in_cache(row) >> column & 1 != 0 {
@@ -77,41 +77,41 @@ impl Audit<'_> {
         }
         let geometry = self.array.geometry();
         let place = geometry.place(row);
-        let element = geometry.element(place, column);
-        if self.array.is_failed(element) {
+        let member = geometry.member(place, column);
+        if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup_old(u32::from(element), place.page);
-        self.flash.media().page(u32::from(element), physical).map(<[u8]>::to_vec)
+        let physical = self.flash.lookup_old(u32::from(member), place.page);
+        self.flash.media().page(u32::from(member), physical).map(<[u8]>::to_vec)
     }
 
-    /// A parity member with all its deltas, if all of them can be read.
+    /// A parity column with all its deltas, if all of them can be read.
     fn parity(&self, row: u64, column: u32) -> Option<Vec<u8>> {
         let mut content = self.read(row, column)?.to_vec();
-        let Some(element) = self.array.log_element(column - self.array.geometry().data) else {
+        let Some(member) = self.array.log_member(column - self.array.geometry().data) else {
             return Some(content);
         };
         for page in self.array.delta_pages(row) {
-            if self.array.is_failed(element) {
+            if self.array.is_failed(member) {
                 return None;
             }
-            let physical = self.flash.lookup(u32::from(element), page);
-            let delta = self.flash.media().page(u32::from(element), physical)?;
+            let physical = self.flash.lookup(u32::from(member), page);
+            let delta = self.flash.media().page(u32::from(member), physical)?;
             content.iter_mut().zip(delta).for_each(|(byte, delta)| *byte ^= delta);
         }
         Some(content)
     }
 
-    /// The page of a member, if its element lives and the page can be read.
+    /// The page of a column, if its member lives and the page can be read.
     fn read(&self, row: u64, column: u32) -> Option<&[u8]> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
-        let element = geometry.element(place, column);
-        if self.array.is_failed(element) {
+        let member = geometry.member(place, column);
+        if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup(u32::from(element), place.page);
-        self.flash.media().page(u32::from(element), physical)
+        let physical = self.flash.lookup(u32::from(member), place.page);
+        self.flash.media().page(u32::from(member), physical)
     }
 
     /// Whether the row's parity must be right.
@@ -165,7 +165,7 @@ impl Audit<'_> {
         Some(content)
     }
 
-    /// Promise 7 of the contract, for a row that a flush covers: its parity is that of what the elements hold.
+    /// Promise 7 of the contract, for a row that a flush covers: its parity is that of what the members hold.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -187,7 +187,7 @@ impl Audit<'_> {
             return self.lost_too_much(row);
         }
         let (Some(code), Some(content)) = (self.array.code(), self.complete(row)) else { return Ok(()) };
-        // As many parity members as data members were lost went into decoding those; the rest must be that of the row.
+        // As many parity columns as data columns were lost went into decoding those; the rest must be that of the row.
         let (data, parity) = content.row.split_at(code.data() as usize);
         let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
         let mut expected = vec![vec![0; self.flash.media().page_bytes()]; parity.len()];
@@ -202,11 +202,11 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Whether a delta of a parity member could ever not be read, or is on a log element that is lost.
+    /// Whether a delta of a parity column could ever not be read, or is on a log member that is lost.
     fn was_unlogged(&self, row: u64, column: u32) -> bool {
         let Some(parity) = column.checked_sub(self.array.geometry().data) else { return false };
-        let is_lost = |element| self.array.is_failed(element);
-        self.unlogged.contains_key(&(row, parity)) || self.array.log_element(parity).is_some_and(is_lost)
+        let is_lost = |member| self.array.is_failed(member);
+        self.unlogged.contains_key(&(row, parity)) || self.array.log_member(parity).is_some_and(is_lost)
     }
 
     /// A row may only be given up if more of it was lost than the code bears.
@@ -215,9 +215,9 @@ impl Audit<'_> {
         let place = geometry.place(row);
         let faults = self.flash.media().log();
         let was_lost = |&column: &u32| {
-            let element = geometry.element(place, column);
-            let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-            self.array.is_failed(element) || faults.iter().any(had_fault) || self.was_unlogged(row, column)
+            let member = geometry.member(place, column);
+            let had_fault = |fault: &Fault| (fault.member, fault.page) == (member, place.page);
+            self.array.is_failed(member) || faults.iter().any(had_fault) || self.was_unlogged(row, column)
         };
         if (0..geometry.columns).filter(was_lost).count() > geometry.parity() as usize {
             return Ok(());
@@ -225,7 +225,7 @@ impl Audit<'_> {
         Err(format!("row {row} was given up though it never lost more than the code bears"))
     }
 
-    /// Whether the elements hold the array's `page` in a version not older than `floor` says of each of its
+    /// Whether the members hold the array's `page` in a version not older than `floor` says of each of its
     /// sectors: promises 6 and 7. A page that only controller memory holds is nobody's fault unless it
     /// `must_be_there`.
     ///
@@ -249,7 +249,7 @@ impl Audit<'_> {
                 _ => Ok(()),
             };
         };
-        // A gathered row may be on its way from controller memory to the elements.
+        // A gathered row may be on its way from controller memory to the members.
         if !must_be_there && self.gathers() && !self.is_settled(row) {
             return Ok(());
         }
@@ -278,7 +278,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Whether every member of `row` can be read on a living element, and they fit together.
+    /// Whether every column of `row` can be read on a living member, and they fit together.
     pub(crate) fn is_whole(&self, row: u64) -> bool {
         let columns = self.array.geometry().columns;
         let alone = Audit { is_alone: true, ..*self };
@@ -346,17 +346,17 @@ impl Audit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// Whether some group has lost more elements than the code bears, so that a flush may find no room for
+    /// Whether some group has lost more members than the code bears, so that a flush may find no room for
     /// what controller memory holds.
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
         let lost = |group: u32| {
-            geometry.group(group).filter(|&element| self.array.is_failed(element as u16)).count() as u32
+            geometry.group(group).filter(|&member| self.array.is_failed(member as u16)).count() as u32
         };
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }
 
-    /// Whether a request over these pages of the array may fail, given the faults that happened and the parity members
+    /// Whether a request over these pages of the array may fail, given the faults that happened and the parity columns
     /// that could not be told meanwhile:
     /// because a row has lost more than its code bears and, for a read or without parity, one of its pages is
     /// among what is lost.
@@ -372,10 +372,10 @@ impl Audit<'_> {
         pages.flat_map(|page| self.array.places_of(page)).any(|(row, column)| {
             let place = geometry.place(row);
             let is_lost = |column: u32| {
-                let element = geometry.element(place, column);
-                let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
+                let member = geometry.member(place, column);
+                let had_fault = |fault: &Fault| (fault.member, fault.page) == (member, place.page);
                 parity_lost(row) >> column & 1 != 0
-                    || self.array.is_failed(element)
+                    || self.array.is_failed(member)
                     || faults.iter().any(had_fault)
             };
             let lost = (0..geometry.columns).filter(|&column| is_lost(column)).count() as u32;

@@ -1,4 +1,4 @@
-//! The log of elastic striping: what its slots hold on the elements, held against the model and against parity.
+//! The log of elastic striping: what its slots hold on the members, held against the model and against parity.
 
 use stripewise_array::placement::Persistence;
 use stripewise_array::placement::elastic::AcknowledgeWrites;
@@ -9,11 +9,11 @@ use crate::media::PageMedia;
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR};
 
-/// An array with a log, and what its elements hold.
+/// An array with a log, and what its members hold.
 pub(crate) struct LogAudit<'a> {
     /// The controller, asked only where chunks and stripes lie and what is lost.
     pub array: &'a Array<PageMemory>,
-    /// The elements.
+    /// The members.
     pub flash: &'a Flash<PageMedia>,
     /// What there should be.
     pub model: &'a Model,
@@ -29,7 +29,7 @@ pub(crate) enum At {
     Lost,
     /// In controller memory.
     Memory,
-    /// On this element, in this page.
+    /// On this member, in this page.
     Log(u16, u32),
 }
 
@@ -40,8 +40,8 @@ impl LogAudit<'_> {
     }
 
     pub(crate) fn at(&self, chunk: u64) -> At {
-        if let Some((element, page)) = self.array.chunk_in_log(chunk) {
-            At::Log(element, page)
+        if let Some((member, page)) = self.array.chunk_in_log(chunk) {
+            At::Log(member, page)
         } else if self.array.chunk_in_memory(chunk).is_some() {
             At::Memory
         } else if self.array.is_chunk_lost(chunk) {
@@ -56,28 +56,28 @@ impl LogAudit<'_> {
         self.array.scheme().placement.buffer_persistence == Persistence::Volatile
     }
 
-    /// Whether an acknowledged write is on the elements.
+    /// Whether an acknowledged write is on the members.
     pub(crate) fn is_durable(&self) -> bool {
         self.array.scheme().elastic.acknowledge == AcknowledgeWrites::Durable
     }
 
-    /// A page, if its element lives and the page can be read.
-    fn read(&self, element: u16, page: u32) -> Option<&[u8]> {
-        if self.array.is_failed(element) {
+    /// A page, if its member lives and the page can be read.
+    fn read(&self, member: u16, page: u32) -> Option<&[u8]> {
+        if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup(u32::from(element), page);
-        self.flash.media().page(u32::from(element), physical)
+        let physical = self.flash.lookup(u32::from(member), page);
+        self.flash.media().page(u32::from(member), physical)
     }
 
-    /// The members of a stripe in the order of its code, zeros for those that it does not have or that cannot be read, and a
+    /// The columns of a stripe in the order of its code, zeros for those that it does not have or that cannot be read, and a
     /// mask of the latter.
     fn columns(&self, stripe: &StripeView) -> (Vec<Vec<u8>>, u64) {
         let zeros = vec![0; self.flash.media().page_bytes()];
         let mut row = vec![zeros; self.array.geometry().columns as usize];
         let mut lost = 0;
-        for &(number, element, page, _) in &stripe.columns {
-            match self.read(element, page) {
+        for &(number, member, page, _) in &stripe.columns {
+            match self.read(member, page) {
                 Some(bytes) => row[number as usize] = bytes.to_vec(),
                 None => lost |= 1 << number,
             }
@@ -86,12 +86,12 @@ impl LogAudit<'_> {
     }
 
     /// The content of a page of the log, by its stripe if it cannot be read; `None` if more is lost than the code bears.
-    pub(crate) fn content(&self, element: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
-        if let Some(bytes) = self.read(element, page) {
+    pub(crate) fn content(&self, member: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.read(member, page) {
             return Some(bytes.to_vec());
         }
         let stripe = stripe?;
-        let is_it = |&&(_, at, of, _): &&(u32, u16, u32, Option<u64>)| (at, of) == (element, page);
+        let is_it = |&&(_, at, of, _): &&(u32, u16, u32, Option<u64>)| (at, of) == (member, page);
         let number = stripe.columns.iter().find(is_it)?.0;
         let (mut row, lost) = self.columns(stripe);
         let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
@@ -120,9 +120,9 @@ impl LogAudit<'_> {
         match parity.iter().zip(&expected).position(|(found, expected)| found != expected) {
             None => Ok(()),
             Some(nth) => {
-                let (_, element, page, _) = stripe.columns[0];
+                let (_, member, page, _) = stripe.columns[0];
                 let name = ["P", "Q"][nth];
-                Err(format!("{name} of the stripe that begins on element {element}, page {page} is wrong"))
+                Err(format!("{name} of the stripe that begins on element {member}, page {page} is wrong"))
             }
         }
     }
@@ -165,20 +165,19 @@ impl LogAudit<'_> {
                 let page = self.array.chunk_in_memory(chunk).ok_or("a chunk left memory meanwhile")?;
                 self.versions(chunk, self.array.memory_ref().page(page), "in memory", floor)
             }
-            At::Log(element, page) => {
-                let Some(bytes) = self.content(element, page, stripe) else { return Ok(()) };
-                self.versions(chunk, &bytes, &format!("on element {element}, page {page}"), floor)
+            At::Log(member, page) => {
+                let Some(bytes) = self.content(member, page, stripe) else { return Ok(()) };
+                self.versions(chunk, &bytes, &format!("on element {member}, page {page}"), floor)
             }
         }
     }
 
-    /// The content of each page of the log on the elements; `None` of one that cannot be read.
-    pub(crate) fn on_elements(&self) -> impl Iterator<Item = Option<&[u8]>> {
+    /// The content of each page of the log on the members; `None` of one that cannot be read.
+    pub(crate) fn on_members(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let geometry = self.array.geometry();
         let rows = geometry.rows() as u32 / geometry.groups;
-        let pages =
-            (0..geometry.elements).flat_map(move |element| (0..rows).map(move |page| (element, page)));
-        pages.map(|(element, page)| self.flash.media().page(element, self.flash.lookup(element, page)))
+        let pages = (0..geometry.members).flat_map(move |member| (0..rows).map(move |page| (member, page)));
+        pages.map(|(member, page)| self.flash.media().page(member, self.flash.lookup(member, page)))
     }
 
     /// Every stripe, the maps, and the device's own state.
@@ -199,14 +198,14 @@ impl LogAudit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// The most chunks that an array with these failed elements can hold and still always find room for more: the bound of
+    /// The most chunks that an array with these failed members can hold and still always find room for more: the bound of
     /// `array/src/placement/elastic/mod.rs`, over the stripes that there can be now.
     pub(crate) fn bound(&self) -> u64 {
         let (geometry, scheme) = (self.array.geometry(), self.array.scheme());
         let rows = u64::from(scheme.elastic.segment_rows);
         let each = geometry.rows() / u64::from(geometry.groups) / rows;
         let living = |group: u32| {
-            geometry.group(group).filter(|&element| !self.array.is_failed(element as u16)).count() as u32
+            geometry.group(group).filter(|&member| !self.array.is_failed(member as u16)).count() as u32
         };
         let data: Vec<u64> = (0..geometry.groups)
             .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))

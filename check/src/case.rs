@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::geometry::Geometry;
-use stripewise_array::{Elements, Scheme};
+use stripewise_array::{Members, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::suggest::{ConfigError, read_toml};
 use stripewise_flash::{DeviceSpec, Shape};
@@ -40,14 +40,15 @@ pub struct Ask {
     pub sectors: u64,
 }
 
-/// The loss of an element.
+/// The loss of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
     /// Before this event of the run, or after the last one.
     pub event: u64,
-    /// Which element.
-    pub element: u16,
+    /// Which member.
+    #[serde(rename = "element")]
+    pub member: u16,
     /// How.
     pub manner: Manner,
 }
@@ -58,27 +59,29 @@ pub struct Loss {
 pub struct Case {
     /// Decides which pages go bad, and what the device draws at random.
     pub seed: u64,
-    /// What the elements are.
-    pub elements: Layout,
+    /// What the members are.
+    #[serde(rename = "elements")]
+    pub members: Layout,
     /// Requests under way at once, at most.
     pub depth: u32,
-    /// Whether, in the end, each element is taken away in turn and everything decoded.
+    /// Whether, in the end, each member is taken away in turn and everything decoded.
     pub fail_each: bool,
-    /// Whether the elements are taken for such that keep no old versions, so that memory must.
+    /// Whether the members are taken for such that keep no old versions, so that memory must.
     #[serde(default)]
     pub hides_old_versions: bool,
-    /// Whether the elements are taken for such that neither tell what they do nor collect when they are permitted to.
+    /// Whether the members are taken for such that neither tell what they do nor collect when they are permitted to.
     #[serde(default, skip_serializing_if = "is_off")]
     pub tells_nothing: bool,
-    /// Whether elements keep acknowledged writes in volatile memory until a flush.
+    /// Whether members keep acknowledged writes in volatile memory until a flush.
     #[serde(default)]
-    pub volatile_elements: bool,
+    #[serde(rename = "volatile_elements")]
+    pub volatile_members: bool,
     /// Power is lost before each of these events of the run; once more, if one of them comes after the last event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_losses: Vec<u64>,
     /// Faults of pages.
     pub faults: Faults,
-    /// Losses of elements.
+    /// Losses of members.
     pub losses: Vec<Loss>,
     /// The requests, in order.
     pub requests: Vec<Ask>,
@@ -116,18 +119,18 @@ impl Case {
     /// # Errors
     /// Why there can be no such array.
     pub fn geometry(&self) -> Result<Geometry, String> {
-        let shape = Shape::new(&self.device, self.elements.level, self.elements.devices)
+        let shape = Shape::new(&self.device, self.members.level, self.members.devices)
             .map_err(|error| error.to_string())?;
         self.scheme.resolve(&self.capabilities(&shape), true).map_err(|error| error.to_string())
     }
 
-    /// What the controller is told that its elements can do.
-    pub fn capabilities(&self, shape: &Shape) -> Elements {
-        let elements = stripewise_sim::elements(&self.device, shape);
-        let old_versions = if self.hides_old_versions { 0 } else { elements.old_versions };
+    /// What the controller is told that its members can do.
+    pub fn capabilities(&self, shape: &Shape) -> Members {
+        let members = stripewise_sim::members(&self.device, shape);
+        let old_versions = if self.hides_old_versions { 0 } else { members.old_versions };
         let tells = !self.tells_nothing;
-        let (gc_control, gc_state) = (elements.gc_control && tells, elements.gc_state && tells);
-        Elements { old_versions, volatile_cache: self.volatile_elements, gc_control, gc_state, ..elements }
+        let (gc_control, gc_state) = (members.gc_control && tells, members.gc_state && tells);
+        Members { old_versions, volatile_cache: self.volatile_members, gc_control, gc_state, ..members }
     }
 
     /// Sectors of the array.
@@ -138,17 +141,17 @@ impl Case {
         Ok(self.scheme.pages(&self.geometry()?) * u64::from(self.page_bytes()) / SECTOR as u64)
     }
 
-    /// The most elements that are ever lost in one parity group, by [`Case::losses`] alone.
+    /// The most members that are ever lost in one parity group, by [`Case::losses`] alone.
     pub fn losses_in_a_group(&self, geometry: &Geometry) -> u32 {
-        let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.element).collect();
+        let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.member).collect();
         lost.sort_unstable();
         lost.dedup();
         // A log belongs to every group.
         let (data, log): (Vec<u16>, _) =
-            lost.into_iter().partition(|&element| u32::from(element) < geometry.elements);
-        let group = |element: &u16| geometry.group_of(u32::from(*element));
+            lost.into_iter().partition(|&member| u32::from(member) < geometry.members);
+        let group = |member: &u16| geometry.group_of(u32::from(*member));
         let most = (0..geometry.groups)
-            .map(|wanted| data.iter().filter(|element| group(element) == wanted).count() as u32)
+            .map(|wanted| data.iter().filter(|member| group(member) == wanted).count() as u32)
             .max();
         most.unwrap_or(0) + log.len() as u32
     }

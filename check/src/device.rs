@@ -13,9 +13,9 @@ use stripewise_sim::Layout;
 
 use crate::storm::Draw;
 
-/// A device of which `layout.devices` have `elements` elements, unless what was drawn cannot work.
-pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<DeviceSpec> {
-    let each = elements / layout.devices;
+/// A device of which `layout.devices` have `members` members, unless what was drawn cannot work.
+pub(crate) fn device(draw: &mut Draw, layout: Layout, members: u32) -> Option<DeviceSpec> {
+    let each = members / layout.devices;
     let (channels, chips) = match layout.level {
         Level::Ssd => (draw.one_of(&[1, 1, 2]), draw.one_of(&[1, 1, 2])),
         Level::Channel => (each, draw.one_of(&[1, 2])),
@@ -41,7 +41,7 @@ pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<D
         ftl: FtlSpec {
             over_provisioning: Share(draw.one_of(&[300_000, 450_000, 600_000])),
             order: order(draw),
-            pool: draw.one_of(&[Pool::Plane, Pool::Die, Pool::Chip, Pool::Channel, Pool::Element]),
+            pool: draw.one_of(&[Pool::Plane, Pool::Die, Pool::Chip, Pool::Channel, Pool::Member]),
             choice: draw.one_of(&[Choice::RoundRobin, Choice::MostFree]),
             summary_page: draw.one_of(&[None, None, Some(Bytes(528))]),
             streams: 1,

@@ -1,6 +1,6 @@
-//! What elements keep through a loss of power: of each page what it held for certain, and what may be there instead.
+//! What members keep through a loss of power: of each page what it held for certain, and what may be there instead.
 //!
-//! All of it is told by the operations that were sent to elements and by what they answered, so it owes nothing to what
+//! All of it is told by the operations that were sent to members and by what they answered, so it owes nothing to what
 //! the flash or the controller believe.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use stripewise_base::prng::Prng;
 
 use crate::stamp::SECTOR;
 
-/// What a page of an element holds.
+/// What a page of a member holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Nothing: it reads zeros.
@@ -37,7 +37,7 @@ impl Content {
     }
 }
 
-/// A page of an element.
+/// A page of a member.
 pub(crate) type At = (u16, u32);
 
 /// An operation that was started and has not been answered.
@@ -61,7 +61,7 @@ enum Share {
 /// What pages hold, by what was sent to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
-    /// Whether elements keep answered writes in volatile memory until a flush.
+    /// Whether members keep answered writes in volatile memory until a flush.
     is_volatile: bool,
     page_bytes: usize,
     /// What is there for certain.
@@ -104,7 +104,7 @@ impl Durable {
         };
         if operation.kind != OperationKind::Flush {
             self.started += 1;
-            self.touched.insert((operation.element, operation.page), self.started);
+            self.touched.insert((operation.member, operation.page), self.started);
         }
         self.flights.insert(id, Flight { operation, content, after: self.answered });
     }
@@ -112,22 +112,22 @@ impl Durable {
     /// An operation was answered; what it wrote may have gone bad on its way.
     pub(crate) fn ended(&mut self, id: OperationId, is_lost: bool) {
         let Some(Flight { operation, content, after }) = self.flights.remove(&id) else { return };
-        let Operation { element, page, kind, .. } = operation;
+        let Operation { member, page, kind, .. } = operation;
         if kind == OperationKind::Flush {
-            return self.flushed(element, after);
+            return self.flushed(member, after);
         }
         self.answered += 1;
         let content = if is_lost && kind == OperationKind::Write { Content::Unreadable } else { content };
         if self.is_volatile {
-            self.unflushed.entry((element, page)).or_default().push((self.answered, content));
+            self.unflushed.entry((member, page)).or_default().push((self.answered, content));
         } else {
-            self.settled.insert((element, page), content);
+            self.settled.insert((member, page), content);
         }
     }
 
     /// A flush covers what was answered before it was started.
-    fn flushed(&mut self, element: u16, until: u64) {
-        for (&at, changes) in self.unflushed.range_mut((element, 0)..=(element, u32::MAX)) {
+    fn flushed(&mut self, member: u16, until: u64) {
+        for (&at, changes) in self.unflushed.range_mut((member, 0)..=(member, u32::MAX)) {
             let covered = changes.iter().take_while(|(nth, _)| *nth <= until).count();
             if let Some((_, content)) = changes.drain(..covered).next_back() {
                 self.settled.insert(at, content);
@@ -156,8 +156,8 @@ impl Durable {
 
     fn changing(&self, at: At) -> impl Iterator<Item = &Content> {
         let is_meant = move |flight: &&Flight| {
-            let Operation { element, page, kind, .. } = flight.operation;
-            kind != OperationKind::Flush && (element, page) == at
+            let Operation { member, page, kind, .. } = flight.operation;
+            kind != OperationKind::Flush && (member, page) == at
         };
         self.flights.values().filter(is_meant).map(|flight| &flight.content)
     }
@@ -172,7 +172,7 @@ impl Durable {
         };
         let mut pages: Vec<At> = self.unflushed.keys().copied().collect();
         let changed = self.flights.values().filter(|flight| flight.operation.kind != OperationKind::Flush);
-        pages.extend(changed.map(|flight| (flight.operation.element, flight.operation.page)));
+        pages.extend(changed.map(|flight| (flight.operation.member, flight.operation.page)));
         pages.sort_unstable();
         pages.dedup();
         for at in pages {
@@ -219,14 +219,14 @@ mod tests {
     const PAGE: usize = 4 * SECTOR;
 
     fn operation(kind: OperationKind) -> Operation {
-        Operation { kind, element: 1, page: 5, ..Operation::default() }
+        Operation { kind, member: 1, page: 5, ..Operation::default() }
     }
 
     fn bytes(byte: u8) -> Vec<u8> {
         vec![byte; PAGE]
     }
 
-    /// What is left of page 5 of element 1 by any of many seeds: the bytes of its sectors.
+    /// What is left of page 5 of member 1 by any of many seeds: the bytes of its sectors.
     fn left(durable: &Durable) -> std::collections::BTreeSet<Vec<u8>> {
         let one = |seed| {
             let mut durable = durable.clone();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn volatile_elements_may_forget_what_was_answered_until_a_flush_that_began_later_is_over() {
+    fn volatile_members_may_forget_what_was_answered_until_a_flush_that_began_later_is_over() {
         let mut durable = Durable::new(PAGE, true);
         durable.started(3, operation(OperationKind::Write), &bytes(1));
         durable.ended(3, false);
@@ -269,7 +269,7 @@ mod tests {
             "the first is there for certain, the second came when the flush was under way"
         );
         assert!(kept.iter().flatten().all(|byte| [1, 2].contains(byte)));
-        let other = Operation { element: 0, ..operation(OperationKind::Flush) };
+        let other = Operation { member: 0, ..operation(OperationKind::Flush) };
         durable.started(4, other, &[]);
         durable.ended(4, false);
         assert_eq!(left(&durable).len(), 16, "a flush of another element is none of its business");

@@ -1,5 +1,5 @@
 //! The checking simulation: the very controller and the very event loop of timed runs, but over real bytes,
-//! with colliding requests, pages that go bad and elements that die, and an oracle that knows what every
+//! with colliding requests, pages that go bad and members that die, and an oracle that knows what every
 //! sector may hold.
 //!
 //! A [`Case`] is all that decides a run; [`storm::case`] draws one from a seed. [`run`] plays it and returns

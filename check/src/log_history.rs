@@ -1,4 +1,4 @@
-//! What became of each chunk of a log so far: where it was, what was lost, what is on the elements.
+//! What became of each chunk of a log so far: where it was, what was lost, what is on the members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,13 +27,13 @@ pub(crate) struct LogHistory {
     known: BTreeSet<Vec<StripeColumn>>,
     /// Segments that were collected, and stripes that were written until then.
     done: (u64, u64),
-    /// Since when each element is failed.
+    /// Since when each member is failed.
     failed: Vec<Option<u64>>,
-    /// Of each sector the latest version that was ever on the elements.
+    /// Of each sector the latest version that was ever on the members.
     durable: Vec<Update>,
     /// Chunks that are not nowhere, from each event on.
     live: Vec<(u64, u64)>,
-    /// The failed elements allow so many chunks, from each event on.
+    /// The failed members allow so many chunks, from each event on.
     bounds: Vec<(u64, u64)>,
 }
 
@@ -57,9 +57,9 @@ impl LogHistory {
             .map(|chunk| (chunk, audit.at(chunk)))
             .filter(|&(chunk, at)| self.last(chunk) != at)
             .collect();
-        self.failed.resize(audit.array.elements() as usize, None);
-        for (element, failed) in (0..).zip(&mut self.failed) {
-            if failed.is_none() && audit.array.is_failed(element) {
+        self.failed.resize(audit.array.members() as usize, None);
+        for (member, failed) in (0..).zip(&mut self.failed) {
+            if failed.is_none() && audit.array.is_failed(member) {
                 *failed = Some(event);
             }
         }
@@ -94,8 +94,8 @@ impl LogHistory {
         }
         for (chunk, at) in moved {
             let stripe = match at {
-                At::Log(element, page) => {
-                    let stripe = of_slot.get(&(element, page)).cloned();
+                At::Log(member, page) => {
+                    let stripe = of_slot.get(&(member, page)).cloned();
                     if stripe.is_none() {
                         return Err(format!("chunk {chunk} lies in no stripe that is written"));
                     }
@@ -110,26 +110,26 @@ impl LogHistory {
         Ok(())
     }
 
-    /// A new stripe has no member on an element that had failed before it was begun.
+    /// A new stripe has no column on a member that had failed before it was begun.
     fn check_places(&self, stripe: &StripeView, appended: &BTreeMap<(u16, u32), u64>) -> Result<(), String> {
         let begun = stripe.columns.iter().filter_map(|column| appended.get(&(column.1, column.2))).max();
         let Some(&begun) = begun else { return Ok(()) };
-        let is_dead = |&&(_, element, ..): &&(u32, u16, u32, Option<u64>)| {
-            self.failed[usize::from(element)].is_some_and(|failed| failed < begun)
+        let is_dead = |&&(_, member, ..): &&(u32, u16, u32, Option<u64>)| {
+            self.failed[usize::from(member)].is_some_and(|failed| failed < begun)
         };
         match stripe.columns.iter().find(is_dead) {
             None => Ok(()),
-            Some((_, element, page, _)) => {
-                Err(format!("a new stripe takes page {page} of element {element}, which had failed before"))
+            Some((_, member, page, _)) => {
+                Err(format!("a new stripe takes page {page} of element {member}, which had failed before"))
             }
         }
     }
 
-    /// A stripe was written: what it holds was on the elements, be it that it counts no longer.
+    /// A stripe was written: what it holds was on the members, be it that it counts no longer.
     fn note_durable(&mut self, audit: &LogAudit<'_>, stripe: &StripeView) {
         let data = audit.array.geometry().data;
-        for &(_, element, page, chunk) in stripe.columns.iter().filter(|column| column.0 < data) {
-            match (audit.content(element, page, Some(stripe)), chunk) {
+        for &(_, member, page, chunk) in stripe.columns.iter().filter(|column| column.0 < data) {
+            match (audit.content(member, page, Some(stripe)), chunk) {
                 (Some(bytes), _) => {
                     bytes.chunks_exact(SECTOR).for_each(|bytes| self.note_stamp(Found::of(bytes)));
                 }
@@ -143,7 +143,7 @@ impl LogHistory {
     /// Segments were collected: of a stripe of which nothing counted any more, and which was written in the same event, no
     /// look finds anything. Its pages may be written anew before the next flush is over, so what they have is noted now.
     fn note_collected(&mut self, audit: &LogAudit<'_>) {
-        for bytes in audit.on_elements() {
+        for bytes in audit.on_members() {
             match bytes {
                 Some(bytes) => bytes.chunks_exact(SECTOR).for_each(|bytes| self.note_stamp(Found::of(bytes))),
                 None => self.trust_memory(audit),
@@ -158,7 +158,7 @@ impl LogHistory {
         }
     }
 
-    /// Nothing can be told of what the elements had of `chunk`.
+    /// Nothing can be told of what the members had of `chunk`.
     fn trust(&mut self, audit: &LogAudit<'_>, chunk: u64) {
         let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
         self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize].fill(Update::MAX);
@@ -190,9 +190,9 @@ impl LogHistory {
     fn may_be_lost(&self, audit: &LogAudit<'_>, chunk: u64, event: u64, faults: &[Fault]) -> bool {
         self.since(chunk, event).any(|stay| {
             let Some(stripe) = &stay.stripe else { return stay.at == At::Lost };
-            let is_lost = |&&(_, element, page, _): &&(u32, u16, u32, Option<u64>)| {
-                audit.array.is_failed(element)
-                    || faults.iter().any(|fault| (fault.element, fault.page) == (element, page))
+            let is_lost = |&&(_, member, page, _): &&(u32, u16, u32, Option<u64>)| {
+                audit.array.is_failed(member)
+                    || faults.iter().any(|fault| (fault.member, fault.page) == (member, page))
             };
             stripe.columns.iter().filter(is_lost).count() > audit.array.geometry().parity() as usize
         })
@@ -209,17 +209,17 @@ impl LogHistory {
         chunks.any(|chunk| self.may_be_lost(audit, chunk, event, faults))
     }
 
-    /// Whether since `event` the array may have had no space: it had lost elements, and held more chunks than it can hold
+    /// Whether since `event` the array may have had no space: it had lost members, and held more chunks than it can hold
     /// without them and still always find room.
     pub(crate) fn may_be_full(&self, event: u64) -> bool {
         let since = |list: &[(u64, u64)]| list.iter().rposition(|&(at, _)| at < event).unwrap_or(0);
         let live = self.live[since(&self.live)..].iter().map(|&(_, live)| live).max().unwrap_or(0);
         let bound = self.bounds[since(&self.bounds)..].iter().map(|&(_, bound)| bound).min().unwrap_or(0);
-        // Where no group has elements enough for a stripe there is no room at all.
+        // Where no group has members enough for a stripe there is no room at all.
         live > bound || bound == 0
     }
 
-    /// Whether the elements have had every sector of `chunk` in a version not older than `floor` says, and still have that
+    /// Whether the members have had every sector of `chunk` in a version not older than `floor` says, and still have that
     /// or a later one unless it was written anew in memory since.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ impl LogHistory {
                 // A trim meanwhile takes promises back.
                 let was_trimmed = |sector| audit.model.check(sector, Found::Zeros, floor(sector)).is_ok();
                 let is_missing = |&sector: &u64| self.durable[sector as usize] < floor(sector);
-                // Of a stripe that was written and collected in one event, and lost a member by that write, nothing can be
+                // Of a stripe that was written and collected in one event, and lost a column by that write, nothing can be
                 // told.
                 let is_degraded = self.failed.iter().any(Option::is_some);
                 let is_broken = |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_degraded;

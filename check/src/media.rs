@@ -24,7 +24,7 @@ pub struct Faults {
     pub failed_read_ppm: u32,
     /// One read returns content that is known to be wrong.
     pub corrupt_read_ppm: u32,
-    /// The reads of these numbers, counted from 0 over all elements, end with a medium error.
+    /// The reads of these numbers, counted from 0 over all members, end with a medium error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_reads: Vec<u64>,
     /// The answer to an operation comes later than it might.
@@ -33,7 +33,7 @@ pub struct Faults {
     /// By as much at most.
     #[serde(skip_serializing_if = "is_none")]
     pub late: Span,
-    /// Before an event an element is reported slow, or to answer again, whatever it does.
+    /// Before an event a member is reported slow, or to answer again, whatever it does.
     #[serde(skip_serializing_if = "is_zero")]
     pub slow_ppm: u32,
 }
@@ -46,7 +46,7 @@ fn is_none(span: &Span) -> bool {
     span.0 == 0
 }
 
-/// How an element is lost.
+/// How a member is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Manner {
@@ -61,8 +61,8 @@ pub enum Manner {
 /// An operation that ended in an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The element.
-    pub element: u16,
+    /// The member.
+    pub member: u16,
     /// Its page.
     pub page: u32,
     /// How.
@@ -77,7 +77,7 @@ enum State {
     Lost,
 }
 
-/// What an operation inside an element carries: the content of a write on its way in, of a read on its way
+/// What an operation inside a member carries: the content of a write on its way in, of a read on its way
 /// out.
 #[derive(Clone, Debug, Default)]
 struct Cargo {
@@ -85,11 +85,11 @@ struct Cargo {
     is_lost: bool,
 }
 
-/// The bytes of all elements.
+/// The bytes of all members.
 #[derive(Clone, Debug)]
 pub struct PageMedia {
     page_bytes: usize,
-    pages_per_element: u32,
+    pages_per_member: u32,
     bytes: Vec<u8>,
     states: Vec<State>,
     zeros: Box<[u8]>,
@@ -99,7 +99,7 @@ pub struct PageMedia {
     random: Prng,
     /// Reads that ended.
     reads: u64,
-    /// Elements that are about to be lost, and how.
+    /// Members that are about to be lost, and how.
     doomed: Vec<Option<Manner>>,
     log: Vec<Fault>,
     wrong: Option<String>,
@@ -108,12 +108,12 @@ pub struct PageMedia {
 }
 
 impl PageMedia {
-    /// Erased pages of `page_bytes` bytes for `elements` elements. `seed` decides which operations fail.
-    pub fn new(elements: u32, pages_per_element: u32, page_bytes: u32, faults: Faults, seed: u64) -> Self {
-        let pages = elements as usize * pages_per_element as usize;
+    /// Erased pages of `page_bytes` bytes for `members` members. `seed` decides which operations fail.
+    pub fn new(members: u32, pages_per_member: u32, page_bytes: u32, faults: Faults, seed: u64) -> Self {
+        let pages = members as usize * pages_per_member as usize;
         Self {
             page_bytes: page_bytes as usize,
-            pages_per_element,
+            pages_per_member,
             bytes: vec![0; pages * page_bytes as usize],
             states: vec![State::Erased; pages],
             zeros: vec![0; page_bytes as usize].into(),
@@ -122,14 +122,14 @@ impl PageMedia {
             faults,
             random: Prng::stream(seed, 0x6D65_6469),
             reads: 0,
-            doomed: vec![None; elements as usize],
+            doomed: vec![None; members as usize],
             log: Vec::new(),
             wrong: None,
             durable: None,
         }
     }
 
-    /// From now on it is noted what a loss of power would leave; whether elements have volatile caches.
+    /// From now on it is noted what a loss of power would leave; whether members have volatile caches.
     pub(crate) fn note_durable(&mut self, is_volatile: bool) {
         self.durable = Some(Durable::new(self.page_bytes, is_volatile));
     }
@@ -139,7 +139,7 @@ impl PageMedia {
         self.durable.as_ref()
     }
 
-    /// Power is lost, and comes back to pages that are all erased: what elements kept is to be put where they put it now, by
+    /// Power is lost, and comes back to pages that are all erased: what members kept is to be put where they put it now, by
     /// [`Self::put`] and [`Self::spoil`].
     pub(crate) fn lose_power(&mut self) {
         if let Some(durable) = &mut self.durable {
@@ -158,12 +158,12 @@ impl PageMedia {
     }
 
     /// A physical page cannot be read.
-    pub(crate) fn spoil(&mut self, element: u32, page: u32) {
-        let at = self.at(element, page);
+    pub(crate) fn spoil(&mut self, member: u32, page: u32) {
+        let at = self.at(member, page);
         self.states[at] = State::Lost;
     }
 
-    /// How often an element is reported slow, or to answer again.
+    /// How often a member is reported slow, or to answer again.
     pub(crate) fn slow_ppm(&self) -> u32 {
         self.faults.slow_ppm
     }
@@ -174,9 +174,9 @@ impl PageMedia {
     }
 
     /// The content of a physical page, or of one that is mapped nowhere; `None` if it cannot be read.
-    pub fn page(&self, element: u32, page: Option<u32>) -> Option<&[u8]> {
+    pub fn page(&self, member: u32, page: Option<u32>) -> Option<&[u8]> {
         let Some(page) = page else { return Some(&self.zeros) };
-        let at = self.at(element, page);
+        let at = self.at(member, page);
         match self.states[at] {
             State::Erased => Some(&self.poison),
             State::Written => Some(self.content(at)),
@@ -204,18 +204,18 @@ impl PageMedia {
         self.faults = Faults::default();
     }
 
-    /// The element's next operation, or next write, fails in this way.
-    pub fn doom(&mut self, element: u16, manner: Manner) {
-        self.doomed[element as usize] = Some(manner);
+    /// The member's next operation, or next write, fails in this way.
+    pub fn doom(&mut self, member: u16, manner: Manner) {
+        self.doomed[member as usize] = Some(manner);
     }
 
-    /// Whether the element is doomed and has not failed yet.
-    pub fn is_doomed(&self, element: u16) -> bool {
-        self.doomed[element as usize].is_some()
+    /// Whether the member is doomed and has not failed yet.
+    pub fn is_doomed(&self, member: u16) -> bool {
+        self.doomed[member as usize].is_some()
     }
 
-    fn at(&self, element: u32, page: u32) -> usize {
-        element as usize * self.pages_per_element as usize + page as usize
+    fn at(&self, member: u32, page: u32) -> usize {
+        member as usize * self.pages_per_member as usize + page as usize
     }
 
     fn content(&self, at: usize) -> &[u8] {
@@ -239,10 +239,10 @@ impl PageMedia {
     }
 
     /// A page that must be erased takes new content.
-    fn occupy(&mut self, element: u32, page: u32, state: State, how: &str) -> usize {
-        let at = self.at(element, page);
+    fn occupy(&mut self, member: u32, page: u32, state: State, how: &str) -> usize {
+        let at = self.at(member, page);
         if self.states[at] != State::Erased {
-            self.complain(format!("page {page} of element {element} was {how} without an erase before"));
+            self.complain(format!("page {page} of element {member} was {how} without an erase before"));
         }
         self.states[at] = state;
         at
@@ -250,7 +250,7 @@ impl PageMedia {
 
     fn outcome_of(&mut self, id: OperationId, operation: &Operation) -> Outcome {
         let is_read = operation.kind == OperationKind::Read;
-        let doom = &mut self.doomed[operation.element as usize];
+        let doom = &mut self.doomed[operation.member as usize];
         match doom {
             Some(Manner::Silent) => {
                 *doom = None;
@@ -278,17 +278,17 @@ impl PageMedia {
 }
 
 impl Media for PageMedia {
-    fn program(&mut self, element: u32, page: u32, token: u32) {
+    fn program(&mut self, member: u32, page: u32, token: u32) {
         let state = if self.happens(self.faults.lost_ppm) { State::Lost } else { State::Written };
-        let at = self.occupy(element, page, state, "programmed");
+        let at = self.occupy(member, page, state, "programmed");
         self.cargo(token).is_lost = state == State::Lost;
         let (from, size) = (&self.cargo[token as usize].bytes, self.page_bytes);
         self.bytes[at * size..(at + 1) * size].copy_from_slice(from);
     }
 
-    fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
+    fn read(&mut self, member: u32, page: Option<u32>, token: u32) {
         let mut cargo = std::mem::take(self.cargo(token));
-        let found = self.page(element, page);
+        let found = self.page(member, page);
         cargo.is_lost = found.is_none();
         if let Some(found) = found {
             cargo.bytes.copy_from_slice(found);
@@ -296,18 +296,18 @@ impl Media for PageMedia {
         *self.cargo(token) = cargo;
     }
 
-    fn copy(&mut self, element: u32, from: u32, to: u32) {
-        let source = self.at(element, from);
+    fn copy(&mut self, member: u32, from: u32, to: u32) {
+        let source = self.at(member, from);
         if self.states[source] == State::Erased {
-            self.complain(format!("page {from} of element {element} was moved though it holds nothing"));
+            self.complain(format!("page {from} of element {member} was moved though it holds nothing"));
         }
-        let at = self.occupy(element, to, self.states[source], "moved to");
+        let at = self.occupy(member, to, self.states[source], "moved to");
         let size = self.page_bytes;
         self.bytes.copy_within(source * size..(source + 1) * size, at * size);
     }
 
-    fn erase(&mut self, element: u32, first: u32, count: u32) {
-        let at = self.at(element, first);
+    fn erase(&mut self, member: u32, first: u32, count: u32) {
+        let at = self.at(member, first);
         self.states[at..at + count as usize].fill(State::Erased);
     }
 }
@@ -343,7 +343,7 @@ impl Content<PageMemory> for PageMedia {
     fn outcome(&mut self, id: OperationId, operation: &Operation) -> Outcome {
         let outcome = self.outcome_of(id, operation);
         if outcome != Outcome::Done {
-            self.log.push(Fault { element: operation.element, page: operation.page, outcome });
+            self.log.push(Fault { member: operation.member, page: operation.page, outcome });
         }
         outcome
     }
@@ -357,7 +357,7 @@ mod tests {
 
     const READ: Operation = Operation {
         page: 0,
-        element: 1,
+        member: 1,
         kind: OperationKind::Read,
         class: stripewise_array::Class::HostRead,
         column: 0,
@@ -422,15 +422,15 @@ mod tests {
         media.program(1, 7, 9);
         media.read(1, Some(7), 3);
         assert_eq!(media.outcome(3, &READ), Outcome::Done);
-        assert_eq!(media.log(), [Fault { element: 1, page: 0, outcome: Outcome::MediumError }]);
+        assert_eq!(media.log(), [Fault { member: 1, page: 0, outcome: Outcome::MediumError }]);
     }
 
     #[test]
-    fn a_doomed_element_fails_once_in_its_manner() {
+    fn a_doomed_member_fails_once_in_its_manner() {
         let (mut media, ..) = media(Faults::default());
         media.doom(1, Manner::FailedWrite);
         assert_eq!(media.outcome(3, &READ), Outcome::Done);
-        assert_eq!(media.outcome(3, &Operation { element: 0, ..WRITE }), Outcome::Done);
+        assert_eq!(media.outcome(3, &Operation { member: 0, ..WRITE }), Outcome::Done);
         assert_eq!(media.outcome(3, &WRITE), Outcome::MediumError);
         assert_eq!(media.outcome(3, &WRITE), Outcome::Done);
         media.doom(1, Manner::Silent);

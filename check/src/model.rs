@@ -118,7 +118,7 @@ impl Model {
         }
     }
 
-    /// Power was lost: what is durable is still there, or what was written later. Where memory and elements are
+    /// Power was lost: what is durable is still there, or what was written later. Where memory and members are
     /// persistent, `all_is_durable` that was acknowledged.
     pub fn power_lost(&mut self, all_is_durable: bool) {
         self.last_before = self.updates.len() as Update - 1;
@@ -132,7 +132,7 @@ impl Model {
     }
 
     /// The content of a sector that a loss of power left: no other version from before comes back. `None` if it was lost
-    /// with its element because its row was under update; then it may be anything.
+    /// with its member because its row was under update; then it may be anything.
     pub fn restarted(&mut self, sector: u64, found: Option<Found>) {
         let version = match found {
             // It was written after the loss, and tells nothing of what was there.

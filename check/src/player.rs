@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::update::{Choice, ElementState, Routine};
+use stripewise_array::update::{Choice, MemberLoad, Routine};
 use stripewise_array::{
     Acknowledgement, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
     RowLock, SubmitError, explain,
@@ -206,9 +206,9 @@ impl Player {
         })
     }
 
-    /// The row of which a delta was last read from this page of a log element.
-    pub(crate) fn delta_row(&self, element: u16, page: u32) -> Option<u64> {
-        self.delta_rows.get(&(element, page)).copied()
+    /// The row of which a delta was last read from this page of a log member.
+    pub(crate) fn delta_row(&self, member: u16, page: u32) -> Option<u64> {
+        self.delta_rows.get(&(member, page)).copied()
     }
 
     /// Adds a line to the trace.
@@ -290,12 +290,12 @@ impl Player {
     /// Notes whose deltas `plan` reads.
     fn note_deltas(&mut self, plan: &PlanView<'_>) {
         let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
-        let is_delta = |operation: &Operation| u32::from(operation.element) >= self.geometry.elements;
+        let is_delta = |operation: &Operation| u32::from(operation.member) >= self.geometry.members;
         let is_read = |operation: &Operation| operation.kind == OperationKind::Read && is_delta(operation);
         let mut any = false;
         for operation in operations.filter(is_read) {
             any = true;
-            self.delta_rows.insert((operation.element, operation.page), plan.row);
+            self.delta_rows.insert((operation.member, operation.page), plan.row);
         }
         match plan.purpose {
             Purpose::Read => self.seen.folds[0] += u64::from(any),
@@ -351,7 +351,7 @@ impl Host<PageMemory> for Player {
     }
 
     /// Under the policy `custom`: RMW, RCW and nothing in turn.
-    fn choose(&mut self, choice: &Choice<'_>, _: &dyn ElementState) -> Option<Routine> {
+    fn choose(&mut self, choice: &Choice<'_>, _: &dyn MemberLoad) -> Option<Routine> {
         match (choice.row + choice.updated) % 3 {
             0 => Some(Routine::Rmw),
             1 => Some(Routine::Rcw),
@@ -435,8 +435,7 @@ impl Host<PageMemory> for Player {
                 self.seen.log[0] += 1;
                 let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
                 let event = self.event;
-                self.appended
-                    .extend(operations.map(|operation| ((operation.element, operation.page), event)));
+                self.appended.extend(operations.map(|operation| ((operation.member, operation.page), event)));
             }
             Purpose::Merge => self.seen.log[1] += 1,
             Purpose::Collect => self.seen.log[2] += 1,

@@ -49,7 +49,7 @@ pub struct Summary {
     pub operations: [u64; Class::COUNT],
     /// Operations that ended in an error.
     pub faults: u64,
-    /// Elements that were lost.
+    /// Members that were lost.
     pub lost: u64,
     /// Pages that garbage collection moved.
     pub moved: u64,
@@ -136,7 +136,7 @@ struct Run<'a> {
     /// What became of each chunk under elastic striping.
     history: LogHistory,
     power: Power,
-    /// Decides which elements are reported slow.
+    /// Decides which members are reported slow.
     slow: Prng,
 }
 
@@ -144,17 +144,12 @@ impl<'a> Run<'a> {
     fn new(case: &'a Case, options: Options, event: &'a Cell<u64>) -> Result<Self, String> {
         let text = |error: &dyn fmt::Display| error.to_string();
         let page_bytes = case.page_bytes();
-        let shape = stripewise_flash::Shape::new(&case.device, case.elements.level, case.elements.devices)
+        let shape = stripewise_flash::Shape::new(&case.device, case.members.level, case.members.devices)
             .map_err(|error| text(&error))?;
-        let media = PageMedia::new(
-            shape.elements,
-            shape.pages_per_element,
-            page_bytes,
-            case.faults.clone(),
-            case.seed,
-        );
+        let media =
+            PageMedia::new(shape.members, shape.pages_per_member, page_bytes, case.faults.clone(), case.seed);
         let mut flash =
-            Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
+            Flash::with_media(&case.device, case.members.level, case.members.devices, case.seed, media)
                 .map_err(|error| text(&error))?;
         #[cfg(debug_assertions)]
         if let Some(Planted::Flash(bug)) = options.bug {
@@ -162,14 +157,14 @@ impl<'a> Run<'a> {
         }
         let model = Model::new(case.sectors()?);
         if !case.power_losses.is_empty() {
-            flash.media_mut().note_durable(case.volatile_elements);
+            flash.media_mut().note_durable(case.volatile_members);
         }
         let mut run = Self::over(case, flash, model, options, event)?;
         run.power = Power::new(&case.power_losses);
         run.losses = case.losses.clone();
         run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
-        if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.element) >= shape.elements) {
-            return Err(format!("there is no element {} to be lost", loss.element));
+        if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.member) >= shape.members) {
+            return Err(format!("there is no element {} to be lost", loss.member));
         }
         let inside = |ask: &Ask| ask.sector + ask.sectors <= run.model().sectors();
         if let Some(ask) = case.requests.iter().find(|ask| ask.what != What::Flush && !inside(ask)) {
@@ -193,9 +188,9 @@ impl<'a> Run<'a> {
         let mut player = Player::new(case.geometry()?, model, case.depth, options.tracer);
         player.joins = case.scheme.placement.policy == PlacementPolicy::Elastic;
         let memory = PageMemory::new(case.page_bytes());
-        let elements = case.capabilities(flash.shape());
+        let members = case.capabilities(flash.shape());
         #[allow(unused_mut)]
-        let mut simulation = Simulation::with_elements(&case.scheme, elements, flash, memory, player)
+        let mut simulation = Simulation::with_members(&case.scheme, members, flash, memory, player)
             .map_err(|error| error.to_string())?;
         #[cfg(debug_assertions)]
         if let Some(Planted::Array(bug)) = options.bug {
@@ -296,26 +291,26 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// An element may be reported slow, or to answer again.
+    /// A member may be reported slow, or to answer again.
     fn report_slow(&mut self) {
         let ppm = self.media().slow_ppm();
         if ppm == 0 || !self.slow.chance(ppm.into(), 1_000_000) {
             return;
         }
-        let element = self.slow.below(self.simulation.array.elements().into()) as u16;
+        let member = self.slow.below(self.simulation.array.members().into()) as u16;
         // A report may be repeated.
-        let is_slow = !self.simulation.array.is_slow(element) || self.slow.chance(1, 4);
-        self.simulation.world.host.trace(|| format!("element {element} is reported slow: {is_slow}"));
-        self.simulation.report_slow(element, is_slow);
+        let is_slow = !self.simulation.array.is_slow(member) || self.slow.chance(1, 4);
+        self.simulation.world.host.trace(|| format!("element {member} is reported slow: {is_slow}"));
+        self.simulation.report_slow(member, is_slow);
     }
 
     fn lose(&mut self, loss: Loss) {
-        let Loss { element, manner, .. } = loss;
-        self.simulation.world.host.trace(|| format!("element {element} is lost: {manner:?}"));
+        let Loss { member, manner, .. } = loss;
+        self.simulation.world.host.trace(|| format!("element {member} is lost: {manner:?}"));
         match manner {
-            Manner::Gone => self.simulation.fail_element(element),
+            Manner::Gone => self.simulation.fail_member(member),
             Manner::Silent | Manner::FailedWrite => {
-                self.simulation.world.flash.media_mut().doom(element, manner);
+                self.simulation.world.flash.media_mut().doom(member, manner);
             }
         }
     }
@@ -350,13 +345,13 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Notes of which rows deltas cannot be read: one is on a log element that is lost, or its read failed.
+    /// Notes of which rows deltas cannot be read: one is on a log member that is lost, or its read failed.
     fn look_at_log(&mut self) {
         let array = &self.simulation.array;
         let geometry = array.geometry();
         for parity in 0..geometry.parity() {
-            let Some(element) = array.log_element(parity) else { return };
-            let rows = if array.is_failed(element) { geometry.rows() } else { 0 };
+            let Some(member) = array.log_member(parity) else { return };
+            let rows = if array.is_failed(member) { geometry.rows() } else { 0 };
             for row in (0..rows).filter(|&row| array.delta_pages(row).next().is_some()) {
                 self.unlogged.insert((row, parity), self.event.get());
             }
@@ -364,8 +359,8 @@ impl<'a> Run<'a> {
         let faults = &self.simulation.world.flash.media().log()[self.faults_seen..];
         self.faults_seen += faults.len();
         for fault in faults {
-            if let Some(parity) = u32::from(fault.element).checked_sub(geometry.elements)
-                && let Some(row) = self.simulation.world.host.delta_row(fault.element, fault.page)
+            if let Some(parity) = u32::from(fault.member).checked_sub(geometry.members)
+                && let Some(row) = self.simulation.world.host.delta_row(fault.member, fault.page)
             {
                 self.unlogged.insert((row, parity), self.event.get());
             }
@@ -504,8 +499,8 @@ impl<'a> Run<'a> {
         self.settle()
     }
 
-    /// Takes away each element in turn, with as many others of its group as the code still bears, and decodes everything.
-    /// A controller that gathers is needed to find its pages again, and loses elements but once, for good; else a new
+    /// Takes away each member in turn, with as many others of its group as the code still bears, and decodes everything.
+    /// A controller that gathers is needed to find its pages again, and loses members but once, for good; else a new
     /// controller finds everything where its address says.
     fn fail_each(&mut self) -> Result<(), String> {
         let losses = self.bearable_losses();
@@ -522,7 +517,7 @@ impl<'a> Run<'a> {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };
-            lost.iter().for_each(|&element| self.lose(gone(element)));
+            lost.iter().for_each(|&member| self.lose(gone(member)));
             return self.read_back();
         }
         for lost in losses {
@@ -532,9 +527,9 @@ impl<'a> Run<'a> {
             let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
             other.simulation.array.assume_written(self.simulation.array.host_pages());
-            let elements = 0..self.simulation.array.elements() as u16;
-            let before = elements.filter(|&element| self.simulation.array.is_failed(element));
-            before.chain(lost.iter().copied()).for_each(|element| other.lose(gone(element)));
+            let members = 0..self.simulation.array.members() as u16;
+            let before = members.filter(|&member| self.simulation.array.is_failed(member));
+            before.chain(lost.iter().copied()).for_each(|member| other.lose(gone(member)));
             let result = other.read_back();
             self.simulation.world.host.give_tracer(other.simulation.world.host.take_tracer());
             result.map_err(|what| format!("with elements {lost:?} taken away in the end, {what}"))?;
@@ -542,14 +537,13 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Of each group all that may still be lost together: each of its elements, with others of the group behind it.
+    /// Of each group all that may still be lost together: each of its members, with others of the group behind it.
     fn bearable_losses(&self) -> Vec<Vec<u16>> {
         let geometry = self.simulation.array.geometry();
         let mut losses = Vec::new();
         for group in 0..geometry.groups {
-            let is_live = |element: &u16| !self.simulation.array.is_failed(*element);
-            let live: Vec<u16> =
-                geometry.group(group).map(|element| element as u16).filter(is_live).collect();
+            let is_live = |member: &u16| !self.simulation.array.is_failed(*member);
+            let live: Vec<u16> = geometry.group(group).map(|member| member as u16).filter(is_live).collect();
             let failed = geometry.columns - live.len() as u32;
             let together = geometry.parity().saturating_sub(failed) as usize;
             if together == 0 {
@@ -570,9 +564,9 @@ impl<'a> Run<'a> {
         for counts in &world.counts {
             operations.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
-        let elements = 0..array.elements();
+        let members = 0..array.members();
         let counters: Vec<_> =
-            elements.map(|element| world.flash.counters(self.simulation.now(), element)).collect();
+            members.map(|member| world.flash.counters(self.simulation.now(), member)).collect();
         Summary {
             events: self.event.get(),
             played: self.played,
@@ -580,7 +574,7 @@ impl<'a> Run<'a> {
             seen: world.host.seen,
             operations,
             faults: self.media().log().len() as u64,
-            lost: (0..counters.len()).filter(|&element| array.is_failed(element as u16)).count() as u64,
+            lost: (0..counters.len()).filter(|&member| array.is_failed(member as u16)).count() as u64,
             moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
             collected: array.elastic_counts().collected,
@@ -588,6 +582,6 @@ impl<'a> Run<'a> {
     }
 }
 
-fn gone(element: u16) -> Loss {
-    Loss { event: 0, element, manner: Manner::Gone }
+fn gone(member: u16) -> Loss {
+    Loss { event: 0, member, manner: Manner::Gone }
 }

@@ -72,7 +72,7 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 
 /// What makes a case simpler as a whole.
 const SIMPLER: [fn(&mut Case); 15] = [
-    |case| case.volatile_elements = false,
+    |case| case.volatile_members = false,
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,
     |case| case.faults.failed_reads.truncate(1),

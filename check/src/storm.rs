@@ -1,6 +1,6 @@
 //! The storm: from one seed a small array over a small device, requests that collide, and faults.
 //!
-//! Everything is drawn from all members of its axis, with the small and the odd preferred: what breaks a
+//! Everything is drawn from all columns of its axis, with the small and the odd preferred: what breaks a
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
 //! write.
 
@@ -16,7 +16,7 @@ use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid, Membership, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, Placement, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
-use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
+use stripewise_array::{Acknowledge, EachMember, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
@@ -64,7 +64,7 @@ pub fn case(seed: u64) -> Case {
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
-            slow_elements(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
+            slow_members(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
             return case;
         }
@@ -73,16 +73,16 @@ pub fn case(seed: u64) -> Case {
 
 /// A case, unless what was drawn has no meaning together.
 fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
-    let (raid, elements, groups) = array(draw);
+    let (raid, members, groups) = array(draw);
     // From numbers of its own: what is drawn beside it is what it was without.
     let cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
     let is_parity_first = cache.policy.makes_parity_first();
     let log = log.filter(|_| raid != Raid::Raid0 && !is_parity_first);
-    let all = elements + if log.is_some() { raid.parity() } else { 0 };
+    let all = members + if log.is_some() { raid.parity() } else { 0 };
     let layout = layout(draw, all);
     let device = device::device(draw, layout, all)?;
     let page_bytes = device.geometry.page_bytes.0;
-    let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
+    let mut scheme = scheme(draw, raid, members, groups, page_bytes);
     scheme.cache = in_bytes(cache, page_bytes);
     if is_parity_first {
         scheme.parity.window = WindowSize::default();
@@ -96,12 +96,12 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     }
     let mut case = Case {
         seed,
-        elements: layout,
+        members: layout,
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: draw.percent(40),
         tells_nothing: false,
-        volatile_elements: false,
+        volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
         losses: Vec::new(),
@@ -129,19 +129,19 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     Some(case)
 }
 
-/// Redundancy, elements, groups.
+/// Redundancy, members, groups.
 fn array(draw: &mut Draw) -> (Raid, u32, u32) {
     if draw.percent(15) {
-        let elements = draw.between(1, 9) as u32;
-        let groups = if elements.is_multiple_of(2) && draw.percent(30) { 2 } else { 1 };
-        return (Raid::Raid0, elements, groups);
+        let members = draw.between(1, 9) as u32;
+        let groups = if members.is_multiple_of(2) && draw.percent(30) { 2 } else { 1 };
+        return (Raid::Raid0, members, groups);
     }
     if draw.percent(40) {
-        let (elements, groups) =
+        let (members, groups) =
             draw.one_of(&[(4, 1), (4, 1), (5, 1), (5, 1), (6, 1), (7, 1), (8, 1), (9, 1), (8, 2), (12, 3)]);
-        return (Raid::Raid6, elements, groups);
+        return (Raid::Raid6, members, groups);
     }
-    let (elements, groups) = draw.one_of(&[
+    let (members, groups) = draw.one_of(&[
         (3, 1),
         (3, 1),
         (4, 1),
@@ -155,10 +155,10 @@ fn array(draw: &mut Draw) -> (Raid, u32, u32) {
         (8, 2),
         (9, 3),
     ]);
-    (Raid::Raid5, elements, groups)
+    (Raid::Raid5, members, groups)
 }
 
-/// Which elements form a group, where there is a choice.
+/// Which members form a group, where there is a choice.
 fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
     let is_apart = Draw(Prng::stream(seed, 0x6C63_6921)).percent(50);
     if is_apart && raid != Raid::Raid0 && groups > 1 {
@@ -168,20 +168,20 @@ fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
     }
 }
 
-/// Elements as devices, or as channels or chips of as few devices as their number allows.
-fn layout(draw: &mut Draw, elements: u32) -> Layout {
+/// Members as devices, or as channels or chips of as few devices as their number allows.
+fn layout(draw: &mut Draw, members: u32) -> Layout {
     let level = draw.one_of(&[Level::Ssd, Level::Channel, Level::Chip]);
-    layout_of(draw, level, elements)
+    layout_of(draw, level, members)
 }
 
-/// Elements of `level`.
-pub(crate) fn layout_of(draw: &mut Draw, level: Level, elements: u32) -> Layout {
-    let divisors: Vec<u32> = (1..=elements).filter(|&count| elements.is_multiple_of(count)).collect();
-    let devices = if level == Level::Ssd { elements } else { draw.one_of(&divisors) };
+/// Members of `level`.
+pub(crate) fn layout_of(draw: &mut Draw, level: Level, members: u32) -> Layout {
+    let divisors: Vec<u32> = (1..=members).filter(|&count| members.is_multiple_of(count)).collect();
+    let devices = if level == Level::Ssd { members } else { draw.one_of(&divisors) };
     Layout { level, devices }
 }
 
-fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u64) -> Scheme {
+fn scheme(draw: &mut Draw, raid: Raid, members: u32, groups: u32, page_bytes: u64) -> Scheme {
     let mut scheme = Scheme::from_toml("storm", "name = \"storm\"").expect("all but the name has a default");
     let geometry = &mut scheme.geometry;
     geometry.level = raid;
@@ -216,7 +216,7 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
     if raid != Raid::Raid0 {
         scheme.parity.acknowledge = draw.one_of(&[Acknowledge::AfterParity, Acknowledge::AfterData]);
         if draw.percent(50) {
-            window(draw, &mut scheme, elements / groups);
+            window(draw, &mut scheme, members / groups);
         }
     }
     scheme
@@ -254,10 +254,10 @@ pub(crate) fn bounds(draw: &mut Draw, scheme: &mut Scheme) {
     scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
 }
 
-/// A parity window over groups of `columns` elements.
+/// A parity window over groups of `columns` members.
 pub(crate) fn window(draw: &mut Draw, scheme: &mut Scheme, columns: u32) {
     let chunks = WindowSize::Chunks;
-    let each = WindowSize::Elements(EachElement::Elements);
+    let each = WindowSize::Members(EachMember::Members);
     scheme.parity.window = draw.one_of(&[chunks(1), chunks(2), chunks(5), chunks(16), each]);
     scheme.parity.idle = Span(draw.one_of(&[0, 20_000, 1_000_000, 10_000_000]));
     scheme.queues.plans = scheme.queues.plans.max(columns);
@@ -473,7 +473,7 @@ pub(crate) fn faults(draw: &mut Draw) -> Faults {
     }
 }
 
-/// Sometimes elements stall: what is read or written there is long done when the controller hears of it.
+/// Sometimes members stall: what is read or written there is long done when the controller hears of it.
 pub(crate) fn late_answers(draw: &mut Draw, faults: &mut Faults) {
     if draw.percent(40) {
         faults.late_ppm = draw.one_of(&[10_000, 100_000, 500_000]);
@@ -481,7 +481,7 @@ pub(crate) fn late_answers(draw: &mut Draw, faults: &mut Faults) {
     }
 }
 
-fn slow_elements(draw: &mut Draw, faults: &mut Faults) {
+fn slow_members(draw: &mut Draw, faults: &mut Faults) {
     if draw.percent(25) {
         faults.slow_ppm = draw.one_of(&[1_000, 20_000, 200_000]);
     }
@@ -497,12 +497,12 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
             if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { bearable };
         for _ in 0..count {
             let nth = draw.0.below(u64::from(geometry.columns)) as u32;
-            let element = geometry.base(group) + nth * geometry.stride;
+            let member = geometry.base(group) + nth * geometry.stride;
             // Early, late, or after the end.
             let most = draw.one_of(&[20, 4, 40]) * requests;
             losses.push(Loss {
                 event: draw.between(0, most),
-                element: element as u16,
+                member: member as u16,
                 manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
             });
         }
@@ -510,7 +510,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
     losses
 }
 
-/// Sometimes a log element is lost, mostly in the place of another one: the code bears no more for it.
+/// Sometimes a log member is lost, mostly in the place of another one: the code bears no more for it.
 pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
     if !draw.percent(35) {
         return;
@@ -518,14 +518,14 @@ pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, lo
     if draw.percent(85) {
         let mut others = vec![0; geometry.groups as usize];
         losses.retain(|loss| {
-            let count = &mut others[geometry.group_of(loss.element.into()) as usize];
+            let count = &mut others[geometry.group_of(loss.member.into()) as usize];
             *count += 1;
             *count < geometry.parity()
         });
     }
     losses.push(Loss {
         event: draw.between(0, 20 * requests),
-        element: (geometry.elements + draw.between(0, u64::from(geometry.parity()) - 1) as u32) as u16,
+        member: (geometry.members + draw.between(0, u64::from(geometry.parity()) - 1) as u32) as u16,
         manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
     });
 }

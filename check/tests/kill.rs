@@ -58,7 +58,7 @@ fn test() {
             program: std::env::current_exe().expect("a path"),
             folder: folder.path().into(),
             scheme: flaw.into(),
-            elements: 1,
+            members: 1,
             size: "1MiB".into(),
             connections: 3,
             depth: 8,

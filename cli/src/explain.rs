@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches
 use serde_json::{Value, json};
 use stripewise_array::explain::explain;
 use stripewise_array::geometry::Membership;
-use stripewise_array::update::ElementState;
+use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, HostRequest, NoMemory, Operation, OperationId,
     Outcome as Ended, PlanView, RequestKind, Timing,
@@ -14,9 +14,9 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
-use stripewise_sim::{Layout, elements};
+use stripewise_sim::{Layout, members};
 use stripewise_study::{
-    self as study, DEFAULT_DEVICE, Document, SchemeSpec, Setting, What, describe_elements,
+    self as study, DEFAULT_DEVICE, Document, SchemeSpec, Setting, What, describe_members,
 };
 
 use crate::compare::print_settings;
@@ -66,19 +66,26 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
     device: String,
 
-    /// The array's elements: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
-    #[arg(short, long, value_name = "LEVEL[:N]", default_value = "channel", help_heading = "Array")]
-    elements: Layout,
+    /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
+    #[arg(
+        id = "elements",
+        short = 'e',
+        long = "elements",
+        value_name = "LEVEL[:N]",
+        default_value = "channel",
+        help_heading = "Array"
+    )]
+    members: Layout,
 
     /// Change a key of the scheme or of the device, as in update.tie=rcw
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     set: Vec<Setting>,
 
-    /// An element that has failed; give several for more
+    /// A member that has failed; give several for more
     #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
     fail: Vec<u16>,
 
-    /// An element that collects garbage, for longer than all requests take; give several for more
+    /// A member that collects garbage, for longer than all requests take; give several for more
     ///
     /// What it is asked waits there, for policies to count.
     #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
@@ -157,7 +164,7 @@ impl FromArgMatches for Requests {
 /// The heading of what happens when all requests were answered.
 const END: &str = "at the end, controller memory is written out";
 
-/// The heading of what happens when elements have collected their garbage.
+/// The heading of what happens when members have collected their garbage.
 const AFTER_GC: &str = "when garbage collection is over";
 
 /// Takes every operation and completes it at once; keeps the plans in words.
@@ -197,20 +204,20 @@ impl Heard {
 /// A collection that outlasts whatever else happens.
 const COLLECTION_NS: Nanos = 10_000_000;
 
-impl ElementState for Listener {
-    fn gc_wait_ns(&self, element: u16, _page: u32) -> Option<Nanos> {
-        Some(if self.collecting.contains(&element) { COLLECTION_NS } else { 0 })
+impl MemberLoad for Listener {
+    fn gc_wait_ns(&self, member: u16, _page: u32) -> Option<Nanos> {
+        Some(if self.collecting.contains(&member) { COLLECTION_NS } else { 0 })
     }
 
-    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        self.gc_wait_ns(element, page)
+    fn start_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+        self.gc_wait_ns(member, page)
     }
 
-    fn read_ns(&self, _element: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
+    fn read_ns(&self, _member: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
         Some(self.cell_ns.0)
     }
 
-    fn write_ns(&self, _element: u16) -> Option<Nanos> {
+    fn write_ns(&self, _member: u16) -> Option<Nanos> {
         Some(self.cell_ns.1)
     }
 }
@@ -223,7 +230,7 @@ impl Driver<NoMemory> for Listener {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
-        self.started.push((id, operation.element));
+        self.started.push((id, operation.member));
     }
 
     fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
@@ -251,10 +258,10 @@ impl Driver<NoMemory> for Listener {
 fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos) {
     loop {
         array.dispatch(listener);
-        let is_free = |(_, element): &(OperationId, u16)| !listener.collecting.contains(element);
+        let is_free = |(_, member): &(OperationId, u16)| !listener.collecting.contains(member);
         if let Some(last) = listener.started.iter().rposition(is_free) {
-            let (id, element) = listener.started.remove(last);
-            let outcome = if listener.failed.contains(&element) { Ended::Gone } else { Ended::Done };
+            let (id, member) = listener.started.remove(last);
+            let outcome = if listener.failed.contains(&member) { Ended::Gone } else { Ended::Done };
             array.completed(*now, id, outcome, Timing::default(), listener);
         } else if let Some(at) = listener.timers.pop() {
             *now = at.max(*now);
@@ -272,25 +279,25 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
     let scheme = study::scheme(&scheme.document, &all)?;
     let device = study::device(&device, &for_device)?;
-    let shape = Shape::new(&device, args.elements.level, args.elements.devices)?;
-    let elements = elements(&device, &shape);
-    let count = elements.count;
-    let mut array = Array::<NoMemory>::new(&scheme, elements, NoMemory)?;
+    let shape = Shape::new(&device, args.members.level, args.members.devices)?;
+    let members = members(&device, &shape);
+    let count = members.count;
+    let mut array = Array::<NoMemory>::new(&scheme, members, NoMemory)?;
     let cell_ns = (device.timing.read.0, device.timing.program.0);
     let geometry = Some(array.geometry().clone());
     let mut listener = Listener { geometry, cell_ns, collecting: args.collecting, ..Listener::default() };
     let mut now = 0;
-    if let Some(element) = listener.collecting.iter().find(|&&element| u32::from(element) >= count) {
+    if let Some(member) = listener.collecting.iter().find(|&&member| u32::from(member) >= count) {
         let last = count - 1;
-        return Err(Failure::usage(format!("--collecting {element}: the array's elements are 0 to {last}")));
+        return Err(Failure::usage(format!("--collecting {member}: the array's elements are 0 to {last}")));
     }
-    for element in args.fail {
-        if u32::from(element) >= count {
+    for member in args.fail {
+        if u32::from(member) >= count {
             let last = count - 1;
-            return Err(Failure::usage(format!("--fail {element}: the array's elements are 0 to {last}")));
+            return Err(Failure::usage(format!("--fail {member}: the array's elements are 0 to {last}")));
         }
-        listener.failed.push(element);
-        array.element_failed(now, element, &mut listener);
+        listener.failed.push(member);
+        array.member_failed(now, member, &mut listener);
     }
     let mut answers = Vec::new();
     for (tag, (kind, extent)) in args.requests.0.iter().enumerate() {
@@ -310,7 +317,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !listener.plans.is_empty() {
         answers.push((AFTER_GC.to_owned(), std::mem::take(&mut listener.plans)));
     }
-    // What controller memory still has goes to the elements, as at the end of a run.
+    // What controller memory still has goes to the members, as at the end of a run.
     listener.acknowledged = true;
     array.drain(now, &mut listener);
     settle(&mut array, &mut listener, &mut now);
@@ -328,7 +335,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return context.json(&answers.iter().map(answer).collect::<Vec<_>>());
     }
     if !context.quiet {
-        let settings = settings(&scheme, &device, args.elements, &array, &listener.failed)?;
+        let settings = settings(&scheme, &device, args.members, &array, &listener.failed)?;
         print_settings(&settings, context)?;
     }
     print(&answers, context)
@@ -343,8 +350,8 @@ fn settings(
 ) -> Outcome<Vec<(&'static str, String)>> {
     let geometry = array.geometry();
     let parity = geometry.parity();
-    // Without parity a stripe is one chunk; what people call one is a chunk on every element.
-    let data = if parity == 0 { geometry.elements } else { geometry.data };
+    // Without parity a stripe is one chunk; what people call one is a chunk on every member.
+    let data = if parity == 0 { geometry.members } else { geometry.data };
     let page = device.geometry.page_bytes.0;
     let chunks: Vec<String> =
         geometry.chunks().map(|pages| human::bytes(u64::from(pages) * page).to_string()).collect();
@@ -352,7 +359,7 @@ fn settings(
         [one] => format!("chunk {one}"),
         zones => format!("zones of chunks of {}", zones.join(", ")),
     };
-    let log = match scheme.log_elements() {
+    let log = match scheme.log_members() {
         0 => String::new(),
         log => format!(" + {log} log"),
     };
@@ -368,7 +375,7 @@ fn settings(
     );
     let mut settings = vec![
         ("scheme", scheme.name.clone()),
-        ("elements", format!("{}, of {}", describe_elements(layout, device)?, device.name)),
+        ("elements", format!("{}, of {}", describe_members(layout, device)?, device.name)),
         ("stripe", stripe),
     ];
     if !failed.is_empty() {

@@ -59,9 +59,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "LEVEL", default_value = "raid5", help_heading = "Array")]
     level: Level,
 
-    /// Elements that a stripe spans, parity included, the log device not
-    #[arg(short, long, value_name = "N", default_value_t = 8, help_heading = "Array")]
-    elements: u32,
+    /// Members that a stripe spans, parity included, the log device not
+    #[arg(
+        id = "elements",
+        short = 'e',
+        long = "elements",
+        value_name = "N",
+        default_value_t = 8,
+        help_heading = "Array"
+    )]
+    members: u32,
 
     /// Chunk
     #[arg(short, long, value_name = "SIZE", default_value = "4KiB", help_heading = "Array")]
@@ -78,7 +85,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let parity = args.level.parity();
-    let data = args.elements.saturating_sub(parity);
+    let data = args.members.saturating_sub(parity);
     let stripe = Stripe { data, parity, chunk_bytes: args.chunk.0 };
     let mut counter = Counter::new(stripe, args.filled).map_err(|error| Failure::usage(error.to_string()))?;
     let spec = args.workload.spec()?;

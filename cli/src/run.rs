@@ -1,4 +1,4 @@
-//! `stripewise run`: one scheme, every total, every element.
+//! `stripewise run`: one scheme, every total, every member.
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -7,10 +7,10 @@ use stripewise_results::{Figure, Table};
 
 use crate::compare::{print_place, print_settings, remarks};
 use crate::context::Context;
-use crate::elements;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
+use crate::members;
 use crate::study::{self, StudyArgs};
 
 const EXAMPLES: &[Example] = &[
@@ -26,7 +26,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise run --requests 50k --seed 2 --out elsewhere", "another seed, another directory"),
 ];
 
-/// Run one scheme, and print every total and what each element did
+/// Run one scheme, and print every total and what each member did
 ///
 /// The tables are left in the directory of results, one directory a run, as Parquet files.
 #[derive(Debug, ClapArgs)]
@@ -112,14 +112,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
         value["settings"] = settings.collect::<serde_json::Map<_, _>>().into();
         value["computed"] = json!(finished.cpu_ns.is_some());
-        value["elements"] = elements::json(&finished.run)?;
+        value["elements"] = members::json(&finished.run)?;
         return context.json(&value);
     }
     let totals: Vec<(&str, Figure)> =
         entry.totals.iter().map(|total| (total.name.as_str(), total.value)).collect();
     context.out.write_all(grouped(&totals, args.all).as_bytes())?;
     writeln!(context.out)?;
-    elements::print(&finished.run, context)?;
+    members::print(&finished.run, context)?;
     for remark in remarks(&entry) {
         writeln!(context.out, "{remark}")?;
     }

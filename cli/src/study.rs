@@ -103,9 +103,16 @@ pub(crate) struct SetupArgs {
     #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
     pub(crate) device: String,
 
-    /// The array's elements: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
-    #[arg(short, long, value_name = "LEVEL[:N]", default_value = "channel", help_heading = "Array")]
-    pub(crate) elements: Layout,
+    /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
+    #[arg(
+        id = "elements",
+        short = 'e',
+        long = "elements",
+        value_name = "LEVEL[:N]",
+        default_value = "channel",
+        help_heading = "Array"
+    )]
+    pub(crate) members: Layout,
 
     /// What the devices hold before the first request: `fresh`, or STATE:SHARE of their pages, as in
     /// steady:70%
@@ -145,11 +152,11 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) gc_rows: bool,
 
-    /// Count slices of so much simulated time by the number of elements that collect garbage in them; 0ns for none
+    /// Count slices of so much simulated time by the number of members that collect garbage in them; 0ns for none
     #[arg(long, value_name = "TIME", default_value = "100us", help_heading = "Results")]
     pub(crate) gc_slice: Span,
 
-    /// Keep a row of every element's state every so often, as in 10ms of simulated time; 1,000,000,000 rows at most
+    /// Keep a row of every member's state every so often, as in 10ms of simulated time; 1,000,000,000 rows at most
     #[arg(
         long,
         value_name = "TIME",
@@ -204,7 +211,7 @@ impl SetupArgs {
             warmup: self.warmup.0,
             seed: self.seed,
             device: Document::find(What::Device, &self.device)?,
-            elements: self.elements,
+            members: self.members,
             precondition: self.precondition,
             settings: self.set,
             ..StudySpec::new(schemes)?

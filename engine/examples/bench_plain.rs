@@ -15,8 +15,8 @@ use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, EngineError, Options, Request};
 
 const PAGE: u64 = 4096;
-const ELEMENTS: usize = 6;
-const ELEMENT_BYTES: u64 = 64 << 20;
+const MEMBERS: usize = 6;
+const MEMBER_BYTES: u64 = 64 << 20;
 
 /// What is timed.
 #[derive(Clone, Copy)]
@@ -30,22 +30,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => 100_000,
         Some(text) => text.parse().map_err(|_| format!("`{text}` is no number of requests"))?,
     };
-    println!("{requests} random requests of 4 KiB over {ELEMENTS} files of {} MiB", ELEMENT_BYTES >> 20);
+    println!("{requests} random requests of 4 KiB over {MEMBERS} files of {} MiB", MEMBER_BYTES >> 20);
     println!("{:<10}{:>12}{:>14}{:>14}", "", "in flight", "writes/s", "reads/s");
     for level in ["raid0", "raid5"] {
         let scheme =
             Scheme::from_toml("bench", &format!("name = \"{level}\"\n[geometry]\nlevel = \"{level}\""))?;
         for in_flight in [1, 32] {
             let folder = tempfile::tempdir()?;
-            let paths: Vec<_> = (0..ELEMENTS).map(|index| folder.path().join(index.to_string())).collect();
-            let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, Options::default())?;
+            let paths: Vec<_> = (0..MEMBERS).map(|index| folder.path().join(index.to_string())).collect();
+            let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, Options::default())?;
             let writes = rate(&mut engine, requests, in_flight, Kind::Write)?;
             let reads = rate(&mut engine, requests, in_flight, Kind::Read)?;
             println!("{level:<10}{in_flight:>12}{writes:>14}{reads:>14}");
         }
     }
     let file = tempfile::tempfile()?;
-    file.set_len(ELEMENTS as u64 * ELEMENT_BYTES)?;
+    file.set_len(MEMBERS as u64 * MEMBER_BYTES)?;
     let (writes, reads) = (bare(&file, requests, Kind::Write)?, bare(&file, requests, Kind::Read)?);
     println!("{:<10}{:>12}{writes:>14}{reads:>14}", "bare calls", 1);
     Ok(())
@@ -77,7 +77,7 @@ fn rate(engine: &mut Engine, requests: u64, in_flight: u64, kind: Kind) -> Resul
 /// Bare calls a second.
 fn bare(file: &File, requests: u64, kind: Kind) -> std::io::Result<u64> {
     let mut prng = Prng::new(1);
-    let pages = ELEMENTS as u64 * ELEMENT_BYTES / PAGE;
+    let pages = MEMBERS as u64 * MEMBER_BYTES / PAGE;
     let mut page = [1; PAGE as usize];
     let started = Instant::now();
     for _ in 0..requests {

@@ -20,8 +20,8 @@ use stripewise_array::{Class, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, Options, Request};
 
-const ELEMENTS: usize = 4;
-const ELEMENT_BYTES: u64 = 64 << 20;
+const MEMBERS: usize = 4;
+const MEMBER_BYTES: u64 = 64 << 20;
 /// Requests under way.
 const DEPTH: u64 = 32;
 /// As in `stripewise paper 004`, in KiB.
@@ -39,7 +39,7 @@ enum Kind {
 #[derive(Clone, Copy)]
 struct Cell {
     mib_per_second: u64,
-    /// Calls of elements for each page that the host reads or writes.
+    /// Calls of members for each page that the host reads or writes.
     calls: f64,
 }
 
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => 32,
         Some(text) => text.parse().map_err(|_| format!("`{text}` is no number of MiB"))?,
     };
-    println!("RAID-5 of {ELEMENTS} files of {} MiB, {mib} MiB a cell", ELEMENT_BYTES >> 20);
+    println!("RAID-5 of {MEMBERS} files of {} MiB, {mib} MiB a cell", MEMBER_BYTES >> 20);
     println!("MiB a second, and calls of elements for each page of the host");
     for (kind, name) in [(Kind::Read, "random reads"), (Kind::Write, "random writes")] {
         println!(
@@ -79,8 +79,8 @@ fn column(folder: &Path, chunk: u32, kind: Kind, bytes: u64) -> Result<Vec<Cell>
     );
     let scheme = Scheme::from_toml("chunk", &scheme)?;
     let folder = tempfile::tempdir_in(folder)?;
-    let paths: Vec<PathBuf> = (0..ELEMENTS).map(|index| folder.path().join(index.to_string())).collect();
-    let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, Options::default())?;
+    let paths: Vec<PathBuf> = (0..MEMBERS).map(|index| folder.path().join(index.to_string())).collect();
+    let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, Options::default())?;
     let whole: u64 = 1 << 20;
     for offset in (0..engine.capacity() / whole).map(|index| index * whole) {
         engine.write(offset, &vec![1; whole as usize])?;
@@ -134,7 +134,7 @@ fn cell(
     })
 }
 
-/// Pages read from and written to elements so far, for hosts and for parity.
+/// Pages read from and written to members so far, for hosts and for parity.
 fn calls(engine: &Engine) -> u64 {
     let done = engine.counts().done;
     let classes = [Class::HostRead, Class::HostWrite, Class::PreRead, Class::Parity];

@@ -1,4 +1,4 @@
-//! How the operations that the controller starts reach elements.
+//! How the operations that the controller starts reach members.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -27,17 +27,17 @@ pub struct Ended {
     pub page: PageId,
     /// How it ended.
     pub result: io::Result<()>,
-    /// How long the element had it.
+    /// How long the member had it.
     pub took_ns: Nanos,
 }
 
-/// Elements, and the way in which operations are carried out on them.
+/// Members, and the way in which operations are carried out on them.
 ///
 /// An operation is started, then handed on with [`Backend::submit`], and is over when [`Backend::take`] returns it. Only
 /// [`Backend::wait`] waits for anything but a blocking call of its own.
 pub trait Backend {
-    /// An element.
-    type Element;
+    /// A member.
+    type Member;
 
     /// How many operations are taken before the controller is asked what follows from them.
     const BATCH: usize;
@@ -56,7 +56,7 @@ pub trait Backend {
         false
     }
 
-    /// From now on nothing but reads reaches elements, or everything does again. What an element has already stays with it.
+    /// From now on nothing but reads reaches members, or everything does again. What a member has already stays with it.
     fn hold_writes(&mut self, holds: bool);
 
     /// Operations that were started and not taken.
@@ -75,37 +75,37 @@ pub trait Backend {
         None
     }
 
-    /// Elements, those that are absent among them.
+    /// Members, those that are absent among them.
     fn count(&self) -> u16;
 
-    /// Where an element is, or was before it was closed, if that is known.
-    fn path(&self, _element: u16) -> Option<&Path> {
+    /// Where a member is, or was before it was closed, if that is known.
+    fn path(&self, _member: u16) -> Option<&Path> {
         None
     }
 
-    /// The file system that an element takes its space from, where it is a file of one that is known.
-    fn file_system(&self, element: u16) -> Option<u64> {
-        let found = self.path(element)?.metadata().ok()?;
+    /// The file system that a member takes its space from, where it is a file of one that is known.
+    fn file_system(&self, member: u16) -> Option<u64> {
+        let found = self.path(member)?.metadata().ok()?;
         found.is_file().then(|| found.dev())
     }
 
-    /// A handle of its own on an element, and the pages of that, where it is a file.
-    fn handle(_element: &Self::Element) -> Option<(OwnedFd, u32)> {
+    /// A handle of its own on a member, and the pages of that, where it is a file.
+    fn handle(_member: &Self::Member) -> Option<(OwnedFd, u32)> {
         None
     }
 
-    /// Lets go of an element that the controller does without. What it was given may still return.
-    fn close(&mut self, element: u16);
+    /// Lets go of a member that the controller does without. What it was given may still return.
+    fn close(&mut self, member: u16);
 
     /// Waits for what is in flight, as long as an operation may take, and gives the rest up. The memory of that is given to
     /// nobody.
     fn let_go(&mut self, _memory: &mut Pages) {}
 
-    /// Puts an element in the place of another, whose operations that are in flight stay with it.
-    fn put(&mut self, element: u16, store: Self::Element);
+    /// Puts a member in the place of another, whose operations that are in flight stay with it.
+    fn put(&mut self, member: u16, store: Self::Member);
 
-    /// The elements again, in order, where they are there. Nothing may be in flight.
-    fn into_elements(self) -> Vec<Option<Self::Element>>;
+    /// The members again, in order, where they are there. Nothing may be in flight.
+    fn into_members(self) -> Vec<Option<Self::Member>>;
 
     /// What it is, for people.
     fn name(&self) -> &'static str;

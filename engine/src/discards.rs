@@ -1,4 +1,4 @@
-//! Which trims an element is given: what block devices say of discards, and how a run of trimmed pages is cut for them.
+//! Which trims a member is given: what block devices say of discards, and how a run of trimmed pages is cut for them.
 //!
 //! Source: the kernel's Documentation/ABI/stable/sysfs-block: `discard_granularity`, `discard_max_bytes`, `discard_alignment`,
 //! `write_zeroes_max_bytes`.
@@ -14,11 +14,11 @@ use rustix::fs::{FileType, fstat, major, minor};
 pub enum Trims {
     /// What is trimmed is to read as zeros, as parity in place takes for granted; where no hole can be made, zeros are written.
     Zeros,
-    /// Nobody reads what is trimmed before it is written again, as in a log: only what an element gains by is trimmed.
+    /// Nobody reads what is trimmed before it is written again, as in a log: only what a member gains by is trimmed.
     Advice,
 }
 
-/// What an element makes of trims.
+/// What a member makes of trims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Discards {
     /// It has no holes.

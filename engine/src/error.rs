@@ -8,7 +8,7 @@ use stripewise_array::{OpenError, RejoinError, SchemeError, SubmitError};
 use crate::jobs::Request;
 use crate::owner::OwnerError;
 
-/// An element file cannot be used.
+/// A member file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("element file `{}`: {trouble}", path.display())]
 pub struct FileError {
@@ -18,7 +18,7 @@ pub struct FileError {
     pub trouble: FileTrouble,
 }
 
-/// What is wrong with an element file.
+/// What is wrong with a member file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileTrouble {
     /// There is no such file.
@@ -27,7 +27,7 @@ pub enum FileTrouble {
     /// There is one where a new one was to be made.
     #[error("exists already; open the array instead, or remove the file if nobody needs its content")]
     Exists,
-    /// Somebody else has it open as an element.
+    /// Somebody else has it open as a member.
     #[error("is in use by another engine, or was named twice; stop the other one, or name each file once")]
     Locked,
     /// Its size is not made of whole pages, or of too few or too many.
@@ -97,13 +97,13 @@ pub struct Rejected {
 /// Why the engine did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// An element file cannot be used.
+    /// A member file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
     /// The array is another host's.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The scheme cannot run over these elements.
+    /// The scheme cannot run over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// The array is not opened.
@@ -123,39 +123,39 @@ pub enum EngineError {
     /// The request failed.
     #[error(transparent)]
     Failed(#[from] Failed),
-    /// An element does not come into the array.
+    /// A member does not come into the array.
     #[error(transparent)]
     Rejoin(#[from] RejoinError),
-    /// An element that is offered is not the one that it should be.
-    #[error("element {element} cannot come back from `{}`: {reason}", path.display())]
+    /// A member that is offered is not the one that it should be.
+    #[error("element {member} cannot come back from `{}`: {reason}", path.display())]
     NotThat {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// What was offered.
         path: PathBuf,
         /// What is wrong with it, and the remedy.
         reason: String,
     },
-    /// An element is to be replaced that has not returned all that it was given.
+    /// A member is to be replaced that has not returned all that it was given.
     #[error(
-        "element {element} has {operations} operations in flight yet; wait until it returns them, or until they time out"
+        "element {member} has {operations} operations in flight yet; wait until it returns them, or until they time out"
     )]
     InFlight {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Operations that it has.
         operations: u32,
     },
     /// No identifier can be drawn.
     #[error("the system has no random numbers for identifiers")]
     NoRandomness,
-    /// No such element.
-    #[error("there is no element {element}: the array has {elements}, counted from 0")]
-    NoElement {
+    /// No such member.
+    #[error("there is no element {member}: the array has {members}, counted from 0")]
+    NoMember {
         /// The number given.
-        element: u16,
+        member: u16,
         /// How many there are.
-        elements: usize,
+        members: usize,
     },
 }
 

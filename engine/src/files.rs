@@ -1,4 +1,4 @@
-//! Elements that are files or block devices.
+//! Members that are files or block devices.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -21,9 +21,9 @@ use crate::error::{FileError, FileTrouble};
 use crate::handle::{Handle, Kind, file_system};
 use crate::store::Store;
 
-/// A file or block device as an element, locked for this engine alone.
+/// A file or block device as a member, locked for this engine alone.
 #[derive(Debug)]
-pub struct ElementFile {
+pub struct MemberFile {
     file: Handle,
     path: PathBuf,
     page_bytes: u32,
@@ -38,7 +38,7 @@ pub struct ElementFile {
     file_system: Option<u64>,
 }
 
-impl ElementFile {
+impl MemberFile {
     /// Makes a new file of `bytes`, its user's alone, that reads as zeros and takes space only as it is written.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl ElementFile {
     /// Makes one new file for each path; all of them, or none.
     ///
     /// # Errors
-    /// Those of [`ElementFile::create`].
+    /// Those of [`MemberFile::create`].
     pub fn create_all(
         paths: &[impl AsRef<Path>],
         bytes: u64,
@@ -135,10 +135,10 @@ impl ElementFile {
         }
     }
 
-    /// Opens the elements of one array.
+    /// Opens the members of one array.
     ///
     /// # Errors
-    /// Those of [`ElementFile::open`], and when the files differ in size.
+    /// Those of [`MemberFile::open`], and when the files differ in size.
     pub fn open_all(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Vec<Self>, FileError> {
         let files: Vec<Self> =
             paths.iter().map(|path| Self::open(path.as_ref(), page_bytes)).collect::<Result<_, _>>()?;
@@ -187,7 +187,7 @@ impl ElementFile {
     /// aligned like those of [`Pages`]. What is memory is read and written in the calling thread: to the kernel such a file is
     /// one that never waits. And another thread closes what is none.
     ///
-    /// It touches no device: elements come while the array serves.
+    /// It touches no device: members come while the array serves.
     pub(crate) fn serve(&mut self) {
         self.close_aside();
         let Ok(before) = fcntl_getfl(&*self.file) else { return };
@@ -204,7 +204,7 @@ impl ElementFile {
         }
     }
 
-    /// From now on whoever drops it does not wait until it is closed, which an element that does not answer may never be.
+    /// From now on whoever drops it does not wait until it is closed, which a member that does not answer may never be.
     pub fn close_aside(&mut self) {
         self.file.close_aside(true);
     }
@@ -219,13 +219,13 @@ impl ElementFile {
     }
 }
 
-impl AsFd for ElementFile {
+impl AsFd for MemberFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Store for ElementFile {
+impl Store for MemberFile {
     fn pages(&self) -> u32 {
         self.pages
     }
@@ -371,7 +371,7 @@ mod tests {
     fn a_new_file_is_its_users_alone_reads_as_zeros_and_keeps_what_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
-        let mut file = ElementFile::create(&path, 4 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&path, 4 * 4096, 4096).unwrap();
         let mut page = [1; 4096];
         file.read(3, &mut page).unwrap();
         assert_eq!(page, [0; 4096]);
@@ -379,7 +379,7 @@ mod tests {
         file.write(2, &[7; 4096]).unwrap();
         file.flush().unwrap();
         drop(file);
-        let mut file = ElementFile::open(&path, 4096).unwrap();
+        let mut file = MemberFile::open(&path, 4096).unwrap();
         file.read(2, &mut page).unwrap();
         assert_eq!((page, file.pages()), ([7; 4096], 4));
     }
@@ -388,7 +388,7 @@ mod tests {
     fn a_trimmed_page_reads_as_zeros_and_gives_its_space_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
-        let mut file = ElementFile::create(&path, 4 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&path, 4 * 4096, 4096).unwrap();
         for page in 0..4 {
             file.write(page, &[9; 4096]).unwrap();
         }
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn where_no_holes_can_be_made_zeros_are_written() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = ElementFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
         file.discards = Discards::Never;
         file.write(0, &[9; 4096]).unwrap();
         file.trim(0).unwrap();
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn of_a_log_what_cannot_become_a_hole_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = ElementFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
         file.trim_for(Trims::Advice);
         file.write(0, &[9; 4096]).unwrap();
         let pieces = Discards::Granules { bytes: 4096, first: 0, most: 4096, makes_zeros: false };
@@ -440,11 +440,11 @@ mod tests {
     fn a_file_belongs_to_one_engine_until_it_is_closed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
-        let file = ElementFile::create(&path, 4096, 4096).unwrap();
-        assert!(matches!(trouble(ElementFile::open(&path, 4096)), FileTrouble::Locked));
+        let file = MemberFile::create(&path, 4096, 4096).unwrap();
+        assert!(matches!(trouble(MemberFile::open(&path, 4096)), FileTrouble::Locked));
         drop(file);
-        assert!(ElementFile::open(&path, 4096).is_ok());
-        assert!(matches!(trouble(ElementFile::open_all(&[&path, &path], 4096)), FileTrouble::Locked));
+        assert!(MemberFile::open(&path, 4096).is_ok());
+        assert!(matches!(trouble(MemberFile::open_all(&[&path, &path], 4096)), FileTrouble::Locked));
     }
 
     #[test]
@@ -452,17 +452,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
         std::fs::write(&path, [7; 5000]).unwrap();
-        let mut reader = ElementFile::open_to_read(&path, 4096).unwrap();
-        let other = ElementFile::open_to_read(&path, 512).unwrap();
+        let mut reader = MemberFile::open_to_read(&path, 4096).unwrap();
+        let other = MemberFile::open_to_read(&path, 512).unwrap();
         assert_eq!((reader.pages(), other.pages()), (1, 9), "pages that are whole");
-        assert!(matches!(trouble(ElementFile::open(&path, 1000)), FileTrouble::Locked));
+        assert!(matches!(trouble(MemberFile::open(&path, 1000)), FileTrouble::Locked));
         assert!(reader.write(0, &[1; 4096]).is_err(), "a reader writes nothing");
         drop((reader, other));
-        let engine = ElementFile::open(&path, 1000).unwrap();
-        assert!(matches!(trouble(ElementFile::open_to_read(&path, 4096)), FileTrouble::Locked));
+        let engine = MemberFile::open(&path, 1000).unwrap();
+        assert!(matches!(trouble(MemberFile::open_to_read(&path, 4096)), FileTrouble::Locked));
         drop(engine);
         assert!(matches!(
-            trouble(ElementFile::open_to_read(&path, 8192)),
+            trouble(MemberFile::open_to_read(&path, 8192)),
             FileTrouble::Size { bytes: 5000, .. }
         ));
     }
@@ -471,16 +471,16 @@ mod tests {
     fn a_missing_file_an_existing_one_and_a_wrong_size_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        assert!(matches!(trouble(ElementFile::open(&path("none"), 4096)), FileTrouble::Missing));
+        assert!(matches!(trouble(MemberFile::open(&path("none"), 4096)), FileTrouble::Missing));
         std::fs::write(path("odd"), [0; 5000]).unwrap();
         std::fs::write(path("empty"), []).unwrap();
         assert!(matches!(
-            trouble(ElementFile::open(&path("odd"), 4096)),
+            trouble(MemberFile::open(&path("odd"), 4096)),
             FileTrouble::Size { bytes: 5000, page_bytes: 4096 }
         ));
-        assert!(matches!(trouble(ElementFile::open(&path("empty"), 4096)), FileTrouble::Size { .. }));
-        assert!(matches!(trouble(ElementFile::create(&path("odd"), 4096, 4096)), FileTrouble::Exists));
-        assert!(matches!(trouble(ElementFile::create(&path("new"), 1 << 50, 512)), FileTrouble::Size { .. }));
+        assert!(matches!(trouble(MemberFile::open(&path("empty"), 4096)), FileTrouble::Size { .. }));
+        assert!(matches!(trouble(MemberFile::create(&path("odd"), 4096, 4096)), FileTrouble::Exists));
+        assert!(matches!(trouble(MemberFile::create(&path("new"), 1 << 50, 512)), FileTrouble::Size { .. }));
         assert!(!path("new").exists());
     }
 
@@ -490,7 +490,7 @@ mod tests {
         let paths: Vec<PathBuf> = ["a", "b"].iter().map(|name| folder.path().join(name)).collect();
         std::fs::write(&paths[0], [0; 4096]).unwrap();
         std::fs::write(&paths[1], [0; 8192]).unwrap();
-        let text = ElementFile::open_all(&paths, 4096).err().unwrap().to_string();
+        let text = MemberFile::open_all(&paths, 4096).err().unwrap().to_string();
         assert!(text.contains("/b`: has 8192 bytes, but"), "{text}");
         assert!(text.contains("/a` has 4096;"), "{text}");
     }
@@ -500,7 +500,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| folder.path().join(name)).collect();
         std::fs::write(&paths[2], [1]).unwrap();
-        assert!(matches!(trouble(ElementFile::create_all(&paths, 4096, 4096)), FileTrouble::Exists));
+        assert!(matches!(trouble(MemberFile::create_all(&paths, 4096, 4096)), FileTrouble::Exists));
         assert!(!paths[0].exists() && !paths[1].exists());
         assert_eq!(std::fs::read(&paths[2]).unwrap(), [1], "what was there before stays");
     }

@@ -1,4 +1,4 @@
-//! Open files of elements: what is known of the file system below them, and where they are closed.
+//! Open files of members: what is known of the file system below them, and where they are closed.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -38,13 +38,13 @@ pub(crate) fn file_system(file: &File) -> Option<u64> {
     (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile).then_some(found.st_dev)
 }
 
-/// An open file of an element, whose lock goes with it.
+/// An open file of a member, whose lock goes with it.
 #[derive(Debug)]
 pub(crate) struct Handle {
     /// There until it is dropped.
     file: Option<File>,
     kind: Kind,
-    /// Whether a thread of its own closes it: that may wait for the element, and a thread that serves must not.
+    /// Whether a thread of its own closes it: that may wait for the member, and a thread that serves must not.
     closes_aside: bool,
 }
 

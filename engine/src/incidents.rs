@@ -11,54 +11,54 @@ const WAITING_MAX: usize = 256;
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// An operation on an element took longer than a healthy device takes.
+    /// An operation on a member took longer than a healthy device takes.
     Slow {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// How long it had the operation, or has it.
         took_ns: Nanos,
     },
-    /// The array continues without an element.
+    /// The array continues without a member.
     Failed {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Why.
         reason: String,
         /// Whether an operation on it timed out.
         is_timeout: bool,
     },
-    /// An element that was away is back with its content.
+    /// A member that was away is back with its content.
     Returned {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
     },
-    /// A new file or device took the place of an element.
+    /// A new file or device took the place of a member.
     Replaced {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Whether it was a hot spare.
         is_spare: bool,
     },
-    /// An element began to be rebuilt.
+    /// A member began to be rebuilt.
     RebuildBegan {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Segments of the log, or rows.
         total: u64,
     },
-    /// The rebuild of an element ended.
+    /// The rebuild of a member ended.
     RebuildEnded {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Stripes, or rows in place, that could not be made.
         lost: u64,
-        /// Whether it reached its end: the element did not fail meanwhile.
+        /// Whether it reached its end: the member did not fail meanwhile.
         is_complete: bool,
     },
-    /// The rebuild of an element goes no further until the array is served again.
+    /// The rebuild of a member goes no further until the array is served again.
     RebuildHalted {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// Why.
         reason: String,
     },
@@ -79,12 +79,12 @@ pub enum Incident {
         /// Whether it read everything: it was not ended before.
         is_complete: bool,
     },
-    /// Elements have no space for what is written to them.
+    /// Members have no space for what is written to them.
     OutOfSpace {
         /// Whether writes of hosts are refused; otherwise they wait.
         is_beyond_parity: bool,
     },
-    /// Elements have space again.
+    /// Members have space again.
     SpaceBack,
     /// The array takes no writes until it is served again.
     ReadOnly,

@@ -94,7 +94,7 @@ pub struct Completion {
 
 /// Most bytes of a part that carries data: others must get their turn.
 const DATA_BYTES: u64 = 4 << 20;
-/// Most bytes of a part that is written to a log: what goes on to elements by itself, before more of it is copied. In place it
+/// Most bytes of a part that is written to a log: what goes on to members by itself, before more of it is copied. In place it
 /// might be a part of each chunk of a stripe, whose parity would take reads then.
 const LOG_BYTES: u64 = LARGE_WRITE_BYTES as u64;
 /// Most bytes of a part that trims: what the controller does at once for it must not take long.

@@ -1,6 +1,6 @@
 //! The engine: drives the array over files and block devices with real bytes.
 //!
-//! [`Engine`] runs the same controller as the simulator. How its operations reach elements is a [`Backend`]: [`Plain`] is
+//! [`Engine`] runs the same controller as the simulator. How its operations reach members is a [`Backend`]: [`Plain`] is
 //! `pread` and `pwrite`, one operation after the other, made to be obviously right and the oracle of the faster one; [`Files`] is
 //! what serves.
 //!
@@ -10,10 +10,10 @@
 //!
 //! An array that was made by `stripewise_array::create`, of a scheme with `metadata = "on"`, is opened with [`Engine::resume`]:
 //! its files say what they are, and what was durable is there whatever happened. Of other arrays nothing on the media says to
-//! which one an element belongs, or that an element failed: whoever opens such an
-//! array again names the same files in the same order, and the failed elements with [`Engine::fail`] before the first
+//! which one a member belongs, or that a member failed: whoever opens such an
+//! array again names the same files in the same order, and the failed members with [`Engine::fail`] before the first
 //! request. Nor is an update atomic across a loss of power: a row that was being written may then have parity that
-//! does not match (the write hole), which matters when an element of it is lost as well.
+//! does not match (the write hole), which matters when a member of it is lost as well.
 //!
 //! ```
 //! use stripewise_array::Scheme;
@@ -60,15 +60,15 @@ pub use backend::{Backend, Ended, Pages, Payload};
 pub use clock::Timekeeping;
 pub use discards::Trims;
 pub use engine::{
-    ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
+    Engine, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
     random_uuid,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
-pub use files::ElementFile;
+pub use files::MemberFile;
 pub use incidents::Incident;
 pub use jobs::{Completion, Request, Ticket};
 pub use media::{FileMedia, Returning, superblocks_of};
-pub use member_io::{Counts, ElementCounts, Failure, Observer};
+pub use member_io::{Counts, Failure, MemberCounts, Observer};
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;

@@ -1,4 +1,4 @@
-//! Files as the elements of an array that is created, opened, or looked at.
+//! Files as the members of an array that is created, opened, or looked at.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 use stripewise_array::format::{Copy, FormatError, SUPERBLOCK_BYTES, Superblock, Uuid, superblock_pages};
-use stripewise_array::{At, Elements, Found, Media, OperationId, OperationKind, Outcome};
+use stripewise_array::{At, Found, Media, Members, OperationId, OperationKind, Outcome};
 
 use crate::discards::Trims;
 use crate::engine::capabilities;
 use crate::error::{FileError, FileTrouble};
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::recording::Recording;
 use crate::store::{Store, outcome_of};
 
 /// Sizes of pages that the format has.
 const PAGE_SIZES: [u64; 7] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
-/// Files, one for each element, in the order in which they were named.
+/// Files, one for each member, in the order in which they were named.
 #[derive(Debug)]
 pub struct FileMedia {
-    files: Vec<ElementFile>,
+    files: Vec<MemberFile>,
     page_bytes: u32,
     page: Vec<u8>,
     recording: Option<Recording>,
@@ -44,7 +44,7 @@ pub struct Returning {
 
 impl FileMedia {
     /// Files that an array can be created on or opened from.
-    pub fn new(files: Vec<ElementFile>, page_bytes: u32) -> Self {
+    pub fn new(files: Vec<MemberFile>, page_bytes: u32) -> Self {
         Self { files, page_bytes, page: vec![0; page_bytes as usize], recording: None }
     }
 
@@ -55,7 +55,7 @@ impl FileMedia {
     /// # Errors
     /// What the system says of the folder or a file in it.
     pub fn record(&mut self, folder: &Path) -> io::Result<()> {
-        let paths = self.files.iter().map(ElementFile::path);
+        let paths = self.files.iter().map(MemberFile::path);
         self.recording = Some(Recording::new(folder, paths, self.page_bytes)?);
         Ok(())
     }
@@ -68,23 +68,23 @@ impl FileMedia {
     /// Opens files to read and write them, each locked for this program alone.
     ///
     /// # Errors
-    /// Those of [`ElementFile::open`].
+    /// Those of [`MemberFile::open`].
     pub fn open(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Self, FileError> {
-        Self::each(paths, page_bytes, ElementFile::open)
+        Self::each(paths, page_bytes, MemberFile::open)
     }
 
     /// Opens files to read them alone.
     ///
     /// # Errors
-    /// Those of [`ElementFile::open_to_read`].
+    /// Those of [`MemberFile::open_to_read`].
     pub fn open_to_read(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Self, FileError> {
-        Self::each(paths, page_bytes, ElementFile::open_to_read)
+        Self::each(paths, page_bytes, MemberFile::open_to_read)
     }
 
     fn each(
         paths: &[impl AsRef<Path>],
         page_bytes: u32,
-        open: impl Fn(&Path, u32) -> Result<ElementFile, FileError>,
+        open: impl Fn(&Path, u32) -> Result<MemberFile, FileError>,
     ) -> Result<Self, FileError> {
         let files: Result<_, _> = paths.iter().map(|path| open(path.as_ref(), page_bytes)).collect();
         Ok(Self::new(files?, page_bytes))
@@ -121,7 +121,7 @@ impl FileMedia {
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub fn superblock_in(file: &ElementFile) -> Result<Option<Superblock>, FileError> {
+    pub fn superblock_in(file: &MemberFile) -> Result<Option<Superblock>, FileError> {
         let found = file.as_fd().try_clone_to_owned().and_then(|file| superblock_in(&file.into()));
         found.map_err(|error| FileError { path: file.path().into(), trouble: error.into() })
     }
@@ -130,7 +130,7 @@ impl FileMedia {
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub fn returning(file: &ElementFile) -> Result<Option<Returning>, FileError> {
+    pub fn returning(file: &MemberFile) -> Result<Option<Returning>, FileError> {
         let Some(superblock) = Self::superblock_in(file)? else { return Ok(None) };
         let fail = |error: io::Error| FileError { path: file.path().into(), trouble: error.into() };
         let handle: File = file.as_fd().try_clone_to_owned().map_err(fail)?.into();
@@ -141,7 +141,7 @@ impl FileMedia {
     /// The newest superblock of all files, which knows what the array is; none where there is none.
     pub fn newest_superblock(&self) -> Option<Superblock> {
         // What cannot be read is no superblock; opening will say so.
-        let of = |file: &ElementFile| Self::superblock_in(file).ok().flatten();
+        let of = |file: &MemberFile| Self::superblock_in(file).ok().flatten();
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
     }
 
@@ -151,43 +151,43 @@ impl FileMedia {
         self.files.iter().all(|file| file.discards().serves(trims))
     }
 
-    /// What the files are as elements, all as large as the smallest.
-    pub fn elements(&self) -> Elements {
+    /// What the files are as members, all as large as the smallest.
+    pub fn members(&self) -> Members {
         let pages = self.files.iter().map(Store::pages).min().unwrap_or(0);
         capabilities(self.files.len(), pages, self.page_bytes)
     }
 
     /// Bytes of each file, as far as they are whole pages.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.files.iter().map(ElementFile::bytes)
+        self.files.iter().map(MemberFile::bytes)
     }
 
     /// A handle of each file, and its pages. None where the system gives none.
     pub(crate) fn handles(&self) -> Vec<Option<(OwnedFd, u32)>> {
-        let of = |file: &ElementFile| Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()));
+        let of = |file: &MemberFile| Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()));
         self.files.iter().map(of).collect()
     }
 
     /// Gives a file something to keep.
     fn change(
         &mut self,
-        element: u16,
+        member: u16,
         what: (OperationKind, u32),
         content: &[u8],
-        act: impl FnOnce(&mut ElementFile) -> io::Result<()>,
+        act: impl FnOnce(&mut MemberFile) -> io::Result<()>,
     ) -> Outcome {
         if let Some(recording) = &mut self.recording {
-            recording.begins(element, ONE, what, content);
+            recording.begins(member, ONE, what, content);
         }
-        let result = act(&mut self.files[usize::from(element)]);
+        let result = act(&mut self.files[usize::from(member)]);
         if let Some(recording) = self.recording.as_mut().filter(|_| result.is_ok()) {
-            recording.succeeded(element, ONE, what.0);
+            recording.succeeded(member, ONE, what.0);
         }
         outcome(result)
     }
 
     /// The files again, in the same order.
-    pub fn into_files(self) -> Vec<ElementFile> {
+    pub fn into_files(self) -> Vec<MemberFile> {
         self.files
     }
 }
@@ -241,13 +241,13 @@ impl Media for FileMedia {
         self.files.len() as u16
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        (self.files[usize::from(element)].pages(), self.page_bytes)
+    fn size(&self, member: u16) -> (u32, u32) {
+        (self.files[usize::from(member)].pages(), self.page_bytes)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate() {
-            match self.files[usize::from(at.element)].read(at.page, &mut self.page) {
+            match self.files[usize::from(at.member)].read(at.page, &mut self.page) {
                 Ok(()) => found(nth, Ok(&self.page)),
                 Err(error) => found(nth, Err(outcome_of(&error))),
             }
@@ -257,14 +257,14 @@ impl Media for FileMedia {
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
         let write = |(at, page): (&At, &&[u8])| {
             let what = (OperationKind::Write, at.page);
-            self.change(at.element, what, page, |file| file.write(at.page, page))
+            self.change(at.member, what, page, |file| file.write(at.page, page))
         };
         at.iter().zip(pages).map(write).collect()
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        let flush = |&element| self.change(element, (OperationKind::Flush, 0), &[], Store::flush);
-        elements.iter().map(flush).collect()
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        let flush = |&member| self.change(member, (OperationKind::Flush, 0), &[], Store::flush);
+        members.iter().map(flush).collect()
     }
 }
 
@@ -274,7 +274,7 @@ mod tests {
     use stripewise_array::format::{Area, Features, Member, MemberState, Placement, VERSION};
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
-    /// The superblock of an array of one element.
+    /// The superblock of an array of one member.
     fn block(page_bytes: u32, pages: u32) -> Superblock {
         let member = Member {
             uuid: Uuid([1; 16]),
@@ -325,10 +325,10 @@ mod tests {
     fn pages_that_are_written_are_read_and_those_beyond_the_end_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["a", "b"].map(|name| folder.path().join(name));
-        let files = ElementFile::create_all(&paths, 8 << 10, 512).unwrap();
+        let files = MemberFile::create_all(&paths, 8 << 10, 512).unwrap();
         let mut media = FileMedia::new(files, 512);
         assert_eq!((media.count(), media.size(1)), (2, (16, 512)));
-        let at = |element, page| At { element, page };
+        let at = |member, page| At { member, page };
         let written = media.write(&[at(0, 3), at(1, 15), at(1, 0)], &[&[3; 512], &[15; 512], &[1; 512]]);
         assert_eq!(written, [Outcome::Done; 3]);
         assert_eq!(media.flush(&[1, 0]), [Outcome::Done; 2]);

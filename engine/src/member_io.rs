@@ -1,4 +1,4 @@
-//! The controller's other side: what it asks of the world goes through here to elements, timers and hosts.
+//! The controller's other side: what it asks of the world goes through here to members, timers and hosts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use stripewise_array::format::Superblock;
-use stripewise_array::update::ElementState;
+use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
     PlanView,
@@ -30,7 +30,7 @@ const FENCE_LOOK: Duration = Duration::from_millis(100);
 /// Is shown every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
 
-/// Why an element is out of service.
+/// Why a member is out of service.
 #[derive(Debug)]
 pub enum Failure {
     /// [`crate::Engine::fail`] said so.
@@ -44,7 +44,7 @@ pub enum Failure {
         /// Bytes that the array uses.
         needed: u64,
     },
-    /// The controller gave it up after an error that an element must not have.
+    /// The controller gave it up after an error that a member must not have.
     Error {
         /// What was tried.
         operation: Operation,
@@ -89,7 +89,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What was done on elements so far.
+/// What was done on members so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Operations that succeeded, by [`Class`].
@@ -98,9 +98,9 @@ pub struct Counts {
     pub errors: u64,
 }
 
-/// What an element did so far.
+/// What a member did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ElementCounts {
+pub struct MemberCounts {
     /// Pages read.
     pub reads: u64,
     /// Pages written.
@@ -113,9 +113,9 @@ pub struct ElementCounts {
     pub errors: u64,
 }
 
-/// One element's side of the desk.
+/// One member's side of the desk.
 #[derive(Debug, Default)]
-struct Element {
+struct Member {
     /// Operations started and not over, and how many of them are flushes.
     in_flight: u32,
     flushes: u32,
@@ -123,14 +123,14 @@ struct Element {
     refused: bool,
     failure: Option<Failure>,
     last_error: Option<(Operation, io::Error)>,
-    counts: ElementCounts,
+    counts: MemberCounts,
     troubles: Ledger,
 }
 
 /// An operation that is over, as the controller wants to hear of it.
 pub(crate) struct Over {
     pub(crate) id: OperationId,
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) outcome: Outcome,
     pub(crate) took_ns: Nanos,
 }
@@ -138,26 +138,26 @@ pub(crate) struct Over {
 pub(crate) struct MemberIo<B> {
     pub(crate) backend: B,
     pub(crate) jobs: Jobs,
-    elements: Vec<Element>,
-    /// Operations that an element admits at once.
+    members: Vec<Member>,
+    /// Operations that a member admits at once.
     window: u32,
     timers: BinaryHeap<Reverse<Nanos>>,
     pub(crate) observer: Option<Observer>,
     /// Who writes down what the controller is told, and what it answers.
     pub(crate) scribe: Option<Box<Scribe>>,
-    /// What elements are given to keep, where a test wants to know.
+    /// What members are given to keep, where a test wants to know.
     pub(crate) recording: Option<Box<Recording>>,
     counts: Counts,
     /// Writes that found no space.
     starved: Waiting,
-    /// Elements that stand still.
+    /// Members that stand still.
     pub(crate) watch: Watch,
     pub(crate) incidents: Incidents,
-    /// Grows with each trouble of an element.
+    /// Grows with each trouble of a member.
     pub(crate) trouble_count: u64,
     /// Whether the operation that was taken last ended well: what is wrong with its content, the checksum found.
     was_answered: bool,
-    /// The element that is being rebuilt: what is written to it repairs no damage.
+    /// The member that is being rebuilt: what is written to it repairs no damage.
     pub(crate) rebuilt: Option<u16>,
     /// How long an operation may take.
     pub(crate) timeout: Duration,
@@ -187,7 +187,7 @@ impl<B: Backend> fmt::Debug for MemberIo<B> {
 }
 
 impl<B: Backend> MemberIo<B> {
-    /// Over `backend`; each element admits at most `window` operations at once, at least one. What finds no space waits
+    /// Over `backend`; each member admits at most `window` operations at once, at least one. What finds no space waits
     /// in `starved`.
     pub(crate) fn new(
         backend: B,
@@ -198,7 +198,7 @@ impl<B: Backend> MemberIo<B> {
         timeout: Duration,
     ) -> Self {
         Self {
-            elements: (0..backend.count()).map(|_| Element::default()).collect(),
+            members: (0..backend.count()).map(|_| Member::default()).collect(),
             backend,
             jobs,
             window: window.max(1),
@@ -236,7 +236,7 @@ impl<B: Backend> MemberIo<B> {
             return Vec::new();
         }
         self.fence = Fence::default();
-        (0..self.backend.count()).filter(|&element| self.take_refusal(element)).collect()
+        (0..self.backend.count()).filter(|&member| self.take_refusal(member)).collect()
     }
 
     /// Counts how long writes have waited at a closed fence; all that can be started has been.
@@ -253,8 +253,7 @@ impl<B: Backend> MemberIo<B> {
 
     /// Whether the fence is closed, and writes wait for that.
     pub(crate) fn holds_back(&self) -> bool {
-        self.fence.is_closed
-            && self.elements.iter().any(|element| element.refused && element.failure.is_none())
+        self.fence.is_closed && self.members.iter().any(|member| member.refused && member.failure.is_none())
     }
 
     /// Members for whose confirmation writes have waited as long as an operation may take.
@@ -263,8 +262,8 @@ impl<B: Backend> MemberIo<B> {
         if self.fence.waited < self.timeout || !self.fence.is_closed {
             return Vec::new();
         }
-        let serves = |element: &u16| self.elements[usize::from(*element)].failure.is_none();
-        let is_silent = |element: &u16| !keeper.is_confirmed(*element, self.timeout);
+        let serves = |member: &u16| self.members[usize::from(*member)].failure.is_none();
+        let is_silent = |member: &u16| !keeper.is_confirmed(*member, self.timeout);
         (0..self.backend.count()).filter(serves).filter(is_silent).collect()
     }
 
@@ -286,9 +285,9 @@ impl<B: Backend> MemberIo<B> {
         self.starved.is_any()
     }
 
-    /// The array does without these elements, a bit each.
-    pub(crate) fn note_gone(&mut self, elements: u64) {
-        self.starved.gone = elements;
+    /// The array does without these members, a bit each.
+    pub(crate) fn note_gone(&mut self, members: u64) {
+        self.starved.gone = members;
     }
 
     /// Whether hosts must be told that there is no space.
@@ -312,7 +311,7 @@ impl<B: Backend> MemberIo<B> {
             return;
         }
         while let Some(one) = self.starved.take_due() {
-            self.elements[one.operation.element as usize].in_flight += 1;
+            self.members[one.operation.member as usize].in_flight += 1;
             self.backend.start(one.id, &one.operation, one.page, memory);
         }
     }
@@ -321,17 +320,17 @@ impl<B: Backend> MemberIo<B> {
     pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<Over> {
         let ended = loop {
             let ended = self.backend.take(memory)?;
-            let element = &mut self.elements[ended.operation.element as usize];
-            element.in_flight -= 1;
-            element.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
-            self.watch.moved(ended.operation.element);
+            let member = &mut self.members[ended.operation.member as usize];
+            member.in_flight -= 1;
+            member.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
+            self.watch.moved(ended.operation.member);
             if let Some(recording) = self.recording.as_mut().filter(|_| ended.result.is_ok()) {
-                recording.succeeded(ended.operation.element, ended.id, ended.operation.kind);
+                recording.succeeded(ended.operation.member, ended.id, ended.operation.kind);
             }
             if ended.result.is_ok() && !self.starved.is_any() {
                 break ended;
             }
-            if element.failure.is_some() {
+            if member.failure.is_some() {
                 self.starved.forget(ended.id);
                 break ended;
             }
@@ -339,7 +338,7 @@ impl<B: Backend> MemberIo<B> {
                 // What it was to cover may be gone, and another flush would not tell.
                 break ended;
             }
-            let together = || run_out_together(&self.backend, ended.operation.element);
+            let together = || run_out_together(&self.backend, ended.operation.member);
             if !self.starved.keeps(&ended, together) {
                 break ended;
             }
@@ -347,15 +346,15 @@ impl<B: Backend> MemberIo<B> {
         let operation = ended.operation;
         let page_bytes = self.jobs.page_bytes();
         self.was_answered = ended.result.is_ok();
-        if ended.took_ns > SLOW_NS && !self.watch.is_long(operation.element) {
-            self.note_slow(operation.element, ended.took_ns);
+        if ended.took_ns > SLOW_NS && !self.watch.is_long(operation.member) {
+            self.note_slow(operation.member, ended.took_ns);
         }
-        let element = &mut self.elements[operation.element as usize];
+        let member = &mut self.members[operation.member as usize];
         let outcome = match ended.result {
             // Whatever it says: nobody counts on it any more.
-            _ if element.failure.is_some() => Outcome::Gone,
+            _ if member.failure.is_some() => Outcome::Gone,
             Ok(()) => {
-                let counts = &mut element.counts;
+                let counts = &mut member.counts;
                 *match operation.kind {
                     OperationKind::Read => &mut counts.reads,
                     OperationKind::Write => &mut counts.writes,
@@ -363,9 +362,9 @@ impl<B: Backend> MemberIo<B> {
                     OperationKind::Flush => &mut counts.flushes,
                 } += 1;
                 self.counts.done[operation.class as usize] += 1;
-                let is_rebuilt = self.rebuilt == Some(operation.element);
+                let is_rebuilt = self.rebuilt == Some(operation.member);
                 if operation.class == Class::Repair && operation.kind == OperationKind::Write && !is_rebuilt {
-                    element.troubles.counts.repairs += 1;
+                    member.troubles.counts.repairs += 1;
                     self.trouble_count += 1;
                 }
                 if let Some(scribe) = self.scribe.as_mut().filter(|_| operation.kind == OperationKind::Read) {
@@ -375,23 +374,23 @@ impl<B: Backend> MemberIo<B> {
             }
             Err(error) => {
                 self.counts.errors += 1;
-                element.counts.errors += 1;
+                member.counts.errors += 1;
                 let outcome = outcome_of(&error);
-                element.troubles.failed(operation.kind, outcome, operation.page, page_bytes);
+                member.troubles.failed(operation.kind, outcome, operation.page, page_bytes);
                 self.trouble_count += 1;
-                element.last_error = Some((operation, error));
+                member.last_error = Some((operation, error));
                 outcome
             }
         };
         if let Some(scribe) = &mut self.scribe {
             scribe.over(&operation);
         }
-        Some(Over { id: ended.id, element: operation.element, outcome, took_ns: ended.took_ns })
+        Some(Over { id: ended.id, member: operation.member, outcome, took_ns: ended.took_ns })
     }
 
-    /// Whether `element` refused an operation since this was last asked, so that it must be reported ready.
-    pub(crate) fn take_refusal(&mut self, element: u16) -> bool {
-        std::mem::take(&mut self.elements[element as usize].refused)
+    /// Whether `member` refused an operation since this was last asked, so that it must be reported ready.
+    pub(crate) fn take_refusal(&mut self, member: u16) -> bool {
+        std::mem::take(&mut self.members[member as usize].refused)
     }
 
     /// The earliest time that the controller asked for.
@@ -404,83 +403,83 @@ impl<B: Backend> MemberIo<B> {
         self.timers.pop();
     }
 
-    /// Takes an element out of service: what it was given and has not done ends as gone.
-    pub(crate) fn fail(&mut self, element: u16, why: Failure) {
-        let place = &mut self.elements[element as usize];
+    /// Takes a member out of service: what it was given and has not done ends as gone.
+    pub(crate) fn fail(&mut self, member: u16, why: Failure) {
+        let place = &mut self.members[member as usize];
         if place.failure.is_none() {
             let is_timeout = matches!(why, Failure::Unconfirmed { .. });
-            self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout });
+            self.incidents.note(Incident::Failed { member, reason: why.to_string(), is_timeout });
         }
         place.failure.get_or_insert(why);
-        self.leave(element);
+        self.leave(member);
     }
 
-    /// The array does without an element from now on.
-    fn leave(&mut self, element: u16) {
-        self.watch.forget(element);
+    /// The array does without a member from now on.
+    fn leave(&mut self, member: u16) {
+        self.watch.forget(member);
         if let Some((keeper, _)) = &mut self.keeper {
-            keeper.retire(element);
+            keeper.retire(member);
         }
-        self.backend.close(element);
+        self.backend.close(member);
     }
 
-    /// An element is in service again.
-    pub(crate) fn restore(&mut self, element: u16, store: B::Element) {
-        let place = &mut self.elements[element as usize];
+    /// A member is in service again.
+    pub(crate) fn restore(&mut self, member: u16, store: B::Member) {
+        let place = &mut self.members[member as usize];
         (place.failure, place.last_error) = (None, None);
-        self.watch.forget(element);
+        self.watch.forget(member);
         if let Some((keeper, block)) = &mut self.keeper
             && let Some((handle, pages)) = B::handle(&store)
         {
-            keeper.add(element, block, handle, pages);
+            keeper.add(member, block, handle, pages);
         }
-        self.backend.put(element, store);
-        if let Some((recording, path)) = self.recording.as_mut().zip(self.backend.path(element)) {
-            recording.put(element, path);
+        self.backend.put(member, store);
+        if let Some((recording, path)) = self.recording.as_mut().zip(self.backend.path(member)) {
+            recording.put(member, path);
         }
     }
 
-    /// Why an element is out of service; `None` while it serves.
-    pub(crate) fn failure(&self, element: u16) -> Option<&Failure> {
-        self.elements[element as usize].failure.as_ref()
+    /// Why a member is out of service; `None` while it serves.
+    pub(crate) fn failure(&self, member: u16) -> Option<&Failure> {
+        self.members[member as usize].failure.as_ref()
     }
 
-    /// Whether the element is to answer a read or a write, or a trim. A flush may take long by right.
-    pub(crate) fn is_awaited(&self, element: u16) -> bool {
-        let element = &self.elements[element as usize];
-        element.in_flight > element.flushes && element.failure.is_none()
+    /// Whether the member is to answer a read or a write, or a trim. A flush may take long by right.
+    pub(crate) fn is_awaited(&self, member: u16) -> bool {
+        let member = &self.members[member as usize];
+        member.in_flight > member.flushes && member.failure.is_none()
     }
 
-    /// Operations that the element was given and has not done.
-    pub(crate) fn in_flight(&self, element: u16) -> u32 {
-        self.elements[element as usize].in_flight + self.starved.waiting_for(element)
+    /// Operations that the member was given and has not done.
+    pub(crate) fn in_flight(&self, member: u16) -> u32 {
+        self.members[member as usize].in_flight + self.starved.waiting_for(member)
     }
 
     pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 
-    pub(crate) fn counts_of(&self, element: u16) -> ElementCounts {
-        self.elements[element as usize].counts
+    pub(crate) fn counts_of(&self, member: u16) -> MemberCounts {
+        self.members[member as usize].counts
     }
 
-    pub(crate) fn troubles_of(&self, element: u16) -> Troubles {
-        self.elements[element as usize].troubles.counts
+    pub(crate) fn troubles_of(&self, member: u16) -> Troubles {
+        self.members[member as usize].troubles.counts
     }
 
-    /// An element takes long with an operation, or has stood still for long.
-    pub(crate) fn note_slow(&mut self, element: u16, took_ns: Nanos) {
-        let counts = &mut self.elements[element as usize].troubles.counts;
+    /// A member takes long with an operation, or has stood still for long.
+    pub(crate) fn note_slow(&mut self, member: u16, took_ns: Nanos) {
+        let counts = &mut self.members[member as usize].troubles.counts;
         counts.slow += 1;
         self.trouble_count += 1;
         // The rest of a burst is in the counter.
         if counts.slow.is_power_of_two() {
-            self.incidents.note(Incident::Slow { element, took_ns });
+            self.incidents.note(Incident::Slow { member, took_ns });
         }
     }
 }
 
-impl<B> ElementState for MemberIo<B> {}
+impl<B> MemberLoad for MemberIo<B> {}
 
 impl<B: Backend> Driver<Pages> for MemberIo<B> {
     const OBSERVES: bool = true;
@@ -488,27 +487,27 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     #[inline]
     fn admits(&mut self, operation: &Operation) -> Admission {
         let is_held = self.fence.is_closed && operation.kind != OperationKind::Read;
-        let element = &mut self.elements[operation.element as usize];
-        if element.in_flight < self.window && !is_held {
+        let member = &mut self.members[operation.member as usize];
+        if member.in_flight < self.window && !is_held {
             return Admission::Admitted;
         }
-        element.refused = true;
+        member.refused = true;
         self.told(|| Event::Refused);
         Admission::Closed
     }
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
-        let element = &mut self.elements[operation.element as usize];
-        element.in_flight += 1;
-        element.flushes += u32::from(operation.kind == OperationKind::Flush);
+        let member = &mut self.members[operation.member as usize];
+        member.in_flight += 1;
+        member.flushes += u32::from(operation.kind == OperationKind::Flush);
         if let Some(scribe) = &mut self.scribe {
             let has_bytes = operation.kind == OperationKind::Write;
             scribe.start(id, operation, if has_bytes { memory.page(page) } else { &[] });
         }
         if let Some(recording) = &mut self.recording {
             let content = if operation.kind == OperationKind::Write { memory.page(page) } else { &[] };
-            recording.begins(operation.element, id, (operation.kind, operation.page), content);
+            recording.begins(operation.member, id, (operation.kind, operation.page), content);
         }
         self.backend.start(id, operation, page, memory);
     }
@@ -528,25 +527,25 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
         self.jobs.part_over(acknowledgement, payload);
     }
 
-    fn gave_up(&mut self, element: u16) {
-        let place = &mut self.elements[element as usize];
+    fn gave_up(&mut self, member: u16) {
+        let place = &mut self.members[member as usize];
         let why = match place.last_error.take() {
             Some((operation, error)) => Failure::Error { operation, error },
             None => Failure::Asked,
         };
         let is_timeout =
             matches!(&why, Failure::Error { error, .. } if outcome_of(error) == Outcome::Timeout);
-        self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout });
+        self.incidents.note(Incident::Failed { member, reason: why.to_string(), is_timeout });
         place.failure = Some(why);
-        self.leave(element);
-        self.told(|| Event::GaveUp { element });
+        self.leave(member);
+        self.told(|| Event::GaveUp { member });
     }
 
-    fn mismatched(&mut self, element: u16, page: u32) {
-        // What an element itself says to be wrong was counted when it said so.
+    fn mismatched(&mut self, member: u16, page: u32) {
+        // What a member itself says to be wrong was counted when it said so.
         if self.was_answered {
             let page_bytes = self.jobs.page_bytes();
-            self.elements[element as usize].troubles.mismatched(page, page_bytes);
+            self.members[member as usize].troubles.mismatched(page, page_bytes);
             self.trouble_count += 1;
         }
     }
@@ -559,9 +558,9 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     }
 }
 
-/// The elements that have no space if `element` has none, a bit each: those whose files lie in the same file system.
-fn run_out_together<B: Backend>(backend: &B, element: u16) -> u64 {
-    let here = backend.file_system(element);
-    let is_beside = |&other: &u16| other == element || here.is_some() && backend.file_system(other) == here;
+/// The members that have no space if `member` has none, a bit each: those whose files lie in the same file system.
+fn run_out_together<B: Backend>(backend: &B, member: u16) -> u64 {
+    let here = backend.file_system(member);
+    let is_beside = |&other: &u16| other == member || here.is_some() && backend.file_system(other) == here;
     bits((0..backend.count()).filter(is_beside))
 }

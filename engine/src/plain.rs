@@ -39,7 +39,7 @@ struct Started {
 #[derive(Debug)]
 pub struct Plain<S> {
     /// Those that are there.
-    elements: Vec<Option<S>>,
+    members: Vec<Option<S>>,
     /// Where each is, or was last.
     paths: Vec<Option<PathBuf>>,
     queue: VecDeque<Started>,
@@ -49,12 +49,12 @@ pub struct Plain<S> {
 }
 
 impl<S: Store> Plain<S> {
-    /// Over these elements, some of which may be absent.
+    /// Over these members, some of which may be absent.
     pub fn new(stores: Vec<Option<S>>, order: Order) -> Self {
         Self {
             queue: VecDeque::with_capacity(stores.len()),
             paths: stores.iter().map(|store| Some(store.as_ref()?.path()?.into())).collect(),
-            elements: stores,
+            members: stores,
             holds_writes: false,
             shuffle: match order {
                 Order::Started => None,
@@ -64,7 +64,7 @@ impl<S: Store> Plain<S> {
     }
 
     fn carry_out(&mut self, operation: &Operation, page: PageId, memory: &mut Pages) -> io::Result<()> {
-        let store = self.elements[operation.element as usize].as_mut().ok_or(Errno::NODEV)?;
+        let store = self.members[operation.member as usize].as_mut().ok_or(Errno::NODEV)?;
         match operation.kind {
             OperationKind::Read => store.read(operation.page, memory.page_mut(page)),
             OperationKind::Write => store.write(operation.page, memory.page(page)),
@@ -75,7 +75,7 @@ impl<S: Store> Plain<S> {
 }
 
 impl<S: Store> Backend for Plain<S> {
-    type Element = S;
+    type Member = S;
 
     // What the first leads to must not wait for the last.
     const BATCH: usize = 1;
@@ -89,7 +89,7 @@ impl<S: Store> Backend for Plain<S> {
     fn take(&mut self, memory: &mut Pages) -> Option<Ended> {
         let index = match &mut self.shuffle {
             _ if self.holds_writes => {
-                let is_gone = |one: &Operation| self.elements[usize::from(one.element)].is_none();
+                let is_gone = |one: &Operation| self.members[usize::from(one.member)].is_none();
                 let may_go = |one: &Operation| one.kind == OperationKind::Read || is_gone(one);
                 self.queue.iter().position(|one| may_go(&one.operation))?
             }
@@ -117,24 +117,24 @@ impl<S: Store> Backend for Plain<S> {
     }
 
     fn count(&self) -> u16 {
-        self.elements.len() as u16
+        self.members.len() as u16
     }
 
-    fn path(&self, element: u16) -> Option<&Path> {
-        self.paths[usize::from(element)].as_deref()
+    fn path(&self, member: u16) -> Option<&Path> {
+        self.paths[usize::from(member)].as_deref()
     }
 
-    fn close(&mut self, element: u16) {
-        self.elements[usize::from(element)] = None;
+    fn close(&mut self, member: u16) {
+        self.members[usize::from(member)] = None;
     }
 
-    fn put(&mut self, element: u16, store: S) {
-        self.paths[usize::from(element)] = store.path().map(Into::into);
-        self.elements[usize::from(element)] = Some(store);
+    fn put(&mut self, member: u16, store: S) {
+        self.paths[usize::from(member)] = store.path().map(Into::into);
+        self.members[usize::from(member)] = Some(store);
     }
 
-    fn into_elements(self) -> Vec<Option<S>> {
-        self.elements
+    fn into_members(self) -> Vec<Option<S>> {
+        self.members
     }
 
     fn name(&self) -> &'static str {

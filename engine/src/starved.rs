@@ -1,4 +1,4 @@
-//! Writes that found no space: thin files that share a file system run out of it all at once, and no element is to be given up
+//! Writes that found no space: thin files that share a file system run out of it all at once, and no member is to be given up
 //! for what an administrator can mend. Such writes wait, and are tried again; meanwhile hosts are told that there is no space.
 //!
 //! Source: the kernel's thin provisioning waits in the same way (dm-thin, `queue_if_no_space`).
@@ -22,7 +22,7 @@ pub(crate) struct Starved {
     pub(crate) id: OperationId,
     pub(crate) operation: Operation,
     pub(crate) page: PageId,
-    /// The elements that have no space if this one has none, a bit each.
+    /// The members that have no space if this one has none, a bit each.
     together: u64,
     since: Instant,
     /// Whether it waits to be tried again, rather than being tried.
@@ -36,9 +36,9 @@ pub(crate) struct Waiting {
     next: Option<Instant>,
     /// Since when there has been one.
     since: Option<Instant>,
-    /// How long those wait that are on elements which the array can do without.
+    /// How long those wait that are on members which the array can do without.
     patience: Duration,
-    /// How many elements it can do without.
+    /// How many members it can do without.
     borne: u32,
     /// Those that it does without already, a bit each.
     pub(crate) gone: u64,
@@ -55,8 +55,8 @@ impl Waiting {
         !self.list.is_empty()
     }
 
-    /// Whether more elements want space than the array can do without, so that hosts must be told. Otherwise theirs waits until
-    /// there is space, or until those elements are given up: an error would be worse than the wait.
+    /// Whether more members want space than the array can do without, so that hosts must be told. Otherwise theirs waits until
+    /// there is space, or until those members are given up: an error would be worse than the wait.
     pub(crate) fn is_felt(&self) -> bool {
         let without = self.list.iter().fold(self.gone, |mask, one| mask | one.together);
         self.is_any() && without.count_ones() > self.borne
@@ -68,7 +68,7 @@ impl Waiting {
     }
 
     /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
-    /// for longer than the patience is over, unless the want is felt. `together` are the elements that have no space if its own
+    /// for longer than the patience is over, unless the want is felt. `together` are the members that have no space if its own
     /// has none.
     pub(crate) fn keeps(&mut self, ended: &Ended, together: impl FnOnce() -> u64) -> bool {
         let known = self.list.iter().position(|one| one.id == ended.id);
@@ -110,9 +110,9 @@ impl Waiting {
         Some(*one)
     }
 
-    /// Writes to an element that wait to be tried again.
-    pub(crate) fn waiting_for(&self, element: u16) -> u32 {
-        self.list.iter().filter(|one| one.waits && one.operation.element == element).count() as u32
+    /// Writes to a member that wait to be tried again.
+    pub(crate) fn waiting_for(&self, member: u16) -> u32 {
+        self.list.iter().filter(|one| one.waits && one.operation.member == member).count() as u32
     }
 
     /// How long until something is to be tried again.
@@ -121,9 +121,9 @@ impl Waiting {
     }
 }
 
-/// `elements` as bits.
-pub(crate) fn bits(elements: impl Iterator<Item = u16>) -> u64 {
-    elements.fold(0, |mask, element| mask | 1 << (element % 64))
+/// `members` as bits.
+pub(crate) fn bits(members: impl Iterator<Item = u16>) -> u64 {
+    members.fold(0, |mask, member| mask | 1 << (member % 64))
 }
 
 /// Whether an operation failed because its file system, or what is below its device, is full.

@@ -1,4 +1,4 @@
-//! Elements that stand still: they have operations and let none come back. The controller is told, and whoever asks.
+//! Members that stand still: they have operations and let none come back. The controller is told, and whoever asks.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use stripewise_base::Nanos;
 
 use crate::troubles::SLOW_NS;
 
-/// How many looks it takes until an element is slow.
+/// How many looks it takes until a member is slow.
 const LOOKS: u64 = 5;
 
-/// What a look shows of an element.
+/// What a look shows of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// It has operations and has let none come back for some time: reads are to go around it. Said again as long as that lasts.
@@ -20,7 +20,7 @@ pub(crate) enum Seen {
     Long(Nanos),
 }
 
-/// One element.
+/// One member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     /// How long it has stood still; and how long it had at the last report.
@@ -33,7 +33,7 @@ struct Member {
     is_long: bool,
 }
 
-/// What is seen of elements, a look at a time.
+/// What is seen of members, a look at a time.
 #[derive(Debug)]
 pub(crate) struct Watch {
     members: Vec<Member>,
@@ -43,22 +43,22 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Over so many elements.
-    pub(crate) fn new(elements: u16, limit: Duration) -> Self {
+    /// Over so many members.
+    pub(crate) fn new(members: u16, limit: Duration) -> Self {
         Self {
-            members: vec![Member::default(); elements.into()],
+            members: vec![Member::default(); members.into()],
             limit: u64::try_from(limit.as_nanos()).unwrap_or(Nanos::MAX),
             looked_at: 0,
         }
     }
 
-    /// An operation on an element came back.
+    /// An operation on a member came back.
     #[inline]
-    pub(crate) fn moved(&mut self, element: u16) {
-        self.members[usize::from(element)].has_moved = true;
+    pub(crate) fn moved(&mut self, member: u16) {
+        self.members[usize::from(member)].has_moved = true;
     }
 
-    /// When it is to be looked at next. Time in which nobody could look is not held against elements: a look counts for one
+    /// When it is to be looked at next. Time in which nobody could look is not held against members: a look counts for one
     /// pause.
     pub(crate) fn next_look(&self) -> Nanos {
         self.looked_at.saturating_add(self.pause())
@@ -68,7 +68,7 @@ impl Watch {
         (self.limit / LOOKS).max(1)
     }
 
-    /// Looks at elements, if it is time to; `awaited` says which are to answer something. Returns what the controller and the
+    /// Looks at members, if it is time to; `awaited` says which are to answer something. Returns what the controller and the
     /// operator must be told.
     pub(crate) fn look(&mut self, now: Nanos, awaited: impl Fn(u16) -> bool) -> Vec<(u16, Seen)> {
         if now < self.next_look() {
@@ -77,10 +77,10 @@ impl Watch {
         let passed = (now - self.looked_at).min(2 * self.pause());
         self.looked_at = now;
         let mut seen = Vec::new();
-        for (element, record) in (0..).zip(&mut self.members) {
-            if record.has_moved || !awaited(element) {
+        for (member, record) in (0..).zip(&mut self.members) {
+            if record.has_moved || !awaited(member) {
                 if record.is_slow {
-                    seen.push((element, Seen::Moves));
+                    seen.push((member, Seen::Moves));
                 }
                 *record = Member::default();
                 continue;
@@ -89,29 +89,29 @@ impl Watch {
             if record.still_ns - record.told_ns >= self.limit {
                 record.told_ns = record.still_ns;
                 record.is_slow = true;
-                seen.push((element, Seen::Slow));
+                seen.push((member, Seen::Slow));
             }
             if record.still_ns > SLOW_NS && !record.is_long {
                 record.is_long = true;
-                seen.push((element, Seen::Long(record.still_ns)));
+                seen.push((member, Seen::Long(record.still_ns)));
             }
         }
         seen
     }
 
-    /// An element is out of service, or comes into it: whatever was seen of the one before is forgotten.
-    pub(crate) fn forget(&mut self, element: u16) {
-        self.members[usize::from(element)] = Member::default();
+    /// A member is out of service, or comes into it: whatever was seen of the one before is forgotten.
+    pub(crate) fn forget(&mut self, member: u16) {
+        self.members[usize::from(member)] = Member::default();
     }
 
-    /// Whether an element is slow.
-    pub(crate) fn is_slow(&self, element: u16) -> bool {
-        self.members[usize::from(element)].is_slow
+    /// Whether a member is slow.
+    pub(crate) fn is_slow(&self, member: u16) -> bool {
+        self.members[usize::from(member)].is_slow
     }
 
-    /// Whether it was said of an element that it takes long, with what it does now.
-    pub(crate) fn is_long(&self, element: u16) -> bool {
-        self.members[usize::from(element)].is_long
+    /// Whether it was said of a member that it takes long, with what it does now.
+    pub(crate) fn is_long(&self, member: u16) -> bool {
+        self.members[usize::from(member)].is_long
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(50);
 
-    /// Looks at two elements every 10 ms from `from` to `to`; both are to answer, and the second does.
+    /// Looks at two members every 10 ms from `from` to `to`; both are to answer, and the second does.
     fn look(watch: &mut Watch, from: u64, to: u64) -> Vec<(u64, u16, Seen)> {
         let mut told = Vec::new();
         for ms in (from..=to).step_by(10) {

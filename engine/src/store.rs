@@ -1,4 +1,4 @@
-//! What the plain driver needs of an element, and what the errors of an operating system mean to the controller.
+//! What the plain driver needs of a member, and what the errors of an operating system mean to the controller.
 
 use std::io;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use rustix::io::Errno;
 use stripewise_array::Outcome;
 
-/// An element: pages of one size that are read, written, declared unused and made durable.
+/// A member: pages of one size that are read, written, declared unused and made durable.
 ///
 /// Buffers are exactly one page long, page numbers are below [`Store::pages`].
 pub trait Store {
-    /// Pages that the element offers.
+    /// Pages that the member offers.
     fn pages(&self) -> u32;
 
     /// Fills `into` with the content of `page`; zeros if it was never written, or trimmed since.

@@ -1,4 +1,4 @@
-//! What went wrong on one element, in counters that only grow; whoever looks at them from time to time misses nothing.
+//! What went wrong on one member, in counters that only grow; whoever looks at them from time to time misses nothing.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ const SPOTS: usize = 8;
 /// or two.
 pub(crate) const SLOW_NS: Nanos = 3_000_000_000;
 
-/// Errors of an element, by kind.
+/// Errors of a member, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Troubles {
-    /// Reads that the element answered with an error.
+    /// Reads that the member answered with an error.
     pub read_errors: u64,
     /// Writes, trims and flushes that it answered with an error.
     pub write_errors: u64,
@@ -48,7 +48,7 @@ impl Troubles {
     }
 }
 
-/// The counters of one element, and which spots are known.
+/// The counters of one member, and which spots are known.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Troubles,

@@ -10,7 +10,7 @@ use stripewise_array::{Operation, OperationId, PageId};
 use crate::backend::{Backend, Ended, Pages};
 use crate::discards::Trims;
 use crate::engine::{Options, Way};
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::plain::Plain;
 use crate::ring::Ring;
 use crate::store::Store as _;
@@ -19,7 +19,7 @@ use crate::store::Store as _;
 #[derive(Debug)]
 pub enum Files {
     /// One blocking call after the other, with trims for this, and why not the other way if that was asked for.
-    Plain(Plain<ElementFile>, Trims, Option<io::Error>),
+    Plain(Plain<MemberFile>, Trims, Option<io::Error>),
     /// Many at once.
     Ring(Box<Ring>),
 }
@@ -36,8 +36,8 @@ macro_rules! either {
 
 impl Files {
     /// Over these files, some of which may be absent, with pages of so many bytes. Trims are for what `trims` says.
-    pub fn new(files: Vec<Option<ElementFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
-        let plain = |mut files: Vec<Option<ElementFile>>, why| {
+    pub fn new(files: Vec<Option<MemberFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
+        let plain = |mut files: Vec<Option<MemberFile>>, why| {
             files.iter_mut().flatten().for_each(|file| file.trim_for(trims));
             Self::Plain(Plain::new(files, options.order), trims, why)
         };
@@ -63,7 +63,7 @@ impl Files {
 }
 
 impl Backend for Files {
-    type Element = ElementFile;
+    type Member = MemberFile;
 
     const BATCH: usize = Ring::BATCH;
 
@@ -109,35 +109,35 @@ impl Backend for Files {
         either!(self, way => way.count())
     }
 
-    fn path(&self, element: u16) -> Option<&Path> {
-        either!(self, way => way.path(element))
+    fn path(&self, member: u16) -> Option<&Path> {
+        either!(self, way => way.path(member))
     }
 
-    fn file_system(&self, element: u16) -> Option<u64> {
-        either!(self, way => way.file_system(element))
+    fn file_system(&self, member: u16) -> Option<u64> {
+        either!(self, way => way.file_system(member))
     }
 
     fn let_go(&mut self, memory: &mut Pages) {
         either!(self, way => way.let_go(memory));
     }
 
-    fn handle(file: &ElementFile) -> Option<(OwnedFd, u32)> {
+    fn handle(file: &MemberFile) -> Option<(OwnedFd, u32)> {
         Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()))
     }
 
-    fn close(&mut self, element: u16) {
-        either!(self, way => way.close(element));
+    fn close(&mut self, member: u16) {
+        either!(self, way => way.close(member));
     }
 
-    fn put(&mut self, element: u16, mut file: ElementFile) {
+    fn put(&mut self, member: u16, mut file: MemberFile) {
         if let Self::Plain(_, trims, _) = self {
             file.trim_for(*trims);
         }
-        either!(self, way => way.put(element, file));
+        either!(self, way => way.put(member, file));
     }
 
-    fn into_elements(self) -> Vec<Option<ElementFile>> {
-        either!(self, way => way.into_elements())
+    fn into_members(self) -> Vec<Option<MemberFile>> {
+        either!(self, way => way.into_members())
     }
 
     fn name(&self) -> &'static str {

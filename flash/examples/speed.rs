@@ -13,7 +13,7 @@ fn cpu_time() -> f64 {
 /// Requests that the driver knows in advance.
 const AHEAD: usize = 16;
 
-/// Uniform random programs (and one read in `reads`, unless 0) on one element, `depth` at a time.
+/// Uniform random programs (and one read in `reads`, unless 0) on one member, `depth` at a time.
 fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, requests: u64, reads: u64) {
     let started = cpu_time();
     let mut flash = Flash::new(spec, level, 1, 1).expect("a valid device");
@@ -21,10 +21,10 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
     let mut agenda = Agenda::new();
     let mut random = Prng::new(7);
     let pages = (f64::from(flash.logical_pages()) * span) as u64;
-    let elements = u64::from(flash.shape().elements);
+    let members = u64::from(flash.shape().members);
     let mut done: Vec<Done> = Vec::new();
     let (mut issued, mut completed) = (0, 0);
-    let mut waiting: Vec<Vec<Op>> = vec![Vec::new(); elements as usize];
+    let mut waiting: Vec<Vec<Op>> = vec![Vec::new(); members as usize];
     let started = cpu_time();
     let mut moved_at_third = (0, 0);
     let mut ahead: Vec<(u32, Op)> = Vec::new();
@@ -35,20 +35,20 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
                 ahead.extend((0..AHEAD).map(|_| {
                     let kind =
                         if reads > 0 && random.below(reads) == 0 { OpKind::Read } else { OpKind::Program };
-                    let element = random.below(elements) as u32;
-                    (element, Op { kind, page: random.below(pages) as u32, ..Op::default() })
+                    let member = random.below(members) as u32;
+                    (member, Op { kind, page: random.below(pages) as u32, ..Op::default() })
                 }));
                 touched.clear();
-                touched.extend(ahead.iter().map(|(element, op)| (*element, op.page)));
+                touched.extend(ahead.iter().map(|(member, op)| (*member, op.page)));
                 flash.touch_all(&touched);
             }
-            let Some((element, op)) = ahead.pop() else { return };
-            if waiting[element as usize].is_empty()
-                && flash.admits(now, element, &op, agenda) == Admission::Admitted
+            let Some((member, op)) = ahead.pop() else { return };
+            if waiting[member as usize].is_empty()
+                && flash.admits(now, member, &op, agenda) == Admission::Admitted
             {
-                flash.start(now, element, 0, op, agenda);
+                flash.start(now, member, 0, op, agenda);
             } else {
-                waiting[element as usize].push(op);
+                waiting[member as usize].push(op);
             }
         };
     while issued < u64::from(depth).min(requests) {
@@ -62,13 +62,13 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
         let finished = done.len() as u64;
         completed += finished;
         done.clear();
-        while let Some(element) = flash.next_ready() {
-            while let Some(&op) = waiting[element as usize].last() {
-                if flash.admits(now, element, &op, &mut agenda) != Admission::Admitted {
+        while let Some(member) = flash.next_ready() {
+            while let Some(&op) = waiting[member as usize].last() {
+                if flash.admits(now, member, &op, &mut agenda) != Admission::Admitted {
                     break;
                 }
-                waiting[element as usize].pop();
-                flash.start(now, element, 0, op, &mut agenda);
+                waiting[member as usize].pop();
+                flash.start(now, member, 0, op, &mut agenda);
             }
         }
         for _ in 0..finished {

@@ -1,4 +1,4 @@
-//! Admission: which host operations an element can take now.
+//! Admission: which host operations a member can take now.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -12,80 +12,80 @@ use crate::op::{Admission, Op, OpKind};
 use crate::spec::{Domain, GcStart};
 
 impl<M: Media> Flash<M> {
-    /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
-    /// now; a whole SSD takes whatever fits its window. An element that refuses is reported by [`Self::next_ready`]
+    /// Whether a member can take an operation now. A channel or a chip takes what its die and its bus can start
+    /// now; a whole SSD takes whatever fits its window. A member that refuses is reported by [`Self::next_ready`]
     /// when it may have changed its mind.
     #[inline]
-    pub fn admits(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
+    pub fn admits(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         if self.shape.level == Level::Ssd {
-            if self.elements[element as usize].in_flight < self.window {
+            if self.members[member as usize].in_flight < self.window {
                 return Admission::Admitted;
             }
-            self.ready.refuse(element);
+            self.ready.refuse(member);
             return Admission::Closed;
         }
         self.admitted = None;
         match op.kind {
-            OpKind::Read => self.admits_read(now, element, op, agenda),
-            OpKind::Program => self.admits_program(now, element, op, agenda),
+            OpKind::Read => self.admits_read(now, member, op, agenda),
+            OpKind::Program => self.admits_program(now, member, op, agenda),
             OpKind::Trim | OpKind::Flush => Admission::Admitted,
         }
     }
 
-    fn admits_read(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
+    fn admits_read(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         if !op.old_version
-            && let Some(die) = self.homes.get(element, op.page)
+            && let Some(die) = self.homes.get(member, op.page)
             && self.is_shut(die)
         {
-            debug_assert_eq!(self.die_of(element, op), Some(die), "page {} moved to another die", op.page);
-            self.ready.refuse(element);
+            debug_assert_eq!(self.die_of(member, op), Some(die), "page {} moved to another die", op.page);
+            self.ready.refuse(member);
             return Admission::Refused;
         }
-        let Some(page) = self.find(element, op) else { return Admission::Admitted };
-        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+        let Some(page) = self.find(member, op) else { return Admission::Admitted };
+        let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
         let die = self.shape.die_of_plane(plane);
         let suspended =
             self.is_suspended(die) && self.dies[die as usize].is_idle() && !self.is_held_by_others(die);
         if !suspended && !self.can_start(die, plane) {
             if !op.old_version {
-                self.homes.note(element, op.page, die);
+                self.homes.note(member, op.page, die);
             }
-            self.ready.refuse(element);
+            self.ready.refuse(member);
             self.demand(now, die, agenda);
             self.suspend_for_read(now, die, agenda);
             return Admission::Refused;
         }
-        if self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda) {
+        if self.times.read_command == 0 || self.bus_admits(now, member, Class::Read, agenda) {
             Admission::Admitted
         } else {
             Admission::Refused
         }
     }
 
-    fn admits_program(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
+    fn admits_program(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         let needs_bus = self.times.page + self.times.program_command > 0;
-        if needs_bus && !self.bus_admits(now, element, Class::Write, agenda) {
+        if needs_bus && !self.bus_admits(now, member, Class::Write, agenda) {
             return Admission::Closed;
         }
         // Most refusals are those of busy dies, which need no look at the planes of a pool.
-        let first = element * self.shape.dies_per_element;
-        let any = (first..first + self.shape.dies_per_element).any(|die| {
+        let first = member * self.shape.dies_per_member;
+        let any = (first..first + self.shape.dies_per_member).any(|die| {
             let d = &self.dies[die as usize];
             d.is_idle() && d.held == 0
         });
-        if any && let Some(plane) = self.startable_plane(element, op.page, op.stream) {
-            self.admitted = Some((element, *op, plane));
+        if any && let Some(plane) = self.startable_plane(member, op.page, op.stream) {
+            self.admitted = Some((member, *op, plane));
             return Admission::Admitted;
         }
-        debug_assert_eq!(self.startable_plane(element, op.page, op.stream), None);
-        self.ready.refuse(element);
-        self.note_refused(now, element, op.stream);
+        debug_assert_eq!(self.startable_plane(member, op.page, op.stream), None);
+        self.ready.refuse(member);
+        self.note_refused(now, member, op.stream);
         if self.gc.start == GcStart::OnDemand {
-            for die in first..first + self.shape.dies_per_element {
+            for die in first..first + self.shape.dies_per_member {
                 self.demand(now, die, agenda);
             }
         }
-        // Where the whole element is one pool of one stream, what one program is refused no other is granted.
+        // Where the whole member is one pool of one stream, what one program is refused no other is granted.
         if self.pools.count.get() == 1 && self.ftl.streams.count() == 1 {
             Admission::Closed
         } else {
@@ -94,9 +94,9 @@ impl<M: Media> Flash<M> {
     }
 
     /// The die that a read finds its page on.
-    fn die_of(&self, element: u32, op: &Op) -> Option<u32> {
-        let plane = |page| self.shape.first_plane(element) + self.shape.plane_of_page(page);
-        self.find(element, op).map(|page| self.shape.die_of_plane(plane(page)))
+    fn die_of(&self, member: u32, op: &Op) -> Option<u32> {
+        let plane = |page| self.shape.first_plane(member) + self.shape.plane_of_page(page);
+        self.find(member, op).map(|page| self.shape.die_of_plane(plane(page)))
     }
 
     /// Whether nothing can start on a die, and no collection waits for somebody to ask for it.
@@ -106,14 +106,14 @@ impl<M: Media> Flash<M> {
         !d.is_idle() || d.held > 0 && d.collecting == 0
     }
 
-    /// Whether an element's bus is free for it; if not, it waits for its turn.
-    fn bus_admits(&mut self, now: Nanos, element: u32, class: Class, agenda: &mut Agenda) -> bool {
-        let bus = self.shape.bus_of_die(element * self.shape.dies_per_element);
+    /// Whether a member's bus is free for it; if not, it waits for its turn.
+    fn bus_admits(&mut self, now: Nanos, member: u32, class: Class, agenda: &mut Agenda) -> bool {
+        let bus = self.shape.bus_of_die(member * self.shape.dies_per_member);
         if self.exclusive || self.buses.is_free(bus, now) {
             return true;
         }
-        self.ready.refuse(element);
-        if let Some(at) = self.buses.await_element(bus, element, class) {
+        self.ready.refuse(member);
+        if let Some(at) = self.buses.await_member(bus, member, class) {
             agenda.schedule(at, self.event_of_bus(bus));
         }
         false

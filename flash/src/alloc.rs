@@ -1,8 +1,8 @@
 //! Allocation: which plane a page is written to.
 //!
-//! Planes of an element form pools. A logical page belongs to one pool for ever (its number modulo the number of
+//! Planes of a member form pools. A logical page belongs to one pool for ever (its number modulo the number of
 //! pools); within the pool a write may go to any plane. Pools of one plane are static allocation, one pool for the
-//! whole element is dynamic allocation (Hu et al., ICS 2011), and DiskSim's allocation pools lie between.
+//! whole member is dynamic allocation (Hu et al., ICS 2011), and DiskSim's allocation pools lie between.
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,12 +64,12 @@ impl Serialize for Order {
     }
 }
 
-/// The pools of an element; equal for all elements.
+/// The pools of a member; equal for all members.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     pub(crate) count: Divisor,
     pub(crate) choice: Choice,
-    /// Planes of an element, pool by pool, each in the order in which it is visited.
+    /// Planes of a member, pool by pool, each in the order in which it is visited.
     planes: Vec<u32>,
     per_pool: u32,
     /// Several planes a pool, all of one die.
@@ -86,15 +86,15 @@ impl Pools {
         };
         // Above the pool, a page's place is fixed.
         let fixed = match spec.ftl.pool {
-            Pool::Element => 0,
+            Pool::Member => 0,
             Pool::Channel => 1,
             Pool::Chip => 2,
             Pool::Die => 3,
             Pool::Plane => 4,
         };
         let pools: u32 = counts[..fixed].iter().product();
-        let per_pool = shape.planes_per_element / pools;
-        let mut planes = Vec::with_capacity(shape.planes_per_element as usize);
+        let per_pool = shape.planes_per_member / pools;
+        let mut planes = Vec::with_capacity(shape.planes_per_member as usize);
         for pool in 0..pools {
             for member in 0..per_pool {
                 let (mut outer, mut inner) = (pool, member);
@@ -119,7 +119,7 @@ impl Pools {
         self.count.divide_rest(page).1
     }
 
-    /// The planes of a pool, within the element.
+    /// The planes of a pool, within the member.
     #[inline(always)]
     pub(crate) fn planes(&self, pool: u32) -> &[u32] {
         let first = (pool * self.per_pool) as usize;
@@ -199,7 +199,7 @@ mod tests {
             (Pool::Die, 12, true),
             (Pool::Chip, 6, false),
             (Pool::Channel, 2, false),
-            (Pool::Element, 1, false),
+            (Pool::Member, 1, false),
         ] {
             let (pools, _) = pools(&device("WPCD", pool), Level::Ssd);
             assert_eq!((pools.count.get(), pools.is_late(), pools.is_static()), (count, late, count == 24));
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn an_element_knows_only_what_is_inside_it() {
+    fn a_member_knows_only_what_is_inside_it() {
         for (level, pool, count) in
             [(Level::Channel, Pool::Channel, 1), (Level::Channel, Pool::Chip, 3), (Level::Chip, Pool::Die, 2)]
         {
             let (pools, shape) = pools(&device("CWDP", pool), level);
             assert_eq!(pools.count.get(), count);
-            assert_eq!(pools.planes(0).len() as u32 * count, shape.planes_per_element);
+            assert_eq!(pools.planes(0).len() as u32 * count, shape.planes_per_member);
         }
     }
 

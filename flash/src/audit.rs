@@ -13,33 +13,33 @@ impl<M: Media> Flash<M> {
     /// The first thing that does not agree.
     pub fn audit(&self) -> Result<(), String> {
         let shape = &self.shape;
-        for element in 0..shape.elements {
-            let first = shape.first_plane(element);
-            for plane in first..first + shape.planes_per_element {
-                self.audit_plane(element, plane)?;
+        for member in 0..shape.members {
+            let first = shape.first_plane(member);
+            for plane in first..first + shape.planes_per_member {
+                self.audit_plane(member, plane)?;
             }
             for logical in 0..shape.logical_pages {
-                let Some(page) = self.ftl.lookup(element, logical) else { continue };
-                self.audit_entry(element, logical, page, false)?;
+                let Some(page) = self.ftl.lookup(member, logical) else { continue };
+                self.audit_entry(member, logical, page, false)?;
             }
         }
         self.audit_dies()?;
-        for (element, logical, version) in self.ftl.pins.iter() {
+        for (member, logical, version) in self.ftl.pins.iter() {
             let Some(page) = version.checked_sub(1) else { continue };
-            self.audit_entry(element, logical, page, true)?;
+            self.audit_entry(member, logical, page, true)?;
         }
         Ok(())
     }
 
-    fn audit_entry(&self, element: u32, logical: u32, page: u32, pinned: bool) -> Result<(), String> {
+    fn audit_entry(&self, member: u32, logical: u32, page: u32, pinned: bool) -> Result<(), String> {
         let shape = &self.shape;
-        let plane = shape.first_plane(element) + shape.plane_of_page(page);
+        let plane = shape.first_plane(member) + shape.plane_of_page(page);
         let count = self.ftl.valid_of(plane)[(shape.block_of_page(page) % shape.blocks_per_plane) as usize];
-        let tenant = self.ftl.tenant(element, page);
+        let tenant = self.ftl.tenant(member, page);
         let names_it = tenant.is_some_and(|tenant| tenant.logical == logical && tenant.pinned == pinned);
         if count == FREE || !names_it {
             return Err(format!(
-                "element {element}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
+                "element {member}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
                  block with count {count:#x}"
             ));
         }
@@ -66,10 +66,10 @@ impl<M: Media> Flash<M> {
         Ok(())
     }
 
-    fn audit_plane(&self, element: u32, plane: u32) -> Result<(), String> {
+    fn audit_plane(&self, member: u32, plane: u32) -> Result<(), String> {
         let (shape, ftl) = (&self.shape, &self.ftl);
-        let local = plane - shape.first_plane(element);
-        let error = |what: String| Err(format!("element {element}, plane {local}: {what}"));
+        let local = plane - shape.first_plane(member);
+        let error = |what: String| Err(format!("element {member}, plane {local}: {what}"));
         let open_pages: Vec<_> = ftl.points(plane).map(WritePoint::pages).collect();
         let (mut free, mut open, mut valid_pages) = (0, 0, 0);
         for (block, &count) in ftl.valid_of(plane).iter().enumerate() {
@@ -93,7 +93,7 @@ impl<M: Media> Flash<M> {
                 data.clone()
             };
             let unwritten = data.end - written.end;
-            let valid = written.filter(|&page| ftl.tenant(element, page).is_some()).count() as u32;
+            let valid = written.filter(|&page| ftl.tenant(member, page).is_some()).count() as u32;
             valid_pages += valid;
             if u32::from(count & !OPEN) != valid + unwritten {
                 return error(format!(

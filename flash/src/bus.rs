@@ -2,8 +2,8 @@
 //!
 //! A bus that is free is taken at once and needs no event: the end of the transfer is known. Only when somebody waits
 //! is there an event, at the end of the transfer in progress. Who waits is a die in the middle of an operation, or an
-//! element (a chip or a channel, which keeps no queue) that refused an operation because its bus was busy. An
-//! element's turn is an offer: it is reported ready, and if it starts nothing at that instant, the next one has its
+//! member (a chip or a channel, which keeps no queue) that refused an operation because its bus was busy. An
+//! member's turn is an offer: it is reported ready, and if it starts nothing at that instant, the next one has its
 //! turn.
 
 use stripewise_base::Nanos;
@@ -24,8 +24,8 @@ pub(crate) enum Class {
 pub(crate) enum Turn {
     /// This die's transfer starts.
     Die(u32),
-    /// This element may start an operation.
-    Element(u32),
+    /// This member may start an operation.
+    Member(u32),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,14 +35,14 @@ struct Bus {
     waiting: [List; 2],
     /// An event is on the agenda.
     event: bool,
-    /// At this instant an element may take the bus although others wait.
+    /// At this instant a member may take the bus although others wait.
     offered: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Buses {
     buses: Vec<Bus>,
-    /// Successors in waiting lists: dies, then elements.
+    /// Successors in waiting lists: dies, then members.
     next: Vec<u32>,
     waits: Vec<bool>,
     dies: u32,
@@ -50,8 +50,8 @@ pub(crate) struct Buses {
 }
 
 impl Buses {
-    pub(crate) fn new(buses: u32, dies: u32, elements: u32, read_priority: bool) -> Self {
-        let entries = (dies + elements) as usize;
+    pub(crate) fn new(buses: u32, dies: u32, members: u32, read_priority: bool) -> Self {
+        let entries = (dies + members) as usize;
         Self {
             buses: vec![Bus::default(); buses as usize],
             next: vec![NONE; entries],
@@ -61,7 +61,7 @@ impl Buses {
         }
     }
 
-    /// Whether an element may start a transfer now.
+    /// Whether a member may start a transfer now.
     #[inline(always)]
     pub(crate) fn is_free(&self, bus: u32, now: Nanos) -> bool {
         let bus = &self.buses[bus as usize];
@@ -91,9 +91,9 @@ impl Buses {
         self.wait(bus, die, class)
     }
 
-    /// An element waits; waiting twice is waiting once. As [`Self::await_die`].
-    pub(crate) fn await_element(&mut self, bus: u32, element: u32, class: Class) -> Option<Nanos> {
-        self.wait(bus, self.dies + element, class)
+    /// A member waits; waiting twice is waiting once. As [`Self::await_die`].
+    pub(crate) fn await_member(&mut self, bus: u32, member: u32, class: Class) -> Option<Nanos> {
+        self.wait(bus, self.dies + member, class)
     }
 
     fn wait(&mut self, bus: u32, entry: u32, class: Class) -> Option<Nanos> {
@@ -106,8 +106,8 @@ impl Buses {
         (!std::mem::replace(&mut bus.event, true)).then_some(bus.busy_until)
     }
 
-    /// The event of a bus: whose turn is it? After [`Turn::Element`] the caller calls [`Self::reschedule`] and lets the
-    /// element's owner act before the next event; after [`Turn::Die`] it starts the transfer, then calls it.
+    /// The event of a bus: whose turn is it? After [`Turn::Member`] the caller calls [`Self::reschedule`] and lets the
+    /// member's owner act before the next event; after [`Turn::Die`] it starts the transfer, then calls it.
     pub(crate) fn turn(&mut self, bus: u32, now: Nanos, is_refused: impl Fn(u32) -> bool) -> Option<Turn> {
         let bus = &mut self.buses[bus as usize];
         bus.event = false;
@@ -119,9 +119,9 @@ impl Buses {
             self.waits[entry as usize] = false;
             match entry.checked_sub(self.dies) {
                 None => return Some(Turn::Die(entry)),
-                Some(element) if is_refused(element) => {
+                Some(member) if is_refused(member) => {
                     bus.offered = true;
-                    return Some(Turn::Element(element));
+                    return Some(Turn::Member(member));
                 }
                 // It found its way by another event and waits no longer.
                 Some(_) => {}

@@ -55,9 +55,9 @@ impl<M: Media> Flash<M> {
             // Pins and valid pages fill every written block: somebody has to let go first.
             self.dies[die as usize].collecting &= !(1 << local);
             self.stalled.push(plane);
-            let element = self.shape.element_of_die(die);
-            self.elements[element as usize].counters.gc_stalls += 1;
-            self.note_stalled(element);
+            let member = self.shape.member_of_die(die);
+            self.members[member as usize].counters.gc_stalls += 1;
+            self.note_stalled(member);
             self.reroute(now, plane, agenda);
         }
         self.end_collection(now, die, agenda);
@@ -81,11 +81,11 @@ impl<M: Media> Flash<M> {
         background: bool,
         agenda: &mut Agenda,
     ) {
-        let element = self.shape.element_of_die(die);
-        let local = plane - self.shape.first_plane(element);
+        let member = self.shape.member_of_die(die);
+        let local = plane - self.shape.first_plane(member);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
         let list = self.list_of(die);
-        let end = self.ftl.list_valid(element, first, &mut self.valid_lists[list]) as u32;
+        let end = self.ftl.list_valid(member, first, &mut self.valid_lists[list]) as u32;
         let held = self.collections[die as usize].held;
         self.collections[die as usize] =
             Collection { plane, block, first, end, start: now, levels, background, held, ..Collection::NONE };
@@ -97,7 +97,7 @@ impl<M: Media> Flash<M> {
             GcSpan::Steps => self.collect_step(now, die, agenda),
             GcSpan::Busy => {
                 let mut span = self.times.erase;
-                while let Some(filled) = self.move_next(die, element) {
+                while let Some(filled) = self.move_next(die, member) {
                     let t = &self.times;
                     span += self.collections[die as usize].sense
                         + t.move_program(filled)
@@ -112,7 +112,7 @@ impl<M: Media> Flash<M> {
 
     /// Moves the next valid page of the victim, all at once; `None` if there is none. The map changes now, so that
     /// whatever happens to the page meanwhile happens to its new place.
-    fn move_next(&mut self, die: u32, element: u32) -> Option<bool> {
+    fn move_next(&mut self, die: u32, member: u32) -> Option<bool> {
         let list = self.list_of(die);
         let list = &self.valid_lists[list];
         let c = &mut self.collections[die as usize];
@@ -120,7 +120,7 @@ impl<M: Media> Flash<M> {
         // What was valid when the collection began may have been replaced since; nothing becomes valid in place.
         let tenant = |ftl: &Ftl, at: u32| {
             let page = first + u32::from(list[at as usize]);
-            ftl.tenant(element, page).map(|tenant| (page, tenant))
+            ftl.tenant(member, page).map(|tenant| (page, tenant))
         };
         let (from, tenant_of) = loop {
             if c.next == c.end {
@@ -136,14 +136,14 @@ impl<M: Media> Flash<M> {
             return None;
         }
         let keep_map = self.planted.is(Bug::GcKeepsMapping);
-        let (to, filled) = self.ftl.relocate(element, c.plane, from, tenant_of, keep_map);
-        let sense = self.sense(element, from);
+        let (to, filled) = self.ftl.relocate(member, c.plane, from, tenant_of, keep_map);
+        let sense = self.sense(member, from);
         let c = &mut self.collections[die as usize];
         c.moved += 1;
         (c.filled, c.sense) = (filled, sense);
         let levels = c.levels;
-        self.media.copy(element, from, to);
-        let e = &mut self.elements[element as usize];
+        self.media.copy(member, from, to);
+        let e = &mut self.members[member as usize];
         e.carried.sense += sense;
         let counters = &mut e.counters;
         counters.gc_move_pages += 1;
@@ -163,8 +163,8 @@ impl<M: Media> Flash<M> {
         if std::mem::take(&mut self.collections[die as usize].halfway) {
             return self.begin(now, die, Phase::MoveProgram, agenda);
         }
-        let element = self.shape.element_of_die(die);
-        if let Some(filled) = self.move_next(die, element) {
+        let member = self.shape.member_of_die(die);
+        if let Some(filled) = self.move_next(die, member) {
             if !self.exclusive || self.gc.preemption == Preemption::Phases {
                 return self.begin(now, die, Phase::MoveSense, agenda);
             }
@@ -218,11 +218,11 @@ impl<M: Media> Flash<M> {
     }
 
     fn end_block(&mut self, now: Nanos, die: u32) {
-        let element = self.shape.element_of_die(die);
+        let member = self.shape.member_of_die(die);
         let c = &mut self.collections[die as usize];
         let row = Collected {
-            element,
-            plane: c.plane - self.shape.first_plane(element),
+            member,
+            plane: c.plane - self.shape.first_plane(member),
             block: c.block,
             moved_pages: c.moved,
             start_ns: c.start,
@@ -235,8 +235,8 @@ impl<M: Media> Flash<M> {
             self.collections[die as usize].cold = cold + 1;
         }
         self.dies[die as usize].barren = 0;
-        self.media.erase(element, first, self.shape.pages_per_block);
-        let counters = &mut self.elements[element as usize].counters;
+        self.media.erase(member, first, self.shape.pages_per_block);
+        let counters = &mut self.members[member as usize].counters;
         counters.erase_blocks += 1;
         counters.wear_erase_blocks += u64::from(levels);
         if let Some(log) = &mut self.log {
@@ -282,10 +282,10 @@ impl<M: Media> Flash<M> {
             d.gc_count += 1;
             if d.gc_count == 1 {
                 d.gc_since = now;
-                let element = &mut self.elements[self.shape.element_of_die(other) as usize];
-                element.gc_count += 1;
-                if element.gc_count == 1 {
-                    element.gc_since = now;
+                let member = &mut self.members[self.shape.member_of_die(other) as usize];
+                member.gc_count += 1;
+                if member.gc_count == 1 {
+                    member.gc_since = now;
                 }
             }
         }
@@ -295,10 +295,10 @@ impl<M: Media> Flash<M> {
             d.gc_count -= 1;
             if d.gc_count == 0 {
                 d.gc_total += now - d.gc_since;
-                let element = &mut self.elements[self.shape.element_of_die(other) as usize];
-                element.gc_count -= 1;
-                if element.gc_count == 0 {
-                    element.gc_total += now - element.gc_since;
+                let member = &mut self.members[self.shape.member_of_die(other) as usize];
+                member.gc_count -= 1;
+                if member.gc_count == 0 {
+                    member.gc_total += now - member.gc_since;
                 }
             }
         }
@@ -311,10 +311,10 @@ impl<M: Media> Flash<M> {
     }
 
     /// Ends the pin of a page's old version, if there is one. To be called after the program that pinned it is
-    /// done; elements that waited for space may be ready then, see [`Self::next_ready`].
-    pub fn release(&mut self, now: Nanos, element: u32, page: u32, agenda: &mut Agenda) {
+    /// done; members that waited for space may be ready then, see [`Self::next_ready`].
+    pub fn release(&mut self, now: Nanos, member: u32, page: u32, agenda: &mut Agenda) {
         self.admitted = None;
-        self.ftl.release(element, page);
+        self.ftl.release(member, page);
         if !self.stalled.is_empty() {
             self.retry_stalled(now, agenda);
         }

@@ -1,13 +1,13 @@
-//! What elements did, and what they are about to do.
+//! What members did, and what they are about to do.
 
 use stripewise_base::Nanos;
 
 use crate::spec::LEVELS;
 
-/// What one element did since its counters were last reset.
+/// What one member did since its counters were last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages read for whoever drives the element.
+    /// Pages read for whoever drives the member.
     pub read_pages: u64,
     /// Pages programmed for it.
     pub program_pages: u64,
@@ -66,7 +66,7 @@ impl Counters {
     }
 }
 
-/// How often the blocks of an element were erased.
+/// How often the blocks of a member were erased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WearRange {
     /// Of the block that was erased least.
@@ -80,9 +80,9 @@ pub struct WearRange {
 /// One block's collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Number of the element.
-    pub element: u32,
-    /// Plane within the element.
+    /// Number of the member.
+    pub member: u32,
+    /// Plane within the member.
     pub plane: u32,
     /// Victim block within the plane.
     pub block: u32,
@@ -94,7 +94,7 @@ pub struct Collected {
     pub end_ns: Nanos,
 }
 
-/// What one element would tell of itself at this instant.
+/// What one member would tell of itself at this instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Garbage collection is active on one of its dies, or holds one up.

@@ -118,7 +118,7 @@ pub(crate) struct Collection {
     /// Plane, and victim within it; no victim between two blocks.
     pub(crate) plane: u32,
     pub(crate) block: u32,
-    /// First page of the victim, within the element.
+    /// First page of the victim, within the member.
     pub(crate) first: u32,
     /// The next one in the list of its pages that were valid at the start, and the end of the list.
     pub(crate) next: u32,

@@ -37,9 +37,9 @@ pub(crate) struct Carried {
     pub(crate) sense: Nanos,
 }
 
-/// An element's own state.
+/// A member's own state.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Element {
+pub(crate) struct Member {
     pub(crate) counters: Counters,
     /// What collection did before counters were last reset.
     pub(crate) carried: Carried,
@@ -53,19 +53,19 @@ pub(crate) struct Element {
     pub(crate) gc_origin: Nanos,
 }
 
-impl Element {
+impl Member {
     fn gc_clock(&self, now: Nanos) -> Nanos {
         if self.gc_count > 0 { self.gc_total + (now - self.gc_since) } else { self.gc_total }
     }
 }
 
-/// Modelled flash: `devices` equal devices, taken as elements of one [`Level`].
+/// Modelled flash: `devices` equal devices, taken as members of one [`Level`].
 ///
 /// It is a state machine that knows no clock. Whoever drives it
 /// 1. asks [`Self::admits`] and calls [`Self::start`] for what is admitted;
 /// 2. pops events from the agenda; those below [`Self::event_count`] belong to the flash and go to [`Self::handle`],
 ///    which appends what is finished;
-/// 3. after every [`Self::handle`], takes the elements that [`Self::next_ready`] reports (they refused before and may
+/// 3. after every [`Self::handle`], takes the members that [`Self::next_ready`] reports (they refused before and may
 ///    admit now) and goes to 1 for each.
 ///
 /// A map entry changes when a program begins service: at once on a channel or a chip, and when its die takes it up
@@ -91,7 +91,7 @@ pub struct Flash<M = ()> {
     pub(crate) max_valid: u32,
     pub(crate) ftl: Ftl,
     pub(crate) pools: Pools,
-    /// For each element and pool: where the last allocation went.
+    /// For each member and pool: where the last allocation went.
     pub(crate) turns: Vec<u32>,
     pub(crate) dies: Vec<Die>,
     pub(crate) collections: Vec<Collection>,
@@ -106,7 +106,7 @@ pub struct Flash<M = ()> {
     /// One for each device, if it has a host link: pages cross it, or commands.
     pub(crate) links: Vec<Link>,
     pub(crate) commands: Vec<Commands>,
-    pub(crate) elements: Vec<Element>,
+    pub(crate) members: Vec<Member>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) slot_next: Vec<u32>,
     /// Slots without an operation, for whole SSDs; a channel or chip holds one operation a die.
@@ -135,7 +135,7 @@ impl Flash<()> {
     /// `devices` devices without content. `seed` drives what is chosen at random.
     ///
     /// # Errors
-    /// The specification is wrong, or its elements are too large or too many.
+    /// The specification is wrong, or its members are too large or too many.
     pub fn new(spec: &DeviceSpec, level: Level, devices: u32, seed: u64) -> Result<Self, SpecError> {
         Self::with_media(spec, level, devices, seed, ())
     }
@@ -179,12 +179,12 @@ impl<M: Media> Flash<M> {
             exclusive: shape.dies_per_bus == 1,
             max_valid: spec.max_valid_per_plane(),
             ftl,
-            turns: vec![0; (shape.elements * pools.count.get()) as usize],
+            turns: vec![0; (shape.members * pools.count.get()) as usize],
             pools,
             dies: vec![Die::new(); shape.dies as usize],
             collections: vec![Collection::NONE; shape.dies as usize],
             valid_lists: vec![0; shape.dies as usize * shape.data_pages as usize],
-            buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
+            buses: Buses::new(shape.buses, shape.dies, shape.members, spec.scheduling.read_priority),
             suspensions: if spec.suspend.is_some() {
                 vec![Suspension::NONE; shape.dies as usize]
             } else {
@@ -198,12 +198,12 @@ impl<M: Media> Flash<M> {
             } else {
                 Vec::new()
             },
-            elements: vec![Element::default(); shape.elements as usize],
+            members: vec![Member::default(); shape.members as usize],
             slots: vec![Slot::VACANT; slots as usize],
             slot_next: vec![NONE; slots as usize],
             vacant: Vec::new(),
             immediate: VecDeque::with_capacity(64),
-            ready: Ready::new(shape.elements),
+            ready: Ready::new(shape.members),
             // A die that can be suspended has to hear of each read that wants it.
             homes: Homes::new(level != Level::Ssd && spec.suspend.is_none()),
             admitted: None,
@@ -225,12 +225,12 @@ impl<M: Media> Flash<M> {
         &self.spec
     }
 
-    /// The counts of elements, dies, planes, blocks and pages.
+    /// The counts of members, dies, planes, blocks and pages.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Logical pages of each element.
+    /// Logical pages of each member.
     pub fn logical_pages(&self) -> u32 {
         self.shape.logical_pages
     }
@@ -250,59 +250,59 @@ impl<M: Media> Flash<M> {
         &mut self.media
     }
 
-    /// An element that refused an operation since it was last reported and may admit one now; the one that waited
+    /// A member that refused an operation since it was last reported and may admit one now; the one that waited
     /// longest first.
     #[inline]
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.take()
     }
 
-    /// The physical page of an element that a logical page is at.
-    pub fn lookup(&self, element: u32, page: u32) -> Option<u32> {
-        self.ftl.lookup(element, page)
+    /// The physical page of a member that a logical page is at.
+    pub fn lookup(&self, member: u32, page: u32) -> Option<u32> {
+        self.ftl.lookup(member, page)
     }
 
-    /// The physical page of an element that a logical page's kept old version is at; its current one, if none is kept.
-    pub fn lookup_old(&self, element: u32, page: u32) -> Option<u32> {
-        self.ftl.lookup_old(element, page)
+    /// The physical page of a member that a logical page's kept old version is at; its current one, if none is kept.
+    pub fn lookup_old(&self, member: u32, page: u32) -> Option<u32> {
+        self.ftl.lookup_old(member, page)
     }
 
-    /// Brings the map entries of pages of elements that will be used soon into the processor's caches: a driver that knows
+    /// Brings the map entries of pages of members that will be used soon into the processor's caches: a driver that knows
     /// its next requests takes their cache misses at the same time, instead of one after the other. They are all given at
     /// once because what a driver does to find its pages would keep the processor from seeing the next miss. Nothing else
     /// changes.
     #[inline]
     pub fn touch_all(&self, pages: &[(u32, u32)]) {
-        let entries = pages.iter().map(|&(element, page)| self.ftl.lookup(element, page).unwrap_or(0));
+        let entries = pages.iter().map(|&(member, page)| self.ftl.lookup(member, page).unwrap_or(0));
         std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
     }
 
-    /// What an element would tell of itself. Takes time in proportion to its planes.
-    pub fn estimate(&self, element: u32) -> Estimate {
+    /// What a member would tell of itself. Takes time in proportion to its planes.
+    pub fn estimate(&self, member: u32) -> Estimate {
         Estimate {
-            collecting: self.is_collecting(element),
-            free_pages: self.planes_of(element).map(|plane| self.ftl.free_pages(plane)).sum(),
-            in_flight: self.elements[element as usize].in_flight,
+            collecting: self.is_collecting(member),
+            free_pages: self.planes_of(member).map(|plane| self.ftl.free_pages(plane)).sum(),
+            in_flight: self.members[member as usize].in_flight,
         }
     }
 
-    /// Whether garbage collection is active on a die of the element, or holds one up.
+    /// Whether garbage collection is active on a die of the member, or holds one up.
     #[inline]
-    pub fn is_collecting(&self, element: u32) -> bool {
-        self.elements[element as usize].gc_count > 0
+    pub fn is_collecting(&self, member: u32) -> bool {
+        self.members[member as usize].gc_count > 0
     }
 
-    /// Time so far with garbage collection active on a die of the element, or holding one up. A queue in front of the
-    /// element tells by the difference of two readings how much of a wait was garbage collection.
+    /// Time so far with garbage collection active on a die of the member, or holding one up. A queue in front of the
+    /// member tells by the difference of two readings how much of a wait was garbage collection.
     #[inline]
-    pub fn gc_clock(&self, now: Nanos, element: u32) -> Nanos {
-        self.elements[element as usize].gc_clock(now)
+    pub fn gc_clock(&self, now: Nanos, member: u32) -> Nanos {
+        self.members[member as usize].gc_clock(now)
     }
 
-    /// What an element did since the last [`Self::reset_counters`]. Cell and bus time of operations in service count
+    /// What a member did since the last [`Self::reset_counters`]. Cell and bus time of operations in service count
     /// as if they were finished.
-    pub fn counters(&self, now: Nanos, element: u32) -> Counters {
-        let e = &self.elements[element as usize];
+    pub fn counters(&self, now: Nanos, member: u32) -> Counters {
+        let e = &self.members[member as usize];
         let (t, c) = (&self.times, e.counters);
         let busy_span = self.gc.span == crate::spec::GcSpan::Busy;
         let moves_bus = if busy_span { 0 } else { t.read_command + t.move_bus(false) };
@@ -321,31 +321,31 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The cell time of each die of an element since the last [`Self::reset_counters`], counted when the cells begin: what
+    /// The cell time of each die of a member since the last [`Self::reset_counters`], counted when the cells begin: what
     /// a whole SSD hides of its inside.
-    pub fn dies_busy_ns(&self, element: u32) -> impl Iterator<Item = Nanos> {
-        let first = (element * self.shape.dies_per_element) as usize;
-        let dies = &self.dies[first..first + self.shape.dies_per_element as usize];
+    pub fn dies_busy_ns(&self, member: u32) -> impl Iterator<Item = Nanos> {
+        let first = (member * self.shape.dies_per_member) as usize;
+        let dies = &self.dies[first..first + self.shape.dies_per_member as usize];
         // A program that began before the reset and was suspended since takes back what is left of it.
         dies.iter().map(|die| die.cell_busy.saturating_sub(die.cell_origin))
     }
 
-    /// The erases that each block of an element has had, those of its age included; nothing where the device does not
+    /// The erases that each block of a member has had, those of its age included; nothing where the device does not
     /// keep them, see [`DeviceSpec::wear`].
-    pub fn erases(&self, element: u32) -> impl Iterator<Item = u32> {
-        let kept = if self.ftl.wear.is_kept() { self.shape.blocks_per_element() as usize } else { 0 };
-        let first = element as usize * kept;
+    pub fn erases(&self, member: u32) -> impl Iterator<Item = u32> {
+        let kept = if self.ftl.wear.is_kept() { self.shape.blocks_per_member() as usize } else { 0 };
+        let first = member as usize * kept;
         (first..first + kept).map(|block| self.ftl.wear.erases(block))
     }
 
-    /// The erases that an element's blocks have had, those of their age included. Takes time in proportion to its
+    /// The erases that a member's blocks have had, those of their age included. Takes time in proportion to its
     /// blocks. `None` where the device does not keep them, see [`DeviceSpec::wear`].
-    pub fn wear(&self, element: u32) -> Option<WearRange> {
+    pub fn wear(&self, member: u32) -> Option<WearRange> {
         if !self.ftl.wear.is_kept() {
             return None;
         }
         let mut range = WearRange { least_erases: u32::MAX, ..WearRange::default() };
-        for erases in self.erases(element) {
+        for erases in self.erases(member) {
             range.least_erases = range.least_erases.min(erases);
             range.most_erases = range.most_erases.max(erases);
             range.total_erases += u64::from(erases);
@@ -353,13 +353,13 @@ impl<M: Media> Flash<M> {
         Some(range)
     }
 
-    /// Starts counting anew, for all elements.
+    /// Starts counting anew, for all members.
     pub fn reset_counters(&mut self, now: Nanos) {
-        for element in &mut self.elements {
-            element.carried.moves += element.counters.gc_move_pages;
-            element.carried.erases += element.counters.erase_blocks;
-            element.counters = Counters::default();
-            element.gc_origin = element.gc_clock(now);
+        for member in &mut self.members {
+            member.carried.moves += member.counters.gc_move_pages;
+            member.carried.erases += member.counters.erase_blocks;
+            member.counters = Counters::default();
+            member.gc_origin = member.gc_clock(now);
         }
         for die in &mut self.dies {
             die.cell_origin = die.cell_busy;
@@ -382,15 +382,15 @@ impl<M: Media> Flash<M> {
         self.ftl.pins.len()
     }
 
-    /// Valid pages of every block of an element that is written to its end.
-    pub fn valid_pages(&self, element: u32) -> impl Iterator<Item = u32> + '_ {
-        let counts = self.planes_of(element).flat_map(|plane| self.ftl.valid_of(plane));
+    /// Valid pages of every block of a member that is written to its end.
+    pub fn valid_pages(&self, member: u32) -> impl Iterator<Item = u32> + '_ {
+        let counts = self.planes_of(member).flat_map(|plane| self.ftl.valid_of(plane));
         counts.filter(|&&count| count < OPEN).map(|&count| count.into())
     }
 
     /// Bytes of state for each physical page.
     pub fn bytes_per_page(&self) -> f64 {
-        let pages = f64::from(self.shape.elements) * f64::from(self.shape.pages_per_element);
+        let pages = f64::from(self.shape.members) * f64::from(self.shape.pages_per_member);
         self.ftl.bytes() as f64 / pages
     }
 

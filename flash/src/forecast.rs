@@ -1,4 +1,4 @@
-//! What a controller may ask an element about its near future: how long collections take, how long a read takes.
+//! What a controller may ask a member about its near future: how long collections take, how long a read takes.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use crate::media::Media;
 use crate::spec::{Domain, GcSpan};
 
 impl<M: Media> Flash<M> {
-    /// Expected length of a collection of one block of an element: `(t_R + t_W) * moves / erases + t_E` from the
-    /// element's running counters, cell times only (paper 000, section III-B, Eq. 3), to the nearest nanosecond.
+    /// Expected length of a collection of one block of a member: `(t_R + t_W) * moves / erases + t_E` from the
+    /// member's running counters, cell times only (paper 000, section III-B, Eq. 3), to the nearest nanosecond.
     ///
     /// The counters run from the end of preconditioning on; [`Self::reset_counters`] does not stop them. Before the
     /// first erase the paper leaves the quotient open. Our choice: the pages of a block that holds its share of the
-    /// element's valid pages, read without retries; finding that takes time in proportion to the element's blocks.
+    /// member's valid pages, read without retries; finding that takes time in proportion to the member's blocks.
     /// With read levels `t_R` is the mean of the moves' own reads (paper 000, section IV-A, adjusts it to them).
-    pub fn gc_average_ns(&self, element: u32) -> Nanos {
-        let e = &self.elements[element as usize];
-        let (moves, erases) = self.mean_moves(element);
+    pub fn gc_average_ns(&self, member: u32) -> Nanos {
+        let e = &self.members[member as usize];
+        let (moves, erases) = self.mean_moves(member);
         let sense = if e.carried.erases + e.counters.erase_blocks == 0 {
             u128::from(moves) * u128::from(self.times.read)
         } else {
@@ -32,40 +32,40 @@ impl<M: Media> Flash<M> {
         ((cells + erases / 2) / erases) as Nanos + self.times.erase
     }
 
-    /// Pages that collections of an element moved and the blocks that they erased, as a quotient; before the first erase
-    /// the element's valid pages and its blocks.
-    pub(crate) fn mean_moves(&self, element: u32) -> (u64, u64) {
-        let e = &self.elements[element as usize];
+    /// Pages that collections of a member moved and the blocks that they erased, as a quotient; before the first erase
+    /// the member's valid pages and its blocks.
+    pub(crate) fn mean_moves(&self, member: u32) -> (u64, u64) {
+        let e = &self.members[member as usize];
         let erases = e.carried.erases + e.counters.erase_blocks;
         if erases == 0 {
-            return self.valid_share(element);
+            return self.valid_share(member);
         }
         (e.carried.moves + e.counters.gc_move_pages, erases)
     }
 
-    /// Valid pages of an element, and its blocks.
-    fn valid_share(&self, element: u32) -> (u64, u64) {
-        let planes = self.planes_of(element);
+    /// Valid pages of a member, and its blocks.
+    fn valid_share(&self, member: u32) -> (u64, u64) {
+        let planes = self.planes_of(member);
         let held = |plane: u32| {
             let counts = self.ftl.valid_of(plane).iter().filter(|&&count| count != FREE);
             let pages: u64 = counts.map(|&count| u64::from(count & !OPEN)).sum();
             // A block being written counts as if it were full.
             pages - u64::from(self.ftl.unwritten(plane))
         };
-        (planes.map(held).sum(), u64::from(self.shape.blocks_per_element()))
+        (planes.map(held).sum(), u64::from(self.shape.blocks_per_member()))
     }
 
-    /// Time until the last of the collections in hand is over that run on an element or hold it up; 0 when there is
+    /// Time until the last of the collections in hand is over that run on a member or hold it up; 0 when there is
     /// none. Only the blocks being collected now count, not those that may follow.
     ///
     /// Exact where a collection is one busy span, or stepwise and undisturbed; otherwise an estimate, because host
     /// operations may still invalidate pages to be moved, or take the bus or the die in between.
-    pub fn gc_remaining_ns(&self, now: Nanos, element: u32) -> Nanos {
-        if !self.is_collecting(element) {
+    pub fn gc_remaining_ns(&self, now: Nanos, member: u32) -> Nanos {
+        if !self.is_collecting(member) {
             return 0;
         }
-        let first = element * self.shape.dies_per_element;
-        let own = first..first + self.shape.dies_per_element;
+        let first = member * self.shape.dies_per_member;
+        let own = first..first + self.shape.dies_per_member;
         let around = self.dies_of(first, Some(self.gc.blocking));
         let dies = own.start.min(around.start)..own.end.max(around.end);
         let concerns = |die: &u32| {
@@ -106,26 +106,26 @@ impl<M: Media> Flash<M> {
     /// Time of the moves that a collection has not begun, and of its erase.
     pub(crate) fn moves_left(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
-        let sense = self.cell_read_ns(self.shape.element_of_die(die), c.first);
+        let sense = self.cell_read_ns(self.shape.member_of_die(die), c.first);
         let a_move = t.read_command + sense + t.move_bus(false) + t.move_program(false);
         u64::from(c.end - c.next) * a_move + t.erase_command + t.erase
     }
 
-    /// Cell time of reading a logical page of an element now; 0 where it is not mapped, since nothing is read then.
-    pub fn read_ns(&self, element: u32, page: u32) -> Nanos {
-        self.ftl.lookup(element, page).map_or(0, |page| self.cell_read_ns(element, page))
+    /// Cell time of reading a logical page of a member now; 0 where it is not mapped, since nothing is read then.
+    pub fn read_ns(&self, member: u32, page: u32) -> Nanos {
+        self.ftl.lookup(member, page).map_or(0, |page| self.cell_read_ns(member, page))
     }
 
-    /// Cell time of reading a physical page of an element now.
-    pub(crate) fn cell_read_ns(&self, element: u32, page: u32) -> Nanos {
-        let level = self.ftl.wear.has_levels().then(|| self.ftl.block_at(element, page));
+    /// Cell time of reading a physical page of a member now.
+    pub(crate) fn cell_read_ns(&self, member: u32, page: u32) -> Nanos {
+        let level = self.ftl.wear.has_levels().then(|| self.ftl.block_at(member, page));
         level.and_then(|block| self.ftl.wear.read_time(block)).unwrap_or(self.times.read)
     }
 
-    /// The planes of an element.
-    pub(crate) fn planes_of(&self, element: u32) -> Range<u32> {
-        let first = self.shape.first_plane(element);
-        first..first + self.shape.planes_per_element
+    /// The planes of a member.
+    pub(crate) fn planes_of(&self, member: u32) -> Range<u32> {
+        let first = self.shape.first_plane(member);
+        first..first + self.shape.planes_per_member
     }
 
     /// The dies of a domain around a die.

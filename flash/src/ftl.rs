@@ -1,4 +1,4 @@
-//! The page-level map of every element, the blocks of every plane, and what keeps them consistent. No time here.
+//! The page-level map of every member, the blocks of every plane, and what keeps them consistent. No time here.
 //!
 //! Three flat arrays: `map` (logical to physical), `back` (physical to logical) and `valid` (valid pages of each
 //! block). Entries of the first two are a number plus one, so that fresh state is zeroed memory. A write does not
@@ -22,7 +22,7 @@ pub(crate) const FREE: u16 = 0xFFFF;
 /// Mark of a `back` entry whose physical page is a pinned old version.
 const PINNED: u32 = 1 << 31;
 
-/// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
+/// A plane's blocks. Numbers of pages count within the member, numbers of blocks within the plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plane {
     /// The block being written; that of stream 0, where there are several.
@@ -44,7 +44,7 @@ pub(crate) struct Plane {
 /// A page that a program took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// Physical page within the element.
+    /// Physical page within the member.
     pub(crate) page: u32,
     /// It was the last data page of its block.
     pub(crate) filled: bool,
@@ -90,14 +90,14 @@ pub(crate) struct Ftl {
 
 impl Ftl {
     pub(crate) fn new(spec: &DeviceSpec, shape: &Shape, dynamic: bool) -> Self {
-        let elements = shape.elements as usize;
+        let members = shape.members as usize;
         let blocks = shape.blocks_per_plane;
         let planes = shape.planes as usize;
         let fifo = spec.gc.victim == Victim::Fifo;
         let aged = spec.gc.victim == Victim::CostBenefit;
         Self {
-            map: Huge::zeroed(elements * shape.logical_pages as usize),
-            back: Huge::zeroed(elements * shape.pages_per_element as usize),
+            map: Huge::zeroed(members * shape.logical_pages as usize),
+            back: Huge::zeroed(members * shape.pages_per_member as usize),
             valid: vec![FREE; planes * blocks as usize],
             planes: vec![
                 Plane {
@@ -138,33 +138,33 @@ impl Ftl {
     }
 
     #[inline(always)]
-    fn map_at(&self, element: u32, logical: u32) -> usize {
-        element as usize * self.shape.logical_pages as usize + logical as usize
+    fn map_at(&self, member: u32, logical: u32) -> usize {
+        member as usize * self.shape.logical_pages as usize + logical as usize
     }
 
     #[inline(always)]
-    fn back_at(&self, element: u32, page: u32) -> usize {
-        element as usize * self.shape.pages_per_element as usize + page as usize
+    fn back_at(&self, member: u32, page: u32) -> usize {
+        member as usize * self.shape.pages_per_member as usize + page as usize
     }
 
-    /// The number of a page's block among those of all elements.
+    /// The number of a page's block among those of all members.
     #[inline(always)]
-    pub(crate) fn block_at(&self, element: u32, page: u32) -> usize {
-        element as usize * self.shape.blocks_per_element() as usize + self.shape.block_of_page(page) as usize
+    pub(crate) fn block_at(&self, member: u32, page: u32) -> usize {
+        member as usize * self.shape.blocks_per_member() as usize + self.shape.block_of_page(page) as usize
     }
 
     /// The physical page that a logical page is at.
     #[inline(always)]
-    pub(crate) fn lookup(&self, element: u32, logical: u32) -> Option<u32> {
-        self.map[self.map_at(element, logical)].checked_sub(1)
+    pub(crate) fn lookup(&self, member: u32, logical: u32) -> Option<u32> {
+        self.map[self.map_at(member, logical)].checked_sub(1)
     }
 
     /// The physical page that a read of the pinned version finds: the pinned one, or the current one where none is
     /// pinned.
-    pub(crate) fn lookup_old(&self, element: u32, logical: u32) -> Option<u32> {
-        match self.pins.get(element, logical) {
+    pub(crate) fn lookup_old(&self, member: u32, logical: u32) -> Option<u32> {
+        match self.pins.get(member, logical) {
             Some(version) => version.checked_sub(1),
-            None => self.lookup(element, logical),
+            None => self.lookup(member, logical),
         }
     }
 
@@ -259,11 +259,11 @@ impl Ftl {
     /// Takes the next page of one of a plane's open blocks, for a program or a move. The caller sees to it that there is
     /// one.
     #[inline(always)]
-    fn append(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
+    fn append(&mut self, member: u32, plane: u32, open: u32) -> (u32, bool) {
         if open != 0 {
             self.swap_points(plane, open);
         }
-        let appended = self.append_here(element, plane, open);
+        let appended = self.append_here(member, plane, open);
         if open != 0 {
             self.swap_points(plane, open);
         }
@@ -272,9 +272,9 @@ impl Ftl {
 
     /// [`Self::append`] to the open block that stands in the plane now.
     #[inline(always)]
-    fn append_here(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
+    fn append_here(&mut self, member: u32, plane: u32, open: u32) -> (u32, bool) {
         if self.planes[plane as usize].point.is_full() {
-            self.open_block(element, plane, open);
+            self.open_block(member, plane, open);
         }
         let p = &mut self.planes[plane as usize];
         let page = p.point.next;
@@ -282,7 +282,7 @@ impl Ftl {
         p.free_pages -= 1;
         let filled = p.point.is_full();
         if filled {
-            let at = self.block_at(element, page);
+            let at = self.block_at(member, page);
             self.valid[at] &= !OPEN;
             if !self.closed.is_empty() {
                 let p = &mut self.planes[plane as usize];
@@ -296,7 +296,7 @@ impl Ftl {
         if !self.clocks.is_empty() {
             let clock = &mut self.clocks[plane as usize];
             *clock = clock.wrapping_add(1);
-            let at = self.block_at(element, page);
+            let at = self.block_at(member, page);
             self.changed[at] = self.clocks[plane as usize];
         }
         (page, filled)
@@ -304,14 +304,14 @@ impl Ftl {
 
     /// Begins to write the free block of a plane that is first in line. Without one, whatever is left of the other open
     /// block, where that may be.
-    fn open_block(&mut self, element: u32, plane: u32, open: u32) {
+    fn open_block(&mut self, member: u32, plane: u32, open: u32) {
         if self.planes[plane as usize].free_blocks == 0 && self.streams.lend() {
             return self.swap_points(plane, 1);
         }
         if self.least_worn {
             self.bring_least_worn(plane);
         }
-        let local = plane - self.shape.first_plane(element);
+        let local = plane - self.shape.first_plane(member);
         let p = &mut self.planes[plane as usize];
         let ring = plane as usize * self.shape.blocks_per_plane as usize;
         assert!(p.free_blocks > 0, "plane {plane} has no free block: collection fell behind");
@@ -362,87 +362,80 @@ impl Ftl {
 
     /// A physical page is no longer valid.
     #[inline(always)]
-    fn invalidate(&mut self, element: u32, page: u32) {
-        let at = self.block_at(element, page);
+    fn invalidate(&mut self, member: u32, page: u32) {
+        let at = self.block_at(member, page);
         self.valid[at] -= 1;
         if !self.changed.is_empty() {
             self.changed[at] = self.clocks[at / self.shape.blocks_per_plane as usize];
         }
         if self.dynamic {
-            let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+            let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
             self.planes[plane as usize].valid -= 1;
         }
     }
 
     /// Lets go of the version that a page has, `old`; or pins it, if so asked and none is pinned yet.
     #[inline(always)]
-    fn replace(&mut self, element: u32, logical: u32, old: u32, pin: bool) {
-        if pin && self.pins.get(element, logical).is_none() {
-            self.pins.set(element, logical, old);
+    fn replace(&mut self, member: u32, logical: u32, old: u32, pin: bool) {
+        if pin && self.pins.get(member, logical).is_none() {
+            self.pins.set(member, logical, old);
             if old != 0 {
-                let at = self.back_at(element, old - 1);
+                let at = self.back_at(member, old - 1);
                 self.back[at] |= PINNED;
             }
         } else if old != 0 {
-            self.invalidate(element, old - 1);
+            self.invalidate(member, old - 1);
         }
     }
 
     /// Writes a logical page to a stream's block of a plane.
     #[inline(always)]
-    pub(crate) fn program(
-        &mut self,
-        element: u32,
-        logical: u32,
-        plane: u32,
-        stream: u8,
-        pin: bool,
-    ) -> Placed {
-        let (page, filled) = self.append(element, plane, stream.into());
-        let at = self.map_at(element, logical);
+    pub(crate) fn program(&mut self, member: u32, logical: u32, plane: u32, stream: u8, pin: bool) -> Placed {
+        let (page, filled) = self.append(member, plane, stream.into());
+        let at = self.map_at(member, logical);
         let old = std::mem::replace(&mut self.map[at], page + 1);
-        let at = self.back_at(element, page);
+        let at = self.back_at(member, page);
         self.back[at] = logical + 1;
         if self.dynamic {
             self.planes[plane as usize].valid += 1;
         }
-        self.replace(element, logical, old, pin);
+        self.replace(member, logical, old, pin);
         Placed { page, filled, low: self.is_low(plane) }
     }
 
     /// Forgets a logical page.
-    pub(crate) fn unmap(&mut self, element: u32, logical: u32, pin: bool) {
-        let at = self.map_at(element, logical);
+    pub(crate) fn unmap(&mut self, member: u32, logical: u32, pin: bool) {
+        let at = self.map_at(member, logical);
         let old = std::mem::take(&mut self.map[at]);
-        self.replace(element, logical, old, pin);
+        self.replace(member, logical, old, pin);
     }
 
     /// Ends the pin of a logical page's old version, if there is one.
-    pub(crate) fn release(&mut self, element: u32, logical: u32) {
-        if let Some(version) = self.pins.remove(element, logical)
+    pub(crate) fn release(&mut self, member: u32, logical: u32) {
+        if let Some(version) = self.pins.remove(member, logical)
             && let Some(page) = version.checked_sub(1)
         {
-            let at = self.back_at(element, page);
+            let at = self.back_at(member, page);
             self.back[at] = 0;
-            self.invalidate(element, page);
+            self.invalidate(member, page);
         }
     }
 
     /// What a physical page of a written block holds, if it is valid.
     #[inline(always)]
-    pub(crate) fn tenant(&self, element: u32, page: u32) -> Option<Tenant> {
-        let entry = self.back[self.back_at(element, page)];
+    pub(crate) fn tenant(&self, member: u32, page: u32) -> Option<Tenant> {
+        let entry = self.back[self.back_at(member, page)];
         let logical = (entry & !PINNED).checked_sub(1)?;
         let pinned = entry & PINNED != 0;
-        (pinned || self.lookup(element, logical) == Some(page)).then_some(Tenant { logical, pinned })
+        (pinned || self.lookup(member, logical) == Some(page)).then_some(Tenant { logical, pinned })
     }
 
     /// Lists the valid pages of a written block, as offsets from `first`, and returns how many there are. Which pages
     /// are valid is as good as random, so the loop does without a branch on it; and of many pages the map is read first
     /// and judged later, so that more of its cache misses are under way at a time.
-    pub(crate) fn list_valid(&self, element: u32, first: u32, list: &mut [u16]) -> usize {
-        let map = &self.map[self.map_at(element, 0)..][..self.shape.logical_pages as usize];
-        let back = &self.back[self.back_at(element, first)..][..list.len()];
+    pub(crate) fn list_valid(&self, member: u32, first: u32, list: &mut [u16]) -> usize {
+        let map = &self.map[self.map_at(member, 0)..][..self.shape.logical_pages as usize];
+        let back = &self.back[self.back_at(member, first)..][..list.len()];
         let mut count = 0;
         let mut found = [0; 64];
         for (chunk, entries) in back.chunks(64).enumerate() {
@@ -464,22 +457,22 @@ impl Ftl {
     #[inline]
     pub(crate) fn relocate(
         &mut self,
-        element: u32,
+        member: u32,
         plane: u32,
         from: u32,
         tenant: Tenant,
         keep_map: bool,
     ) -> (u32, bool) {
-        let victim = self.block_at(element, from);
-        let (to, filled) = self.append(element, plane, self.streams.for_moves(victim));
-        let at = self.back_at(element, to);
+        let victim = self.block_at(member, from);
+        let (to, filled) = self.append(member, plane, self.streams.for_moves(victim));
+        let at = self.back_at(member, to);
         self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
         if tenant.pinned {
-            self.pins.set(element, tenant.logical, to + 1);
-            let at = self.back_at(element, from);
+            self.pins.set(member, tenant.logical, to + 1);
+            let at = self.back_at(member, from);
             self.back[at] = 0;
         } else if !keep_map {
-            let at = self.map_at(element, tenant.logical);
+            let at = self.map_at(member, tenant.logical);
             self.map[at] = to + 1;
         }
         self.valid[victim] -= 1;
@@ -519,7 +512,7 @@ impl Ftl {
 
     /// Gives a fresh plane the blocks of the only plane of `template`, where the template's logical page `i` becomes
     /// `logical(i)`.
-    pub(crate) fn stamp(&mut self, element: u32, plane: u32, template: &Self, logical: impl Fn(u32) -> u32) {
+    pub(crate) fn stamp(&mut self, member: u32, plane: u32, template: &Self, logical: impl Fn(u32) -> u32) {
         let shape = self.shape;
         let ring = plane as usize * shape.blocks_per_plane as usize;
         let blocks = ring..ring + shape.blocks_per_plane as usize;
@@ -533,10 +526,10 @@ impl Ftl {
             self.clocks[plane as usize] = template.clocks[0];
         }
         let pages = shape.blocks_per_plane * shape.pages_per_block;
-        let first = (plane - shape.first_plane(element)) * pages;
+        let first = (plane - shape.first_plane(member)) * pages;
         let model = &template.planes[0];
         let mut valid = 0;
-        let (map_at, back_at) = (self.map_at(element, 0), self.back_at(element, first));
+        let (map_at, back_at) = (self.map_at(member, 0), self.back_at(member, first));
         let map = &mut self.map[map_at..][..shape.logical_pages as usize];
         let back = &mut self.back[back_at..][..pages as usize];
         let (model_map, model_back) = (&template.map[..], &template.back[..pages as usize]);

@@ -30,7 +30,7 @@ fn run(spec: &DeviceSpec, level: Level, fused: bool) -> Trace {
     flash.precondition(State::Steady, Share::ALL, 1);
     flash.enable_gc_log();
     let (mut agenda, mut random, mut done) = (Agenda::new(), Prng::new(2), Vec::new());
-    let mut queues = vec![std::collections::VecDeque::new(); flash.shape.elements as usize];
+    let mut queues = vec![std::collections::VecDeque::new(); flash.shape.members as usize];
     let mut finished = Vec::new();
     let mut arrival = 0;
     for token in 0..=4_000 {
@@ -39,23 +39,23 @@ fn run(spec: &DeviceSpec, level: Level, fused: bool) -> Trace {
             let Some((now, event)) = agenda.pop() else { break };
             flash.handle(now, event, &mut agenda, &mut done);
             finished.extend(done.drain(..).map(|done| (now, done)));
-            while let Some(element) = flash.next_ready() {
-                dispatch(&mut flash, &mut queues, now, element, &mut agenda);
+            while let Some(member) = flash.next_ready() {
+                dispatch(&mut flash, &mut queues, now, member, &mut agenda);
             }
         }
         if token < 4_000 {
-            let element = random.below(flash.shape.elements.into()) as u32;
+            let member = random.below(flash.shape.members.into()) as u32;
             let kind = if random.chance(1, 2) { OpKind::Read } else { OpKind::Program };
             let page = random.below(flash.logical_pages().into()) as u32;
-            queues[element as usize].push_back((token, Op { kind, page, ..Op::default() }));
-            dispatch(&mut flash, &mut queues, arrival, element, &mut agenda);
+            queues[member as usize].push_back((token, Op { kind, page, ..Op::default() }));
+            dispatch(&mut flash, &mut queues, arrival, member, &mut agenda);
         }
     }
     assert_eq!(finished.len(), 4_000);
     finished.sort_by_key(|(at, done)| (*at, done.token));
-    let counters = (0..flash.shape.elements).map(|element| flash.counters(1 << 50, element)).collect();
+    let counters = (0..flash.shape.members).map(|member| flash.counters(1 << 50, member)).collect();
     let mut log: Vec<Collected> = flash.drain_gc_log().collect();
-    log.sort_by_key(|row| (row.end_ns, row.element));
+    log.sort_by_key(|row| (row.end_ns, row.member));
     (finished, log, counters)
 }
 
@@ -63,15 +63,15 @@ fn dispatch(
     flash: &mut Flash,
     queues: &mut [std::collections::VecDeque<(u32, Op)>],
     now: u64,
-    element: u32,
+    member: u32,
     agenda: &mut Agenda,
 ) {
-    while let Some((token, op)) = queues[element as usize].front().copied() {
-        if flash.admits(now, element, &op, agenda) != Admission::Admitted {
+    while let Some((token, op)) = queues[member as usize].front().copied() {
+        if flash.admits(now, member, &op, agenda) != Admission::Admitted {
             break;
         }
-        queues[element as usize].pop_front();
-        flash.start(now, element, token, op, agenda);
+        queues[member as usize].pop_front();
+        flash.start(now, member, token, op, agenda);
     }
 }
 

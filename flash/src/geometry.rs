@@ -1,13 +1,13 @@
-//! Elements, buses, dies and planes as flat numbers.
+//! Members, buses, dies and planes as flat numbers.
 //!
 //! Planes are numbered device by device, channel by channel, chip by chip, die by die; so are dies, and so every
-//! element, whatever its level, owns a contiguous range of dies and planes.
+//! member, whatever its level, owns a contiguous range of dies and planes.
 
 use crate::divide::Divisor;
 use crate::spec::{DeviceSpec, MultiPlane};
 use crate::validate::SpecError;
 
-/// What the array takes for an element of a device.
+/// What the array takes for a member of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The whole device.
@@ -18,15 +18,15 @@ pub enum Level {
     Chip,
 }
 
-/// The counts of a set of equal devices, seen as elements of one level.
+/// The counts of a set of equal devices, seen as members of one level.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What an element is.
+    /// What a member is.
     pub level: Level,
     /// Devices.
     pub devices: u32,
-    /// Elements in all.
-    pub elements: u32,
+    /// Members in all.
+    pub members: u32,
     /// Buses in all: one for each channel.
     pub buses: u32,
     /// Dies in all.
@@ -37,10 +37,10 @@ pub struct Shape {
     pub dies_per_bus: u32,
     /// Dies of a device.
     pub dies_per_device: u32,
-    /// Dies of an element.
-    pub dies_per_element: u32,
-    /// Planes of an element.
-    pub planes_per_element: u32,
+    /// Dies of a member.
+    pub dies_per_member: u32,
+    /// Planes of a member.
+    pub planes_per_member: u32,
     /// Blocks of a plane.
     pub blocks_per_plane: u32,
     /// Pages of a block that hold data: all, or all but the summary page.
@@ -49,24 +49,24 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Exported pages of a plane.
     pub logical_per_plane: u32,
-    /// Exported pages of an element.
+    /// Exported pages of a member.
     pub logical_pages: u32,
-    /// Physical pages of an element.
-    pub pages_per_element: u32,
+    /// Physical pages of a member.
+    pub pages_per_member: u32,
     pub(crate) by_page: Divisor,
     pub(crate) by_block: Divisor,
     pub(crate) by_plane: Divisor,
     pub(crate) by_die: Divisor,
 }
 
-/// Elements of one simulation.
-const MAX_ELEMENTS: u32 = 512;
+/// Members of one simulation.
+const MAX_MEMBERS: u32 = 512;
 
 impl Shape {
-    /// The counts of `devices` devices whose elements of `level` are to be simulated.
+    /// The counts of `devices` devices whose members of `level` are to be simulated.
     ///
     /// # Errors
-    /// As [`Shape::new`]; the devices need queues that elements of this level have not.
+    /// As [`Shape::new`]; the devices need queues that members of this level have not.
     pub fn of_flash(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         let shape = Self::new(spec, level, devices)?;
         if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
@@ -75,10 +75,10 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Counts `devices` devices as elements of `level`.
+    /// Counts `devices` devices as members of `level`.
     ///
     /// # Errors
-    /// The specification is wrong, or an element or their number would be too large.
+    /// The specification is wrong, or a member or their number would be too large.
     pub fn new(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         spec.validate()?;
         let g = &spec.geometry;
@@ -88,36 +88,36 @@ impl Shape {
             Level::Channel => channels,
             Level::Chip => channels * u64::from(g.chips),
         };
-        let elements = per_device * u64::from(devices);
-        if elements == 0 || elements > u64::from(MAX_ELEMENTS) {
-            return Err(SpecError::Elements { found: elements, limit: MAX_ELEMENTS });
+        let members = per_device * u64::from(devices);
+        if members == 0 || members > u64::from(MAX_MEMBERS) {
+            return Err(SpecError::Members { found: members, limit: MAX_MEMBERS });
         }
-        let dies_per_element = channels * dies_per_channel / per_device;
-        let planes_per_element = dies_per_element * u64::from(g.planes);
-        let pages = planes_per_element * u64::from(g.blocks) * u64::from(g.pages);
+        let dies_per_member = channels * dies_per_channel / per_device;
+        let planes_per_member = dies_per_member * u64::from(g.planes);
+        let pages = planes_per_member * u64::from(g.blocks) * u64::from(g.pages);
         if pages > u64::from(MAX_PAGES) {
-            return Err(SpecError::ElementTooLarge { pages, limit: MAX_PAGES });
+            return Err(SpecError::MemberTooLarge { pages, limit: MAX_PAGES });
         }
         let logical_per_plane = spec.logical_per_plane();
-        // All below fit: an element's pages fit 31 bits, and there are at most 512 elements of at least two blocks.
-        let elements = elements as u32;
+        // All below fit: a member's pages fit 31 bits, and there are at most 512 members of at least two blocks.
+        let members = members as u32;
         Ok(Self {
             level,
             devices,
-            elements,
+            members,
             buses: g.channels * devices,
-            dies: dies_per_element as u32 * elements,
-            planes: planes_per_element as u32 * elements,
+            dies: dies_per_member as u32 * members,
+            planes: planes_per_member as u32 * members,
             dies_per_bus: dies_per_channel as u32,
             dies_per_device: g.channels * dies_per_channel as u32,
-            dies_per_element: dies_per_element as u32,
-            planes_per_element: planes_per_element as u32,
+            dies_per_member: dies_per_member as u32,
+            planes_per_member: planes_per_member as u32,
             blocks_per_plane: g.blocks,
             data_pages: spec.data_pages(),
             pages_per_block: g.pages,
             logical_per_plane,
-            logical_pages: logical_per_plane * planes_per_element as u32,
-            pages_per_element: pages as u32,
+            logical_pages: logical_per_plane * planes_per_member as u32,
+            pages_per_member: pages as u32,
             by_page: Divisor::new(g.pages),
             by_block: Divisor::new(g.blocks),
             by_plane: Divisor::new(g.planes),
@@ -125,15 +125,15 @@ impl Shape {
         })
     }
 
-    /// The element that owns a die.
-    pub(crate) fn element_of_die(&self, die: u32) -> u32 {
-        die / self.dies_per_element
+    /// The member that owns a die.
+    pub(crate) fn member_of_die(&self, die: u32) -> u32 {
+        die / self.dies_per_member
     }
 
-    /// The first plane of an element.
+    /// The first plane of a member.
     #[inline(always)]
-    pub(crate) fn first_plane(&self, element: u32) -> u32 {
-        element * self.planes_per_element
+    pub(crate) fn first_plane(&self, member: u32) -> u32 {
+        member * self.planes_per_member
     }
 
     /// The die of a plane.
@@ -148,23 +148,23 @@ impl Shape {
         self.by_die.divide(die)
     }
 
-    /// The block, counted within the element, that a page of the element lies in.
+    /// The block, counted within the member, that a page of the member lies in.
     #[inline(always)]
     pub(crate) fn block_of_page(&self, page: u32) -> u32 {
         self.by_page.divide(page)
     }
 
-    /// The plane, counted within the element, that a page of the element lies in.
+    /// The plane, counted within the member, that a page of the member lies in.
     #[inline(always)]
     pub(crate) fn plane_of_page(&self, page: u32) -> u32 {
         self.by_block.divide(self.by_page.divide(page))
     }
 
-    /// Blocks of an element.
-    pub fn blocks_per_element(&self) -> u32 {
-        self.planes_per_element * self.blocks_per_plane
+    /// Blocks of a member.
+    pub fn blocks_per_member(&self) -> u32 {
+        self.planes_per_member * self.blocks_per_plane
     }
 }
 
-/// Physical pages of an element; one bit of a page's entry in the reverse map is a mark.
+/// Physical pages of a member; one bit of a page's entry in the reverse map is a mark.
 pub(crate) const MAX_PAGES: u32 = (1 << 31) - 2;

@@ -1,6 +1,6 @@
 //! Where reads lie that channels and chips refused.
 //!
-//! A queue offers the same read again whenever its element reports ready, and most times its die is as busy as before. What
+//! A queue offers the same read again whenever its member reports ready, and most times its die is as busy as before. What
 //! was found at the first refusal spares the map, which is the processor's cache miss, and the divisions behind it. A move
 //! stays on its plane, so only a program or a trim of the page itself makes an entry wrong.
 
@@ -9,7 +9,7 @@ const ENTRIES: u32 = 512;
 
 #[derive(Clone, Copy, Debug)]
 struct Home {
-    element: u32,
+    member: u32,
     page: u32,
     die: u32,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Homes {
     entries: Box<[Home]>,
 }
 
-const NOBODY: Home = Home { element: u32::MAX, page: 0, die: 0 };
+const NOBODY: Home = Home { member: u32::MAX, page: 0, die: 0 };
 
 impl Homes {
     /// None are kept where nobody asks.
@@ -29,32 +29,32 @@ impl Homes {
     }
 
     #[inline(always)]
-    fn at(element: u32, page: u32) -> usize {
-        (page.wrapping_add(element << 16).wrapping_mul(0x9E37_79B1) >> (32 - ENTRIES.trailing_zeros()))
+    fn at(member: u32, page: u32) -> usize {
+        (page.wrapping_add(member << 16).wrapping_mul(0x9E37_79B1) >> (32 - ENTRIES.trailing_zeros()))
             as usize
     }
 
     /// The die of a page, if it is known.
     #[inline(always)]
-    pub(crate) fn get(&self, element: u32, page: u32) -> Option<u32> {
-        let home = self.entries.get(Self::at(element, page))?;
-        (home.page == page && home.element == element).then_some(home.die)
+    pub(crate) fn get(&self, member: u32, page: u32) -> Option<u32> {
+        let home = self.entries.get(Self::at(member, page))?;
+        (home.page == page && home.member == member).then_some(home.die)
     }
 
     /// The die of a page is this one.
     #[inline(always)]
-    pub(crate) fn note(&mut self, element: u32, page: u32, die: u32) {
-        if let Some(home) = self.entries.get_mut(Self::at(element, page)) {
-            *home = Home { element, page, die };
+    pub(crate) fn note(&mut self, member: u32, page: u32, die: u32) {
+        if let Some(home) = self.entries.get_mut(Self::at(member, page)) {
+            *home = Home { member, page, die };
         }
     }
 
     /// A page is written anew, or is gone.
     #[inline(always)]
-    pub(crate) fn forget(&mut self, element: u32, page: u32) {
-        if let Some(home) = self.entries.get_mut(Self::at(element, page))
+    pub(crate) fn forget(&mut self, member: u32, page: u32) {
+        if let Some(home) = self.entries.get_mut(Self::at(member, page))
             && home.page == page
-            && home.element == element
+            && home.member == member
         {
             *home = NOBODY;
         }
@@ -73,17 +73,17 @@ mod tests {
         let (mut homes, mut all) = (Homes::new(true), std::collections::BTreeMap::new());
         let mut known = 0;
         for _ in 0..20_000 {
-            let (element, page) = (prng.below(4) as u32, prng.below(300) as u32);
+            let (member, page) = (prng.below(4) as u32, prng.below(300) as u32);
             if prng.chance(1, 4) {
-                homes.forget(element, page);
-                all.remove(&(element, page));
+                homes.forget(member, page);
+                all.remove(&(member, page));
             } else if prng.chance(1, 2) {
                 let die = prng.below(16) as u32;
-                homes.note(element, page, die);
-                all.insert((element, page), die);
+                homes.note(member, page, die);
+                all.insert((member, page), die);
             }
-            if let Some(die) = homes.get(element, page) {
-                assert_eq!(all.get(&(element, page)), Some(&die));
+            if let Some(die) = homes.get(member, page) {
+                assert_eq!(all.get(&(member, page)), Some(&die));
                 known += 1;
             }
         }

@@ -7,11 +7,11 @@ use stripewise_base::Nanos;
 /// What a die does for a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Reads a page for whoever drives the element: the command on the bus, then the cells.
+    /// Reads a page for whoever drives the member: the command on the bus, then the cells.
     Sense,
     /// Gives that page out: the bus alone. The operation is complete.
     Out,
-    /// Programs a page for whoever drives the element: command and data on the bus, then the cells.
+    /// Programs a page for whoever drives the member: command and data on the bus, then the cells.
     Program,
     /// Reads a valid page of a victim block; where the data go out in a phase of their own, that is told as one more.
     MoveSense,
@@ -26,13 +26,13 @@ pub enum Work {
 /// A stretch of time on one die: its bus for `bus_ns` from `start_ns` on, then its cells for `cell_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Number of the die, over all elements.
+    /// Number of the die, over all members.
     pub die: u32,
     /// What it does.
     pub work: Work,
     /// For whom: what the caller of [`crate::Flash::start`] named it. `None` is garbage collection.
     pub token: Option<u32>,
-    /// Plane, over all elements.
+    /// Plane, over all members.
     pub plane: u32,
     /// Victim block within the plane; 0 when it is not garbage collection.
     pub block: u32,
@@ -48,7 +48,7 @@ pub struct Stretch {
     pub cell_ns: Nanos,
 }
 
-/// Content of physical pages. Pages count within their element. `token` is the operation's.
+/// Content of physical pages. Pages count within their member. `token` is the operation's.
 pub trait Media {
     /// Whether [`Self::stretch`] is called. What records nothing costs nothing.
     const RECORDS: bool = false;
@@ -63,16 +63,16 @@ pub trait Media {
     fn joined(&mut self, _die: u32, _token: u32) {}
 
     /// The content of the operation is written to a page.
-    fn program(&mut self, _element: u32, _page: u32, _token: u32) {}
+    fn program(&mut self, _member: u32, _page: u32, _token: u32) {}
 
     /// The content of a page goes to the operation; `None` is a page that was never written, or was trimmed.
-    fn read(&mut self, _element: u32, _page: Option<u32>, _token: u32) {}
+    fn read(&mut self, _member: u32, _page: Option<u32>, _token: u32) {}
 
     /// Garbage collection copies a page.
-    fn copy(&mut self, _element: u32, _from: u32, _to: u32) {}
+    fn copy(&mut self, _member: u32, _from: u32, _to: u32) {}
 
     /// `count` pages from `first` on lose their content.
-    fn erase(&mut self, _element: u32, _first: u32, _count: u32) {}
+    fn erase(&mut self, _member: u32, _first: u32, _count: u32) {}
 }
 
 /// Holds nothing and costs nothing.

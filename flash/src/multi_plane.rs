@@ -30,8 +30,8 @@ impl<M: Media> Flash<M> {
     fn offset(&self, slot: u32, plane: u32) -> Option<u32> {
         let s = &self.slots[slot as usize];
         let page = match s.kind {
-            OpKind::Read if s.old_version => self.ftl.lookup_old(s.element, s.page),
-            OpKind::Read => self.ftl.lookup(s.element, s.page),
+            OpKind::Read if s.old_version => self.ftl.lookup_old(s.member, s.page),
+            OpKind::Read => self.ftl.lookup(s.member, s.page),
             _ => return Some(self.ftl.next_offset(plane, s.stream)),
         };
         page.map(|page| page % self.shape.pages_per_block)
@@ -95,7 +95,7 @@ impl<M: Media> Flash<M> {
             cells += self.slots[slot as usize].cell;
         });
         let shared = cells - self.chain_cell(head);
-        let counters = &mut self.elements[self.slots[head as usize].element as usize].counters;
+        let counters = &mut self.members[self.slots[head as usize].member as usize].counters;
         counters.multi_plane_pages += pages - 1;
         counters.shared_cell_ns += shared;
     }

@@ -15,16 +15,16 @@ pub enum OpKind {
     Program,
     /// Declare it unused.
     Trim,
-    /// Make completed programs durable. They are: a modelled element has no volatile cache.
+    /// Make completed programs durable. They are: a modelled member has no volatile cache.
     Flush,
 }
 
-/// One operation on one logical page of an element.
+/// One operation on one logical page of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
     /// What to do.
     pub kind: OpKind,
-    /// Logical page of the element; ignored by flushes.
+    /// Logical page of the member; ignored by flushes.
     pub page: u32,
     /// For a program or a trim: keep the version that it replaces until [`crate::Flash::release`]; a page keeps at
     /// most one old version, the first that was asked to be kept. For a read: read the kept version where there is
@@ -37,7 +37,7 @@ pub struct Op {
     pub request: u32,
 }
 
-/// An element's answer to an operation that it is offered.
+/// A member's answer to an operation that it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It can take the operation now.
@@ -56,10 +56,10 @@ pub struct Done {
     /// What the caller named it.
     pub token: u32,
     /// Where it ran.
-    pub element: u32,
-    /// Waiting inside the element for dies, buses and the host link, other than for garbage collection.
+    pub member: u32,
+    /// Waiting inside the member for dies, buses and the host link, other than for garbage collection.
     pub queue_ns: Nanos,
-    /// Waiting inside the element, before service, while garbage collection ran on its die or held it back.
+    /// Waiting inside the member, before service, while garbage collection ran on its die or held it back.
     pub gc_wait_ns: Nanos,
     /// Transfers and commands on the bus and the host link.
     pub bus_ns: Nanos,
@@ -67,7 +67,7 @@ pub struct Done {
     pub cell_ns: Nanos,
 }
 
-/// An operation inside an element.
+/// An operation inside a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) start: Nanos,
@@ -80,7 +80,7 @@ pub(crate) struct Slot {
     /// The command that it came with, where the host link moves commands.
     pub(crate) command: u32,
     pub(crate) token: u32,
-    pub(crate) element: u32,
+    pub(crate) member: u32,
     pub(crate) page: u32,
     pub(crate) plane: u32,
     pub(crate) kind: OpKind,
@@ -97,7 +97,7 @@ impl Slot {
         link: 0,
         command: NONE,
         token: NONE,
-        element: 0,
+        member: 0,
         page: 0,
         plane: 0,
         kind: OpKind::Read,
@@ -108,7 +108,7 @@ impl Slot {
     pub(crate) fn done(&self, now: Nanos) -> Done {
         Done {
             token: self.token,
-            element: self.element,
+            member: self.member,
             queue_ns: now - self.start - self.gc - self.bus - self.cell,
             gc_wait_ns: self.gc,
             bus_ns: self.bus,

@@ -1,9 +1,9 @@
-//! Permission to collect: whoever drives the flash says which elements may collect garbage, and when.
+//! Permission to collect: whoever drives the flash says which members may collect garbage, and when.
 //!
-//! Without control an element collects when it has to. Under control it begins a block only while it is permitted to. A
+//! Without control a member collects when it has to. Under control it begins a block only while it is permitted to. A
 //! plane that is due, or at its soft watermark, is *withheld* until then: reads and programs go on in it, and when it is
 //! down to the space that collection itself needs, programs wait. A block in hand is always finished. Every change that
-//! may matter to whoever permits is news of the element.
+//! may matter to whoever permits is news of the member.
 //!
 //! Permitted collections do not wait for demand or for an idle die: a permission that is not used holds up others.
 
@@ -18,7 +18,7 @@ use crate::list::NONE;
 use crate::media::Media;
 use crate::ready::Ready;
 
-/// What an element tells of its permission.
+/// What a member tells of its permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcTurn {
     /// It collects a block, or is about to begin one that it is permitted to.
@@ -39,7 +39,7 @@ pub struct Permit {
     pub ahead_planes: u32,
 }
 
-/// What an element has to do with permission.
+/// What a member has to do with permission.
 #[derive(Clone, Copy, Debug, Default)]
 struct Permitted {
     /// Blocks being collected.
@@ -52,7 +52,7 @@ struct Permitted {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
-    elements: Vec<Permitted>,
+    members: Vec<Permitted>,
     /// For each die, the blocks that it may still begin.
     quota: Vec<u32>,
     news: Ready,
@@ -61,36 +61,36 @@ pub(crate) struct Control {
 }
 
 impl<M: Media> Flash<M> {
-    /// From now on elements collect with [`Self::permit_gc`] alone, and ask for it when a plane comes within so many blocks
+    /// From now on members collect with [`Self::permit_gc`] alone, and ask for it when a plane comes within so many blocks
     /// of its low watermark, 0: when it reaches it. None of them has it.
     pub fn control_gc(&mut self, asks_ahead: u32) {
         let shape = &self.shape;
         self.control = Some(Control {
-            elements: vec![Permitted::default(); shape.elements as usize],
+            members: vec![Permitted::default(); shape.members as usize],
             quota: vec![0; shape.dies as usize],
-            news: Ready::new(shape.elements),
+            news: Ready::new(shape.members),
             asks_ahead,
         });
         for die in 0..self.shape.dies {
             let in_hand = u32::from(self.collections[die as usize].block != NONE);
-            let element = self.shape.element_of_die(die);
-            self.permitted_mut(element, |permitted| permitted.in_hand += in_hand);
+            let member = self.shape.member_of_die(die);
+            self.permitted_mut(member, |permitted| permitted.in_hand += in_hand);
             let d = &mut self.dies[die as usize];
             d.collecting |= std::mem::take(&mut d.eager);
             self.withhold(die);
         }
     }
 
-    /// An element may begin to collect. What it was permitted before is forgotten.
-    pub fn permit_gc(&mut self, now: Nanos, element: u32, permit: Permit, agenda: &mut Agenda) {
+    /// A member may begin to collect. What it was permitted before is forgotten.
+    pub fn permit_gc(&mut self, now: Nanos, member: u32, permit: Permit, agenda: &mut Agenda) {
         self.admitted = None;
         let Some(control) = &mut self.control else { return };
-        let own = &mut control.elements[element as usize];
+        let own = &mut control.members[member as usize];
         own.ahead = permit.ahead;
         if let Some(since) = own.starves_from.take() {
-            self.elements[element as usize].counters.permission_wait_ns += now - since;
+            self.members[member as usize].counters.permission_wait_ns += now - since;
         }
-        let dies = self.dies_of_element(element);
+        let dies = self.dies_of_member(member);
         for die in dies.clone() {
             self.set_quota(die, permit.blocks);
             let withheld = std::mem::take(&mut self.dies[die as usize].withheld);
@@ -136,26 +136,26 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An element begins no more blocks; those in hand it finishes.
-    pub fn forbid_gc(&mut self, element: u32) {
-        for die in self.dies_of_element(element) {
+    /// A member begins no more blocks; those in hand it finishes.
+    pub fn forbid_gc(&mut self, member: u32) {
+        for die in self.dies_of_member(member) {
             self.set_quota(die, 0);
             self.withhold(die);
         }
     }
 
-    /// An element of which there is news since it was last told: it waits for permission, more urgently than before, or
+    /// A member of which there is news since it was last told: it waits for permission, more urgently than before, or
     /// it finished a block.
     pub fn next_gc_news(&mut self) -> Option<u32> {
         self.control.as_mut().and_then(|control| control.news.take())
     }
 
-    /// Whether an element collects, and whether it waits for permission to. Takes time in proportion to its planes.
-    pub fn gc_turn(&self, element: u32) -> GcTurn {
+    /// Whether a member collects, and whether it waits for permission to. Takes time in proportion to its planes.
+    pub fn gc_turn(&self, member: u32) -> GcTurn {
         let planes = self.shape.by_plane.get();
-        let in_hand = self.control.as_ref().map_or(0, |control| control.elements[element as usize].in_hand);
-        let due = self.dies_of_element(element).any(|die| self.dies[die as usize].collecting != 0);
-        let withheld = self.dies_of_element(element).flat_map(|die| {
+        let in_hand = self.control.as_ref().map_or(0, |control| control.members[member as usize].in_hand);
+        let due = self.dies_of_member(member).any(|die| self.dies[die as usize].collecting != 0);
+        let withheld = self.dies_of_member(member).flat_map(|die| {
             let mask = self.dies[die as usize].withheld;
             (0..planes).filter(move |local| mask >> local & 1 != 0).map(move |local| die * planes + local)
         });
@@ -176,16 +176,16 @@ impl<M: Media> Flash<M> {
             d.collecting |= planes;
         } else if planes & !d.withheld != 0 {
             d.withheld |= planes;
-            self.tell_of(self.shape.element_of_die(die));
+            self.tell_of(self.shape.member_of_die(die));
         }
     }
 
     /// A die begins to collect a block.
     pub(crate) fn begins_block(&mut self, die: u32) {
-        let element = self.shape.element_of_die(die);
+        let member = self.shape.member_of_die(die);
         if let Some(control) = &mut self.control {
             control.quota[die as usize] = control.quota[die as usize].saturating_sub(1);
-            control.elements[element as usize].in_hand += 1;
+            control.members[member as usize].in_hand += 1;
         }
     }
 
@@ -194,31 +194,31 @@ impl<M: Media> Flash<M> {
         if self.control.is_none() {
             return;
         }
-        let element = self.shape.element_of_die(die);
-        self.permitted_mut(element, |permitted| permitted.in_hand -= 1);
+        let member = self.shape.member_of_die(die);
+        self.permitted_mut(member, |permitted| permitted.in_hand -= 1);
         if !self.may_collect(die) {
             self.withhold(die);
         }
-        self.tell_of(element);
+        self.tell_of(member);
     }
 
-    /// A plane of an element has nothing to collect after all: the permission that it had for that is somebody else's.
-    pub(crate) fn note_stalled(&mut self, element: u32) {
-        self.tell_of(element);
+    /// A plane of a member has nothing to collect after all: the permission that it had for that is somebody else's.
+    pub(crate) fn note_stalled(&mut self, member: u32) {
+        self.tell_of(member);
     }
 
     /// Whether a plane that was collected goes on for being permitted to run ahead.
     pub(crate) fn runs_ahead(&self, die: u32, plane: u32) -> bool {
         self.control.as_ref().is_some_and(|control| {
-            let ahead = control.elements[self.shape.element_of_die(die) as usize].ahead;
+            let ahead = control.members[self.shape.member_of_die(die) as usize].ahead;
             ahead > 0 && control.quota[die as usize] > 0 && self.is_ahead(plane, ahead)
         })
     }
 
-    /// A program of a stream found no space. If permission would make some, the element starves.
-    pub(crate) fn note_refused(&mut self, now: Nanos, element: u32, stream: u8) {
+    /// A program of a stream found no space. If permission would make some, the member starves.
+    pub(crate) fn note_refused(&mut self, now: Nanos, member: u32, stream: u8) {
         let Some(control) = &self.control else { return };
-        if control.elements[element as usize].starves_from.is_some() {
+        if control.members[member as usize].starves_from.is_some() {
             return;
         }
         let planes = self.shape.by_plane.get();
@@ -227,10 +227,10 @@ impl<M: Media> Flash<M> {
             let mut withheld = (0..planes).filter(|local| mask >> local & 1 != 0);
             withheld.any(|local| !self.ftl.has_space(die * planes + local, stream))
         };
-        if self.dies_of_element(element).any(lacks) {
-            self.permitted_mut(element, |permitted| permitted.starves_from = Some(now));
-            self.elements[element as usize].counters.permission_waits += 1;
-            self.tell_of(element);
+        if self.dies_of_member(member).any(lacks) {
+            self.permitted_mut(member, |permitted| permitted.starves_from = Some(now));
+            self.members[member as usize].counters.permission_waits += 1;
+            self.tell_of(member);
         }
     }
 
@@ -243,14 +243,14 @@ impl<M: Media> Flash<M> {
         let waiting = self.dies[die as usize].queues[level].head;
         if waiting != NONE {
             let stream = self.slots[waiting as usize].stream;
-            self.note_refused(now, self.shape.element_of_die(die), stream);
+            self.note_refused(now, self.shape.member_of_die(die), stream);
         }
     }
 
-    /// Whether a plane of an element could be collected and is no more than so many blocks above its low watermark. Takes
+    /// Whether a plane of a member could be collected and is no more than so many blocks above its low watermark. Takes
     /// time in proportion to its planes, and to the blocks of those that are.
-    pub fn is_near_gc(&self, element: u32, ahead: u32) -> bool {
-        self.planes_of(element).any(|plane| self.is_ahead(plane, ahead))
+    pub fn is_near_gc(&self, member: u32, ahead: u32) -> bool {
+        self.planes_of(member).any(|plane| self.is_ahead(plane, ahead))
     }
 
     /// Whether a plane is so near to its low watermark that it asks for permission.
@@ -285,21 +285,21 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    fn permitted_mut(&mut self, element: u32, change: impl FnOnce(&mut Permitted)) {
+    fn permitted_mut(&mut self, member: u32, change: impl FnOnce(&mut Permitted)) {
         if let Some(control) = &mut self.control {
-            change(&mut control.elements[element as usize]);
+            change(&mut control.members[member as usize]);
         }
     }
 
-    fn tell_of(&mut self, element: u32) {
+    fn tell_of(&mut self, member: u32) {
         if let Some(control) = &mut self.control {
-            control.news.refuse(element);
-            control.news.report(element);
+            control.news.refuse(member);
+            control.news.report(member);
         }
     }
 
-    fn dies_of_element(&self, element: u32) -> std::ops::Range<u32> {
-        let first = element * self.shape.dies_per_element;
-        first..first + self.shape.dies_per_element
+    fn dies_of_member(&self, member: u32) -> std::ops::Range<u32> {
+        let first = member * self.shape.dies_per_member;
+        first..first + self.shape.dies_per_member
     }
 }

@@ -1,7 +1,7 @@
 //! Pinned old versions: physical pages that a newer version has replaced but that parity on flash still covers.
 //!
 //! A small open-addressing table with linear probing and backward-shift deletion (Knuth, TAOCP vol. 3, 6.4,
-//! algorithm R), keyed by element and logical page. It grows by doubling and never shrinks, so once as many pins
+//! algorithm R), keyed by member and logical page. It grows by doubling and never shrinks, so once as many pins
 //! were held as ever will be, nothing is allocated.
 
 /// The pinned version of a page: its physical page plus one, or 0 where the page was not mapped.
@@ -15,8 +15,8 @@ pub(crate) struct Pins {
 }
 
 /// Never 0, because the page is counted from 1 here.
-fn key(element: u32, page: u32) -> u64 {
-    u64::from(element) << 32 | (u64::from(page) + 1)
+fn key(member: u32, page: u32) -> u64 {
+    u64::from(member) << 32 | (u64::from(page) + 1)
 }
 
 impl Pins {
@@ -28,7 +28,7 @@ impl Pins {
         self.held
     }
 
-    /// Element, page and version of every pin, in no particular order.
+    /// Member, page and version of every pin, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32, Version)> {
         let held = self.places.iter().filter(|place| place.0 != 0);
         held.map(|&(key, version)| ((key >> 32) as u32, key as u32 - 1, version))
@@ -50,18 +50,18 @@ impl Pins {
         at
     }
 
-    pub(crate) fn get(&self, element: u32, page: u32) -> Option<Version> {
+    pub(crate) fn get(&self, member: u32, page: u32) -> Option<Version> {
         if self.held == 0 {
             return None;
         }
-        let key = key(element, page);
+        let key = key(member, page);
         let (found, version) = self.places[self.find(key)];
         (found == key).then_some(version)
     }
 
     /// Adds a pin, or moves the one that the page has.
-    pub(crate) fn set(&mut self, element: u32, page: u32, version: Version) {
-        let key = key(element, page);
+    pub(crate) fn set(&mut self, member: u32, page: u32, version: Version) {
+        let key = key(member, page);
         let at = self.find(key);
         if self.places[at].0 == key {
             self.places[at].1 = version;
@@ -80,8 +80,8 @@ impl Pins {
         }
     }
 
-    pub(crate) fn remove(&mut self, element: u32, page: u32) -> Option<Version> {
-        let key = key(element, page);
+    pub(crate) fn remove(&mut self, member: u32, page: u32) -> Option<Version> {
+        let key = key(member, page);
         let mut hole = self.find(key);
         let (found, version) = self.places[hole];
         if found != key {
@@ -120,20 +120,20 @@ mod tests {
         #[test]
         fn the_table_behaves_like_a_map(steps in prop::collection::vec((0u8..3, 0u32..4, 0u32..80, 1u32..9), 0..600)) {
             let (mut pins, mut model) = (Pins::new(), BTreeMap::new());
-            for (what, element, page, version) in steps {
+            for (what, member, page, version) in steps {
                 match what {
                     0 => {
-                        pins.set(element, page, version);
-                        model.insert((element, page), version);
+                        pins.set(member, page, version);
+                        model.insert((member, page), version);
                     }
-                    1 => prop_assert_eq!(pins.remove(element, page), model.remove(&(element, page))),
+                    1 => prop_assert_eq!(pins.remove(member, page), model.remove(&(member, page))),
                     _ => {}
                 }
-                prop_assert_eq!(pins.get(element, page), model.get(&(element, page)).copied());
+                prop_assert_eq!(pins.get(member, page), model.get(&(member, page)).copied());
                 prop_assert_eq!(pins.len(), model.len());
             }
-            for ((element, page), version) in &model {
-                prop_assert_eq!(pins.get(*element, *page), Some(*version));
+            for ((member, page), version) in &model {
+                prop_assert_eq!(pins.get(*member, *page), Some(*version));
             }
         }
     }

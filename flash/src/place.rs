@@ -17,8 +17,8 @@ use crate::spec::Choice;
 impl<M: Media> Flash<M> {
     /// The plane that a program of a channel or chip goes to if it starts now.
     #[inline]
-    pub(crate) fn startable_plane(&self, element: u32, page: u32, stream: u8) -> Option<u32> {
-        self.choose_plane(element, page, stream, |plane| {
+    pub(crate) fn startable_plane(&self, member: u32, page: u32, stream: u8) -> Option<u32> {
+        self.choose_plane(member, page, stream, |plane| {
             self.can_start(self.shape.die_of_plane(plane), plane) && self.ftl.has_space(plane, stream)
         })
     }
@@ -26,24 +26,24 @@ impl<M: Media> Flash<M> {
     /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
     /// hold so many valid pages that collection could no longer catch up.
     #[inline]
-    fn choose_plane(&self, element: u32, page: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
+    fn choose_plane(&self, member: u32, page: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let pool = self.pools.of_page(page);
         if let [only] = self.pools.planes(pool) {
-            return Some(self.shape.first_plane(element) + only).filter(|&plane| fit(plane));
+            return Some(self.shape.first_plane(member) + only).filter(|&plane| fit(plane));
         }
         let slack = |plane: u32| {
             let p = &self.ftl.planes[plane as usize];
             p.valid + p.promised < self.max_valid
         };
-        self.choose_in_pool(element, pool, stream, |plane| slack(plane) && fit(plane))
-            .or_else(|| self.choose_in_pool(element, pool, stream, fit))
+        self.choose_in_pool(member, pool, stream, |plane| slack(plane) && fit(plane))
+            .or_else(|| self.choose_in_pool(member, pool, stream, fit))
     }
 
     #[inline]
-    fn choose_in_pool(&self, element: u32, pool: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
-        let first = self.shape.first_plane(element);
+    fn choose_in_pool(&self, member: u32, pool: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.shape.first_plane(member);
         let planes = self.pools.planes(pool);
-        let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
+        let turn = self.turns[(member * self.pools.count.get() + pool) as usize] as usize;
         let (before, after) = planes.split_at(turn);
         let (mut best, mut most) = (None, 0);
         for &local in after.iter().chain(before) {
@@ -62,19 +62,19 @@ impl<M: Media> Flash<M> {
     }
 
     /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
-    pub(crate) fn promise_plane(&mut self, element: u32, page: u32, stream: u8) -> u32 {
+    pub(crate) fn promise_plane(&mut self, member: u32, page: u32, stream: u8) -> u32 {
         let calm = |plane: u32| {
             let die = self.shape.die_of_plane(plane);
             let d = &self.dies[die as usize];
             d.held == 0 && !self.is_blocked(d.closed(), die, plane) && self.ftl.has_space(plane, stream)
         };
-        let first = self.shape.first_plane(element);
+        let first = self.shape.first_plane(member);
         let planes = self.pools.planes(self.pools.of_page(page));
         let plane = match planes {
             [only] => first + only,
             _ => self
-                .choose_plane(element, page, stream, calm)
-                .or_else(|| self.choose_plane(element, page, stream, |_| true))
+                .choose_plane(member, page, stream, calm)
+                .or_else(|| self.choose_plane(member, page, stream, |_| true))
                 .unwrap_or(first + planes[0]),
         };
         self.ftl.planes[plane as usize].promised += 1;
@@ -82,20 +82,20 @@ impl<M: Media> Flash<M> {
     }
 
     /// The plane that a write goes to where there is no time.
-    pub(crate) fn untimed_plane(&self, element: u32, page: u32, stream: u8) -> u32 {
-        let chosen = self.choose_plane(element, page, stream, |plane| self.ftl.has_space(plane, stream));
-        chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
+    pub(crate) fn untimed_plane(&self, member: u32, page: u32, stream: u8) -> u32 {
+        let chosen = self.choose_plane(member, page, stream, |plane| self.ftl.has_space(plane, stream));
+        chosen.unwrap_or_else(|| panic!("element {member} has no space for page {page}"))
     }
 
     /// After an allocation, the next plane in order has its turn.
-    pub(crate) fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
+    pub(crate) fn pass_turn(&mut self, member: u32, page: u32, plane: u32) {
         if self.pools.is_static() {
             return;
         }
         let pool = self.pools.of_page(page);
         let planes = self.pools.planes(pool);
-        let local = plane - self.shape.first_plane(element);
-        let turn = &mut self.turns[(element * self.pools.count.get() + pool) as usize];
+        let local = plane - self.shape.first_plane(member);
+        let turn = &mut self.turns[(member * self.pools.count.get() + pool) as usize];
         // Usually the plane whose turn it was.
         let at = if planes[*turn as usize] == local {
             *turn as usize
@@ -115,7 +115,7 @@ impl<M: Media> Flash<M> {
             free(plane) && !self.is_blocked(collecting, die, plane) && self.ftl.has_space(plane, s.stream)
         };
         if self.pools.is_late() {
-            self.choose_plane(s.element, s.page, s.stream, fit)
+            self.choose_plane(s.member, s.page, s.stream, fit)
         } else {
             Some(s.plane).filter(|&plane| fit(plane))
         }
@@ -131,14 +131,14 @@ impl<M: Media> Flash<M> {
             self.ftl.planes[promised as usize].promised -= 1;
             return promised;
         }
-        let Slot { element, page, .. } = self.slots[slot as usize];
+        let Slot { member, page, .. } = self.slots[slot as usize];
         // Whether it may run was a question of its plane, which was asked just before.
         let fitting = self.fitting.take().filter(|&(whose, _)| whose == slot).map(|(_, plane)| plane);
         debug_assert!(fitting.is_none_or(|_| fitting == self.plane_for(die, slot)));
         let plane = fitting
             .or_else(|| self.plane_for(die, slot))
             .unwrap_or_else(|| panic!("die {die} took up what it cannot place"));
-        self.pass_turn(element, page, plane);
+        self.pass_turn(member, page, plane);
         plane
     }
 
@@ -184,8 +184,8 @@ impl<M: Media> Flash<M> {
 
     /// The plane with fewest promises where a waiting program can go instead, because collection can make room there.
     fn open_plane(&self, slot: u32) -> Option<u32> {
-        let Slot { element, page, plane, .. } = self.slots[slot as usize];
-        let first = self.shape.first_plane(element);
+        let Slot { member, page, plane, .. } = self.slots[slot as usize];
+        let first = self.shape.first_plane(member);
         let planes = self.pools.planes(self.pools.of_page(page)).iter().map(|local| first + local);
         let open =
             planes.filter(|&other| other != plane && self.ftl.planes[other as usize].valid < self.max_valid);

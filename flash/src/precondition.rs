@@ -41,7 +41,7 @@ const ADVANCE: Share = Share(500_000);
 const WRITES_PER_LOOK: u64 = 1 << 18;
 
 impl<M: Media> Flash<M> {
-    /// Brings a fresh device to `state`, with the first `fill` of each element's logical pages mapped. Takes no
+    /// Brings a fresh device to `state`, with the first `fill` of each member's logical pages mapped. Takes no
     /// simulated time and counts nothing, erases of blocks included: they have the device's age. Media are not told.
     ///
     /// # Panics
@@ -62,7 +62,7 @@ impl<M: Media> Flash<M> {
         seed: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let used = self.elements.iter().any(|element| element.counters.program_pages > 0);
+        let used = self.members.iter().any(|member| member.counters.program_pages > 0);
         assert!(!used, "only a fresh device can be preconditioned");
         let mut random = Prng::stream(seed, 0x7072_6563);
         // As many pages of each pool.
@@ -74,48 +74,48 @@ impl<M: Media> Flash<M> {
         let done = match state {
             State::Sequential => self.fill_all(pages, go_on),
             State::Written => self.fill_all(pages, go_on) && self.rewrite_all(pages, &mut random, go_on),
-            State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random, go_on),
+            State::Steady => self.stamp_all(pages / self.shape.planes_per_member, &mut random, go_on),
         };
         self.ftl.age(self.spec.age);
         self.reset_counters(0);
-        self.elements.iter_mut().for_each(|element| element.carried = Carried::default());
+        self.members.iter_mut().for_each(|member| member.carried = Carried::default());
         done
     }
 
-    /// Writes the first `pages` pages of each element, in order.
+    /// Writes the first `pages` pages of each member, in order.
     fn fill_all(&mut self, pages: u32, go_on: &mut dyn FnMut() -> bool) -> bool {
-        (0..self.shape.elements).all(|element| {
-            self.write_in_order(element, pages);
+        (0..self.shape.members).all(|member| {
+            self.write_in_order(member, pages);
             go_on()
         })
     }
 
-    /// Writes to each element [`ROUNDS`] times as many random pages as are mapped.
+    /// Writes to each member [`ROUNDS`] times as many random pages as are mapped.
     fn rewrite_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
-        (0..self.shape.elements).all(|element| {
+        (0..self.shape.members).all(|member| {
             let mut left = u64::from(pages) * ROUNDS;
             while left > 0 && go_on() {
                 let now = left.min(WRITES_PER_LOOK);
-                self.write_randomly(element, pages, now, random);
+                self.write_randomly(member, pages, now, random);
                 left -= now;
             }
             left == 0
         })
     }
 
-    /// Writes the first `pages` pages of an element, in order.
-    fn write_in_order(&mut self, element: u32, pages: u32) {
-        (0..pages).for_each(|page| self.write_untimed(element, page));
+    /// Writes the first `pages` pages of a member, in order.
+    fn write_in_order(&mut self, member: u32, pages: u32) {
+        (0..pages).for_each(|page| self.write_untimed(member, page));
     }
 
-    /// Writes random pages of an element, among the first `pages`.
-    fn write_randomly(&mut self, element: u32, pages: u32, writes: u64, random: &mut Prng) {
-        (0..writes).for_each(|_| self.write_untimed(element, random.below(pages.into()) as u32));
+    /// Writes random pages of a member, among the first `pages`.
+    fn write_randomly(&mut self, member: u32, pages: u32, writes: u64, random: &mut Prng) {
+        (0..writes).for_each(|_| self.write_untimed(member, random.below(pages.into()) as u32));
     }
 
     /// [`Self::write_untimed_to`] stream 0.
-    pub fn write_untimed(&mut self, element: u32, page: u32) {
-        self.write_untimed_to(element, page, 0);
+    pub fn write_untimed(&mut self, member: u32, page: u32) {
+        self.write_untimed_to(member, page, 0);
     }
 
     /// Writes a page of a stream through the map and collects what that makes due, all in no time. Media are not told.
@@ -123,40 +123,40 @@ impl<M: Media> Flash<M> {
     ///
     /// # Panics
     /// When the device has no such stream.
-    pub fn write_untimed_to(&mut self, element: u32, page: u32, stream: u8) {
+    pub fn write_untimed_to(&mut self, member: u32, page: u32, stream: u8) {
         assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");
-        let plane = self.untimed_plane(element, page, stream);
-        self.pass_turn(element, page, plane);
-        self.homes.forget(element, page);
-        let placed = self.ftl.program(element, page, plane, stream, false);
-        self.elements[element as usize].counters.program_pages += 1;
+        let plane = self.untimed_plane(member, page, stream);
+        self.pass_turn(member, page, plane);
+        self.homes.forget(member, page);
+        let placed = self.ftl.program(member, page, plane, stream, false);
+        self.members[member as usize].counters.program_pages += 1;
         if placed.low {
-            while self.ftl.below_high(plane) && self.collect_untimed(element, plane) {}
+            while self.ftl.below_high(plane) && self.collect_untimed(member, plane) {}
         }
     }
 
     /// Collects one block of a plane; false if that gains nothing.
-    fn collect_untimed(&mut self, element: u32, plane: u32) -> bool {
+    fn collect_untimed(&mut self, member: u32, plane: u32) -> bool {
         let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) else {
             return false;
         };
-        self.empty_untimed(element, plane, block, false);
+        self.empty_untimed(member, plane, block, false);
         if let Some(cold) = self.cold_block(plane, block) {
-            self.empty_untimed(element, plane, cold, true);
+            self.empty_untimed(member, plane, cold, true);
         }
         true
     }
 
     /// Moves the valid pages of a block and erases it, to level wear or for its space.
-    fn empty_untimed(&mut self, element: u32, plane: u32, block: u32, levels: bool) {
-        let local = plane - self.shape.first_plane(element);
+    fn empty_untimed(&mut self, member: u32, plane: u32, block: u32, levels: bool) {
+        let local = plane - self.shape.first_plane(member);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
-        let counters = &mut self.elements[element as usize].counters;
+        let counters = &mut self.members[member as usize].counters;
         counters.erase_blocks += 1;
         counters.wear_erase_blocks += u64::from(levels);
         for page in first..first + self.shape.data_pages {
-            if let Some(tenant) = self.ftl.tenant(element, page) {
-                self.ftl.relocate(element, plane, page, tenant, false);
+            if let Some(tenant) = self.ftl.tenant(member, page) {
+                self.ftl.relocate(member, plane, page, tenant, false);
                 counters.gc_move_pages += 1;
                 counters.wear_move_pages += u64::from(levels);
             }
@@ -171,29 +171,29 @@ impl<M: Media> Flash<M> {
         template.write_in_order(0, pages);
         template.write_until(pages, blocks * GENERATIONS, random);
         let pools = self.pools.count.get();
-        let per_pool = self.shape.planes_per_element / pools;
-        for element in 0..self.shape.elements {
+        let per_pool = self.shape.planes_per_member / pools;
+        for member in 0..self.shape.members {
             for pool in 0..pools {
                 let scatter = Scatter::new(pages * per_pool, random);
-                for member in 0..per_pool {
+                for nth in 0..per_pool {
                     if !go_on() {
                         return false;
                     }
                     template.write_until(pages, random.below(ADVANCE.of(blocks) + 1), random);
                     // Not just after an erase, but anywhere between two.
                     template.write_randomly(0, pages, random.below(self.shape.data_pages.into()), random);
-                    let plane = self.shape.first_plane(element) + self.pools.planes(pool)[member as usize];
-                    let logical = |page: u32| scatter.at(member * pages + page) * pools + pool;
-                    self.ftl.stamp(element, plane, &template.ftl, logical);
+                    let plane = self.shape.first_plane(member) + self.pools.planes(pool)[nth as usize];
+                    let logical = |page: u32| scatter.at(nth * pages + page) * pools + pool;
+                    self.ftl.stamp(member, plane, &template.ftl, logical);
                 }
             }
         }
         true
     }
 
-    /// Writes random pages until so many more blocks of the only element are erased, [`ROUNDS`] times each page at most.
+    /// Writes random pages until so many more blocks of the only member are erased, [`ROUNDS`] times each page at most.
     fn write_until(&mut self, pages: u32, erases: u64, random: &mut Prng) {
-        let erased = |flash: &Self| flash.elements[0].counters.erase_blocks;
+        let erased = |flash: &Self| flash.members[0].counters.erase_blocks;
         let end = erased(self) + erases;
         for _ in 0..u64::from(pages) * ROUNDS {
             if erased(self) >= end {

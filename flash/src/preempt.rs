@@ -44,7 +44,7 @@ impl<M: Media> Flash<M> {
         if self.dies[die as usize].phase == Phase::Idle {
             if wanted {
                 self.dies[die as usize].batch -= 1;
-                self.ready.report(self.shape.element_of_die(die));
+                self.ready.report(self.shape.member_of_die(die));
                 self.await_takers(now, die, agenda);
             } else {
                 self.next(now, die, agenda);
@@ -53,10 +53,10 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// Whether an element waits that a collection may hold up.
+    /// Whether a member waits that a collection may hold up.
     fn holds_somebody_up(&self, die: u32) -> bool {
         let mut dies = self.dies_of(die, self.collections[die as usize].held);
-        dies.any(|other| self.ready.is_refused(self.shape.element_of_die(other)))
+        dies.any(|other| self.ready.is_refused(self.shape.member_of_die(other)))
     }
 
     /// Leaves a die alone until all that the driver does at this instant is done.
@@ -84,14 +84,14 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Offers an idle die to its element, if that refused an operation: its event comes at this instant, after
+    /// Offers an idle die to its member, if that refused an operation: its event comes at this instant, after
     /// whatever the driver makes of it.
     pub(crate) fn offer(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
-        let element = self.shape.element_of_die(die);
-        let refused = self.ready.is_refused(element);
+        let member = self.shape.member_of_die(die);
+        let refused = self.ready.is_refused(member);
         if refused {
             self.await_takers(now, die, agenda);
-            self.ready.report(element);
+            self.ready.report(member);
         }
         refused
     }

@@ -6,7 +6,7 @@
 //!   other dies that are due and not begun;
 //! - an upper bound as to the collection in hand, because pages to be moved may become invalid before their turn;
 //! - an estimate as to collections that have no victim yet: greedily chosen ones move what they would move now, others
-//!   the element's average; summary pages and static wear-levelling are left out;
+//!   the member's average; summary pages and static wear-levelling are left out;
 //! - an estimate where collections may be both preempted and suspended, or planes of an SSD's die collect apart.
 
 use stripewise_base::Nanos;
@@ -26,8 +26,8 @@ impl<M: Media> Flash<M> {
     ///
     /// A collection that the read may suspend or preempt counts until the point where it lets the read in, any other one
     /// until its die or plane is done, with the blocks that follow; one that is due begins when the die is free.
-    pub fn gc_wait_ns(&self, now: Nanos, element: u32, page: u32) -> Nanos {
-        self.place_of(element, page).map_or(0, |(die, plane)| {
+    pub fn gc_wait_ns(&self, now: Nanos, member: u32, page: u32) -> Nanos {
+        self.place_of(member, page).map_or(0, |(die, plane)| {
             let (host, own) = self.before_read(now, die, plane);
             own.max(self.held_for(now, die).saturating_sub(host))
         })
@@ -36,8 +36,8 @@ impl<M: Media> Flash<M> {
     /// How long until the cells of a logical page would begin to read it if a read came now, its command's transfer not
     /// counted: the operation in hand on its die, garbage collection, reads that wait in an SSD, and the bus where the
     /// command needs it. The host link of an SSD is not part of it.
-    pub fn start_ns(&self, now: Nanos, element: u32, page: u32) -> Nanos {
-        let Some((die, plane)) = self.place_of(element, page) else { return 0 };
+    pub fn start_ns(&self, now: Nanos, member: u32, page: u32) -> Nanos {
+        let Some((die, plane)) = self.place_of(member, page) else { return 0 };
         let (host, own) = self.before_read(now, die, plane);
         let needs_bus = self.times.read_command > 0 && !self.exclusive;
         let bus = if needs_bus { self.bus_left(now, die) } else { 0 };
@@ -58,9 +58,9 @@ impl<M: Media> Flash<M> {
     }
 
     /// The die and the plane that a read of a logical page goes to; none where no page is mapped.
-    fn place_of(&self, element: u32, page: u32) -> Option<(u32, u32)> {
-        let page = self.ftl.lookup(element, page)?;
-        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+    fn place_of(&self, member: u32, page: u32) -> Option<(u32, u32)> {
+        let page = self.ftl.lookup(member, page)?;
+        let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
         Some((self.shape.die_of_plane(plane), plane))
     }
 
@@ -115,7 +115,7 @@ impl<M: Media> Flash<M> {
         self.can_suspend(now, die).map_or(0, |stop| stop - now + overhead)
     }
 
-    /// Reads that wait inside an SSD before one that comes now; elements without a queue have none.
+    /// Reads that wait inside an SSD before one that comes now; members without a queue have none.
     fn waiting(&self, die: u32) -> u64 {
         if self.shape.level != Level::Ssd {
             return 0;
@@ -332,7 +332,7 @@ impl<M: Media> Flash<M> {
             return gc::least_valid(valid)
                 .map_or(self.shape.data_pages, |block| valid[block as usize].into());
         }
-        let (moves, blocks) = self.mean_moves(self.shape.element_of_die(self.shape.die_of_plane(plane)));
+        let (moves, blocks) = self.mean_moves(self.shape.member_of_die(self.shape.die_of_plane(plane)));
         // Less than a block, or collecting would gain nothing and not be begun.
         ((moves + blocks / 2) / blocks).min(u64::from(self.shape.data_pages) - 1) as u32
     }

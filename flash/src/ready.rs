@@ -1,6 +1,6 @@
-//! Elements that refused an operation and may admit one now, in the order in which they became free.
+//! Members that refused an operation and may admit one now, in the order in which they became free.
 
-/// A ring that holds each element at most once.
+/// A ring that holds each member at most once.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     ring: Box<[u32]>,
@@ -11,35 +11,35 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    pub(crate) fn new(elements: u32) -> Self {
-        let length = elements.next_power_of_two() as usize;
+    pub(crate) fn new(members: u32) -> Self {
+        let length = members.next_power_of_two() as usize;
         Self {
             ring: vec![0; length].into(),
             from: 0,
             count: 0,
-            waits: vec![false; elements as usize].into(),
-            listed: vec![false; elements as usize].into(),
+            waits: vec![false; members as usize].into(),
+            listed: vec![false; members as usize].into(),
         }
     }
 
-    /// The element refused: it is to be reported when it may admit again.
-    pub(crate) fn refuse(&mut self, element: u32) {
-        self.waits[element as usize] = true;
+    /// The member refused: it is to be reported when it may admit again.
+    pub(crate) fn refuse(&mut self, member: u32) {
+        self.waits[member as usize] = true;
     }
 
-    /// Whether the element refused and was not reported since.
+    /// Whether the member refused and was not reported since.
     #[inline(always)]
-    pub(crate) fn is_refused(&self, element: u32) -> bool {
-        self.waits[element as usize]
+    pub(crate) fn is_refused(&self, member: u32) -> bool {
+        self.waits[member as usize]
     }
 
-    /// Reports the element, if it refused.
+    /// Reports the member, if it refused.
     #[inline(always)]
-    pub(crate) fn report(&mut self, element: u32) {
-        let waited = std::mem::take(&mut self.waits[element as usize]);
-        if waited && !std::mem::replace(&mut self.listed[element as usize], true) {
+    pub(crate) fn report(&mut self, member: u32) {
+        let waited = std::mem::take(&mut self.waits[member as usize]);
+        if waited && !std::mem::replace(&mut self.listed[member as usize], true) {
             let mask = self.ring.len() as u32 - 1;
-            self.ring[((self.from + self.count) & mask) as usize] = element;
+            self.ring[((self.from + self.count) & mask) as usize] = member;
             self.count += 1;
         }
     }
@@ -49,11 +49,11 @@ impl Ready {
         if self.count == 0 {
             return None;
         }
-        let element = self.ring[self.from as usize];
+        let member = self.ring[self.from as usize];
         self.from = (self.from + 1) & (self.ring.len() as u32 - 1);
         self.count -= 1;
-        self.listed[element as usize] = false;
-        Some(element)
+        self.listed[member as usize] = false;
+        Some(member)
     }
 }
 
@@ -62,12 +62,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_reported_once_in_the_order_in_which_they_became_free() {
+    fn members_are_reported_once_in_the_order_in_which_they_became_free() {
         let mut ready = Ready::new(3);
         ready.report(1);
         assert_eq!(ready.take(), None, "it never refused");
-        [0, 1, 2].into_iter().for_each(|element| ready.refuse(element));
-        [2, 0, 2].into_iter().for_each(|element| ready.report(element));
+        [0, 1, 2].into_iter().for_each(|member| ready.refuse(member));
+        [2, 0, 2].into_iter().for_each(|member| ready.report(member));
         // Refused again before it was asked: it is asked anyway.
         ready.refuse(2);
         ready.report(2);
@@ -79,9 +79,9 @@ mod tests {
     fn the_ring_goes_round() {
         let mut ready = Ready::new(3);
         for turn in 0..20 {
-            for element in [turn % 3, (turn + 1) % 3] {
-                ready.refuse(element);
-                ready.report(element);
+            for member in [turn % 3, (turn + 1) % 3] {
+                ready.refuse(member);
+                ready.report(member);
             }
             assert_eq!([ready.take(), ready.take()], [Some(turn % 3), Some((turn + 1) % 3)]);
         }

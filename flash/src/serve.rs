@@ -16,43 +16,43 @@ use crate::spec::{GcStart, MultiPlane, Preemption};
 impl<M: Media> Flash<M> {
     /// The physical page that a read finds.
     #[inline(always)]
-    pub(crate) fn find(&self, element: u32, op: &Op) -> Option<u32> {
-        if op.old_version { self.ftl.lookup_old(element, op.page) } else { self.ftl.lookup(element, op.page) }
+    pub(crate) fn find(&self, member: u32, op: &Op) -> Option<u32> {
+        if op.old_version { self.ftl.lookup_old(member, op.page) } else { self.ftl.lookup(member, op.page) }
     }
 
     /// Starts an operation that was admitted at this instant. `token` comes back when it is done.
     #[inline]
-    pub fn start(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+    pub fn start(&mut self, now: Nanos, member: u32, token: u32, op: Op, agenda: &mut Agenda) {
         let admitted = self.admitted.take();
         match op.kind {
-            OpKind::Read => self.start_read(now, element, token, op, agenda),
-            OpKind::Program => self.start_program(now, element, token, op, admitted, agenda),
+            OpKind::Read => self.start_read(now, member, token, op, agenda),
+            OpKind::Program => self.start_program(now, member, token, op, admitted, agenda),
             OpKind::Trim => {
                 let pin = op.old_version && !self.planted.is(Bug::PinSkipped);
-                self.homes.forget(element, op.page);
-                self.ftl.unmap(element, op.page, pin);
-                self.elements[element as usize].counters.trims += 1;
+                self.homes.forget(member, op.page);
+                self.ftl.unmap(member, op.page, pin);
+                self.members[member as usize].counters.trims += 1;
                 self.retry_stalled(now, agenda);
-                self.finish_without_flash(now, element, token, agenda);
+                self.finish_without_flash(now, member, token, agenda);
             }
             OpKind::Flush => {
-                self.elements[element as usize].counters.flushes += 1;
-                self.finish_without_flash(now, element, token, agenda);
+                self.members[member as usize].counters.flushes += 1;
+                self.finish_without_flash(now, member, token, agenda);
             }
         }
     }
 
-    fn start_read(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
-        let found = self.find(element, &op);
-        self.media.read(element, found, token);
+    fn start_read(&mut self, now: Nanos, member: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        let found = self.find(member, &op);
+        self.media.read(member, found, token);
         let Some(page) = found else {
-            self.elements[element as usize].counters.unmapped_reads += 1;
-            return self.finish_without_flash(now, element, token, agenda);
+            self.members[member as usize].counters.unmapped_reads += 1;
+            return self.finish_without_flash(now, member, token, agenda);
         };
-        self.elements[element as usize].counters.read_pages += 1;
-        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
-        let slot = self.new_slot(now, element, token, op, plane);
-        let sense = self.sense(element, page);
+        self.members[member as usize].counters.read_pages += 1;
+        let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
+        let slot = self.new_slot(now, member, token, op, plane);
+        let sense = self.sense(member, page);
         self.slots[slot as usize].cell = self.service.read(sense);
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
         if self.shape.level != Level::Ssd {
@@ -62,26 +62,26 @@ impl<M: Media> Flash<M> {
         } else if self.commands.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
-            self.give(now, element, slot, op.request, agenda);
+            self.give(now, member, slot, op.request, agenda);
         }
     }
 
-    /// A physical page of an element is read: its cell time, and what that does to its block.
+    /// A physical page of a member is read: its cell time, and what that does to its block.
     #[inline(always)]
-    pub(crate) fn sense(&mut self, element: u32, page: u32) -> Nanos {
+    pub(crate) fn sense(&mut self, member: u32, page: u32) -> Nanos {
         if !self.ftl.wear.has_levels() {
             return self.times.read;
         }
-        let block = self.ftl.block_at(element, page);
+        let block = self.ftl.block_at(member, page);
         let Some((level, time)) = self.ftl.wear.read(block) else { return self.times.read };
-        self.elements[element as usize].counters.level_reads[level] += 1;
+        self.members[member as usize].counters.level_reads[level] += 1;
         time
     }
 
     fn start_program(
         &mut self,
         now: Nanos,
-        element: u32,
+        member: u32,
         token: u32,
         op: Op,
         admitted: Option<(u32, Op, u32)>,
@@ -89,42 +89,42 @@ impl<M: Media> Flash<M> {
     ) {
         let streams = self.ftl.streams.count();
         assert!(u32::from(op.stream) < streams, "stream {} of a device of {streams}", op.stream);
-        self.elements[element as usize].counters.program_pages += 1;
+        self.members[member as usize].counters.program_pages += 1;
         if self.shape.level != Level::Ssd {
             // Nothing has happened since it was admitted to its plane.
-            let known = admitted.filter(|known| (known.0, known.1) == (element, op)).map(|known| known.2);
-            debug_assert!(known.is_none_or(|_| known == self.startable_plane(element, op.page, op.stream)));
-            let plane = known.or_else(|| self.startable_plane(element, op.page, op.stream));
+            let known = admitted.filter(|known| (known.0, known.1) == (member, op)).map(|known| known.2);
+            debug_assert!(known.is_none_or(|_| known == self.startable_plane(member, op.page, op.stream)));
+            let plane = known.or_else(|| self.startable_plane(member, op.page, op.stream));
             let Some(plane) = plane else {
-                panic!("element {element} was started without being asked whether it admits a program");
+                panic!("element {member} was started without being asked whether it admits a program");
             };
-            self.pass_turn(element, op.page, plane);
-            let slot = self.new_slot(now, element, token, op, plane);
+            self.pass_turn(member, op.page, plane);
+            let slot = self.new_slot(now, member, token, op, plane);
             return self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
         }
         let plane = if self.pools.is_late() {
-            self.shape.first_plane(element) + self.pools.planes(self.pools.of_page(op.page))[0]
+            self.shape.first_plane(member) + self.pools.planes(self.pools.of_page(op.page))[0]
         } else {
-            let plane = self.promise_plane(element, op.page, op.stream);
-            self.pass_turn(element, op.page, plane);
+            let plane = self.promise_plane(member, op.page, op.stream);
+            self.pass_turn(member, op.page, plane);
             plane
         };
-        let slot = self.new_slot(now, element, token, op, plane);
+        let slot = self.new_slot(now, member, token, op, plane);
         if !self.commands.is_empty() {
-            self.give(now, element, slot, op.request, agenda);
+            self.give(now, member, slot, op.request, agenda);
         } else if self.links.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
-            self.cross_link(now, element, slot, agenda);
+            self.cross_link(now, member, slot, agenda);
         }
     }
 
     #[inline]
-    fn new_slot(&mut self, now: Nanos, element: u32, token: u32, op: Op, plane: u32) -> u32 {
+    fn new_slot(&mut self, now: Nanos, member: u32, token: u32, op: Op, plane: u32) -> u32 {
         let slot = if self.shape.level == Level::Ssd {
-            let in_flight = &mut self.elements[element as usize].in_flight;
+            let in_flight = &mut self.members[member as usize].in_flight;
             *in_flight += 1;
-            assert!(*in_flight <= self.window, "element {element} was started beyond its window");
+            assert!(*in_flight <= self.window, "element {member} was started beyond its window");
             self.vacant.pop().unwrap_or_else(|| self.add_slot())
         } else {
             let die = self.shape.die_of_plane(plane);
@@ -132,7 +132,7 @@ impl<M: Media> Flash<M> {
         };
         let Op { kind, page, old_version, stream, request: _ } = op;
         let times =
-            Slot { start: now, token, element, page, plane, kind, old_version, stream, ..Slot::VACANT };
+            Slot { start: now, token, member, page, plane, kind, old_version, stream, ..Slot::VACANT };
         self.slots[slot as usize] = times;
         slot
     }
@@ -211,12 +211,12 @@ impl<M: Media> Flash<M> {
     /// A program that a die takes up has its place: the map changes.
     #[inline]
     pub(crate) fn place(&mut self, die: u32, slot: u32) {
-        let Slot { element, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
+        let Slot { member, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
-        self.homes.forget(element, page);
-        let placed = self.ftl.program(element, page, plane, stream, pin);
-        self.media.program(element, placed.page, token);
+        self.homes.forget(member, page);
+        let placed = self.ftl.program(member, page, plane, stream, pin);
+        self.media.program(member, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);
         s.plane = plane;
         s.bus += t.program_command + t.page;
@@ -224,7 +224,7 @@ impl<M: Media> Flash<M> {
         if placed.filled {
             s.bus += t.summary_bus;
             s.cell += t.summary_cell;
-            self.elements[element as usize].counters.summary_pages += u64::from(t.summary_cell > 0);
+            self.members[member as usize].counters.summary_pages += u64::from(t.summary_cell > 0);
         }
         if placed.low {
             self.note_due(die, 1 << (plane - die * self.shape.by_plane.get()));
@@ -243,7 +243,7 @@ impl<M: Media> Flash<M> {
             return self.started(now, die, agenda);
         }
         let bus = self.shape.bus_of_die(die);
-        // What was admitted just now may take the bus that its element was offered.
+        // What was admitted just now may take the bus that its member was offered.
         let admitted = matches!(phase, Phase::Sense | Phase::Program);
         if self.buses.is_idle(bus, now) || admitted && self.buses.is_free(bus, now) {
             self.buses.occupy(bus, now + bus_time);
@@ -331,7 +331,7 @@ impl<M: Media> Flash<M> {
     }
 
     fn handle_bus(&mut self, now: Nanos, bus: u32, agenda: &mut Agenda) {
-        let turn = self.buses.turn(bus, now, |element| self.ready.is_refused(element));
+        let turn = self.buses.turn(bus, now, |member| self.ready.is_refused(member));
         match turn {
             Some(Turn::Die(die)) => {
                 let phase = self.dies[die as usize].phase;
@@ -341,7 +341,7 @@ impl<M: Media> Flash<M> {
                 self.schedule_die(now + bus_time + then, die, agenda);
                 self.started(now, die, agenda);
             }
-            Some(Turn::Element(element)) => self.ready.report(element),
+            Some(Turn::Member(member)) => self.ready.report(member),
             None => {}
         }
         if let Some(at) = self.buses.reschedule(bus, now) {
@@ -350,12 +350,12 @@ impl<M: Media> Flash<M> {
     }
 
     /// Puts an operation's transfer on the host link.
-    fn cross_link(&mut self, now: Nanos, element: u32, slot: u32, agenda: &mut Agenda) {
+    fn cross_link(&mut self, now: Nanos, member: u32, slot: u32, agenda: &mut Agenda) {
         let s = &mut self.slots[slot as usize];
         s.link = self.times.link;
         s.bus += self.times.link;
-        if let Some(at) = self.links[element as usize].transfer(now, self.times.link, slot) {
-            agenda.schedule(at, self.event_of_link(element));
+        if let Some(at) = self.links[member as usize].transfer(now, self.times.link, slot) {
+            agenda.schedule(at, self.event_of_link(member));
         }
     }
 
@@ -378,10 +378,10 @@ impl<M: Media> Flash<M> {
     pub(crate) fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
         let s = &self.slots[slot as usize];
         if s.kind == OpKind::Read && !self.commands.is_empty() {
-            return self.give_back(now, s.element, slot, agenda);
+            return self.give_back(now, s.member, slot, agenda);
         }
         if s.kind == OpKind::Read && !self.links.is_empty() {
-            return self.cross_link(now, s.element, slot, agenda);
+            return self.cross_link(now, s.member, slot, agenda);
         }
         let finished = s.done(now);
         if self.shape.level == Level::Ssd {
@@ -390,22 +390,22 @@ impl<M: Media> Flash<M> {
         self.leave(finished, done);
     }
 
-    /// An operation leaves its element.
+    /// An operation leaves its member.
     #[inline]
     pub(crate) fn leave(&mut self, finished: Done, done: &mut Vec<Done>) {
         done.push(finished);
         if self.shape.level == Level::Ssd {
-            self.elements[finished.element as usize].in_flight -= 1;
-            self.ready.report(finished.element);
+            self.members[finished.member as usize].in_flight -= 1;
+            self.ready.report(finished.member);
         }
     }
 
     /// An operation that needs no flash takes the time of a command.
-    fn finish_without_flash(&mut self, now: Nanos, element: u32, token: u32, agenda: &mut Agenda) {
+    fn finish_without_flash(&mut self, now: Nanos, member: u32, token: u32, agenda: &mut Agenda) {
         let command = self.times.read_command;
-        let finished = Done { token, element, bus_ns: command, ..Done::default() };
+        let finished = Done { token, member, bus_ns: command, ..Done::default() };
         if self.shape.level == Level::Ssd {
-            self.elements[element as usize].in_flight += 1;
+            self.members[member as usize].in_flight += 1;
         }
         if self.immediate.is_empty() {
             agenda.schedule(now + command, self.event_count() - 1);
@@ -439,12 +439,12 @@ impl<M: Media> Flash<M> {
             return;
         }
         if self.lets_in && self.has_background(die) {
-            // Whoever waits for the element may want this die.
+            // Whoever waits for the member may want this die.
             if self.shape.level == Level::Ssd || !self.offer(now, die, agenda) {
                 self.collect_in_background(now, die, agenda);
             }
         } else if self.shape.level != Level::Ssd {
-            self.ready.report(self.shape.element_of_die(die));
+            self.ready.report(self.shape.member_of_die(die));
         }
     }
 
@@ -453,7 +453,7 @@ impl<M: Media> Flash<M> {
         if self.shape.level == Level::Ssd {
             self.dies[die as usize].queues.iter().any(|queue| !queue.is_empty())
         } else {
-            self.ready.is_refused(self.shape.element_of_die(die))
+            self.ready.is_refused(self.shape.member_of_die(die))
         }
     }
 

@@ -189,8 +189,9 @@ pub enum Pool {
     Chip,
     /// A channel.
     Channel,
-    /// The whole element: dynamic allocation.
-    Element,
+    /// The whole member: dynamic allocation.
+    #[serde(rename = "element")]
+    Member,
 }
 
 /// How a dynamic allocation chooses a plane within its pool. Planes that cannot take a page now are passed over.

@@ -62,7 +62,7 @@ impl<M: Media> Flash<M> {
             // Reads have a queue of their own.
             !d.queues[0].is_empty()
         } else {
-            s.wanted && self.ready.is_refused(self.shape.element_of_die(die))
+            s.wanted && self.ready.is_refused(self.shape.member_of_die(die))
         };
         if waits {
             self.suspend(now, die, agenda);
@@ -110,7 +110,7 @@ impl<M: Media> Flash<M> {
         self.suspensions[die as usize] = suspended;
         let d = &mut self.dies[die as usize];
         (d.phase, d.slot) = (Phase::Suspend, NONE);
-        self.elements[self.shape.element_of_die(die) as usize].counters.suspends += 1;
+        self.members[self.shape.member_of_die(die) as usize].counters.suspends += 1;
         self.schedule_die(stop + spec.overhead.0, die, agenda);
         true
     }

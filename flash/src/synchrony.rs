@@ -1,7 +1,7 @@
-//! How many elements collect garbage at the same time, in slices of time.
+//! How many members collect garbage at the same time, in slices of time.
 //!
 //! Source: paper 003, section 4, Fig. 4(c) and 4(d): "the number of SSDs that run GCs during a fixed time slice". An
-//! element counts in a slice if a block of it is being collected at any moment of the slice, on whichever die. Counts are
+//! member counts in a slice if a block of it is being collected at any moment of the slice, on whichever die. Counts are
 //! exact, from the begins and ends of collections, each of which costs the same however long it takes.
 
 use stripewise_base::Nanos;
@@ -10,13 +10,13 @@ use crate::flash::Flash;
 use crate::list::NONE;
 use crate::media::Media;
 
-/// Slices of a run by the number of elements that collected in them.
+/// Slices of a run by the number of members that collected in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcSlices {
-    /// Slices in which exactly so many elements had a collection under way. One that was preempted, or waits in the
+    /// Slices in which exactly so many members had a collection under way. One that was preempted, or waits in the
     /// background until nobody wants its die, is under way until its block is erased.
     pub under_way: u64,
-    /// Slices in which exactly so many elements had one at work: pauses of preemption and in the background left out; one
+    /// Slices in which exactly so many members had one at work: pauses of preemption and in the background left out; one
     /// that is suspended within an operation of the flash counts.
     pub at_work: u64,
 }
@@ -31,14 +31,14 @@ pub(crate) struct Synchrony {
 }
 
 impl<M: Media> Flash<M> {
-    /// From `now` on slices of so many nanoseconds are counted by the number of elements that collect in them; the first
+    /// From `now` on slices of so many nanoseconds are counted by the number of members that collect in them; the first
     /// begins now.
     ///
     /// # Panics
     /// When slices have no length.
     pub fn count_gc_slices(&mut self, now: Nanos, slice_ns: Nanos) {
-        let elements = self.shape.elements as usize;
-        let tally = Tally::new(now, slice_ns, elements);
+        let members = self.shape.members as usize;
+        let tally = Tally::new(now, slice_ns, members);
         let seen = vec![(false, false); self.shape.dies as usize];
         self.synchrony = Some(Synchrony { under_way: tally.clone(), at_work: tally, seen });
         for die in 0..self.shape.dies {
@@ -47,7 +47,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// The slices from [`Self::count_gc_slices`], or the last [`Self::reset_counters`], to `now`, by the number of
-    /// elements that collected in them: none to all. Nothing where they are not counted.
+    /// members that collected in them: none to all. Nothing where they are not counted.
     pub fn gc_slices(&self, now: Nanos) -> Vec<GcSlices> {
         let Some(synchrony) = &self.synchrony else { return Vec::new() };
         let sides = [&synchrony.under_way, &synchrony.at_work].map(|tally| tally.until(now));
@@ -71,44 +71,44 @@ impl<M: Media> Flash<M> {
         let is = (c.block != NONE, c.block != NONE && c.held.is_some());
         let was = std::mem::replace(&mut synchrony.seen[die as usize], is);
         if is != was {
-            let element = self.shape.element_of_die(die) as usize;
-            synchrony.under_way.change(now, element, was.0, is.0);
-            synchrony.at_work.change(now, element, was.1, is.1);
+            let member = self.shape.member_of_die(die) as usize;
+            synchrony.under_way.change(now, member, was.0, is.0);
+            synchrony.at_work.change(now, member, was.1, is.1);
         }
     }
 }
 
-/// Slices by the number of elements for which something went on at any moment of them. Spans contain their begin and not
+/// Slices by the number of members for which something went on at any moment of them. Spans contain their begin and not
 /// their end.
 #[derive(Clone, Debug)]
 struct Tally {
     origin: Nanos,
     slice_ns: Nanos,
-    /// Slices that are over, by the number of elements.
+    /// Slices that are over, by the number of members.
     over: Vec<u64>,
-    /// The slice in hand, from 0, and the elements that count in it.
+    /// The slice in hand, from 0, and the members that count in it.
     slice: u64,
     in_slice: usize,
-    /// For each element, what goes on.
+    /// For each member, what goes on.
     going_on: Vec<u32>,
-    /// Elements for which something goes on; all of them count in the slice in hand.
+    /// Members for which something goes on; all of them count in the slice in hand.
     active: usize,
-    /// For each element for which nothing goes on, the last slice that it counts in, plus one.
+    /// For each member for which nothing goes on, the last slice that it counts in, plus one.
     counted: Vec<u64>,
 }
 
 impl Tally {
-    fn new(origin: Nanos, slice_ns: Nanos, elements: usize) -> Self {
+    fn new(origin: Nanos, slice_ns: Nanos, members: usize) -> Self {
         assert!(slice_ns > 0, "slices of no length");
         Self {
             origin,
             slice_ns,
-            over: vec![0; elements + 1],
+            over: vec![0; members + 1],
             slice: 0,
             in_slice: 0,
-            going_on: vec![0; elements],
+            going_on: vec![0; members],
             active: 0,
-            counted: vec![0; elements],
+            counted: vec![0; members],
         }
     }
 
@@ -119,33 +119,33 @@ impl Tally {
     }
 
     #[inline]
-    fn change(&mut self, now: Nanos, element: usize, was: bool, is: bool) {
+    fn change(&mut self, now: Nanos, member: usize, was: bool, is: bool) {
         match (was, is) {
-            (false, true) => self.begin(now, element),
-            (true, false) => self.end(now, element),
+            (false, true) => self.begin(now, member),
+            (true, false) => self.end(now, member),
             _ => {}
         }
     }
 
-    fn begin(&mut self, now: Nanos, element: usize) {
-        self.going_on[element] += 1;
-        if self.going_on[element] == 1 {
+    fn begin(&mut self, now: Nanos, member: usize) {
+        self.going_on[member] += 1;
+        if self.going_on[member] == 1 {
             self.reach((now - self.origin) / self.slice_ns);
             self.active += 1;
-            self.in_slice += usize::from(self.counted[element] != self.slice + 1);
+            self.in_slice += usize::from(self.counted[member] != self.slice + 1);
         }
     }
 
-    fn end(&mut self, now: Nanos, element: usize) {
-        self.going_on[element] -= 1;
-        if self.going_on[element] == 0 {
+    fn end(&mut self, now: Nanos, member: usize) {
+        self.going_on[member] -= 1;
+        if self.going_on[member] == 0 {
             self.reach((now - self.origin) / self.slice_ns);
             self.active -= 1;
             if (now - self.origin).is_multiple_of(self.slice_ns) {
                 // Nothing of it is in the slice that begins now.
                 self.in_slice -= 1;
             } else {
-                self.counted[element] = self.slice + 1;
+                self.counted[member] = self.slice + 1;
             }
         }
     }
@@ -180,18 +180,18 @@ mod tests {
 
     fn counted(
         slice_ns: Nanos,
-        elements: usize,
+        members: usize,
         restart: Option<Nanos>,
         events: &[Event],
         end: Nanos,
     ) -> Vec<u64> {
-        let mut tally = Tally::new(0, slice_ns, elements);
+        let mut tally = Tally::new(0, slice_ns, members);
         let mut restart = restart;
-        for &(time, element, begins) in events {
+        for &(time, member, begins) in events {
             if let Some(at) = restart.take_if(|at| *at <= time) {
                 tally.restart(at);
             }
-            if begins { tally.begin(time, element) } else { tally.end(time, element) }
+            if begins { tally.begin(time, member) } else { tally.end(time, member) }
         }
         restart.into_iter().for_each(|at| tally.restart(at));
         tally.until(end)
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_counts_once_in_a_slice_however_often_it_collects_in_it() {
+    fn a_member_counts_once_in_a_slice_however_often_it_collects_in_it() {
         let events =
             [(10, 0, true), (20, 0, false), (30, 0, true), (40, 0, false), (90, 1, true), (110, 1, false)];
         assert_eq!(counted(100, 3, None, &events, 300), [1, 1, 1, 0]);
@@ -224,7 +224,7 @@ mod tests {
             began in prop::option::of(0..300u64),
             more in 0..100u64,
         ) {
-            // Spans of one element may overlap: it has several dies. Ends and begins of one instant come in any order.
+            // Spans of one member may overlap: it has several dies. Ends and begins of one instant come in any order.
             let edges =
                 |&(from, length, who): &(u64, u64, usize)| [(from, who, true), (from + length, who, false)];
             let mut events: Vec<Event> = spans.iter().flat_map(edges).collect();
@@ -235,12 +235,12 @@ mod tests {
             let mut expected = vec![0; 6];
             for slice in 0..slices {
                 let from = origin + slice * slice_ns;
-                let active = |element: usize| {
+                let active = |member: usize| {
                     spans.iter().any(|&(start, length, who)| {
-                        who == element && start < from + slice_ns && start + length > from
+                        who == member && start < from + slice_ns && start + length > from
                     })
                 };
-                expected[(0..5).filter(|&element| active(element)).count()] += 1;
+                expected[(0..5).filter(|&member| active(member)).count()] += 1;
             }
             prop_assert_eq!(counted(slice_ns, 5, began, &events, end), expected);
         }

@@ -86,17 +86,17 @@ pub enum SpecError {
         /// Which one.
         key: &'static str,
     },
-    /// Too many elements, or none.
+    /// Too many members, or none.
     #[error("{found} elements; there must be from 1 to {limit}: change the level or the number of devices")]
-    Elements {
+    Members {
         /// How many.
         found: u64,
         /// Most.
         limit: u32,
     },
-    /// More pages than 32-bit addresses within an element allow.
+    /// More pages than 32-bit addresses within a member allow.
     #[error("an element of {pages} pages is too large (limit {limit}); make it smaller or its pages larger")]
-    ElementTooLarge {
+    MemberTooLarge {
         /// How many.
         pages: u64,
         /// Most.
@@ -375,10 +375,10 @@ impl DeviceSpec {
         self.raw_per_plane() as u32 - high - block * self.open_blocks() - 1
     }
 
-    /// Replaced versions that each element can keep at once whatever planes they lie in: collection must still find
+    /// Replaced versions that each member can keep at once whatever planes they lie in: collection must still find
     /// room when every one of them is in the same plane.
     pub fn old_versions(&self, shape: &Shape) -> u32 {
-        let mapped = shape.logical_pages.div_ceil(shape.planes_per_element);
+        let mapped = shape.logical_pages.div_ceil(shape.planes_per_member);
         self.max_valid_per_plane().saturating_sub(mapped)
     }
 }

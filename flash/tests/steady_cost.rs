@@ -27,22 +27,22 @@ impl Load {
         let mut flash = Flash::new(spec, level, 2, 1).unwrap_or_else(|error| panic!("{error}"));
         flash.precondition(State::Steady, Share::ALL, 1);
         flash.enable_gc_log();
-        let elements = flash.shape().elements as usize;
-        let waiting = (0..elements).map(|_| Vec::with_capacity(1000)).collect();
+        let members = flash.shape().members as usize;
+        let waiting = (0..members).map(|_| Vec::with_capacity(1000)).collect();
         let (done, pinned) = (Vec::with_capacity(1000), Vec::with_capacity(1000));
         Self { flash, agenda: Agenda::new(), random: Prng::new(5), now: 0, done, waiting, pinned }
     }
 
-    fn offer(&mut self, now: u64, element: u32, op: Op) -> bool {
-        let admitted = self.flash.admits(now, element, &op, &mut self.agenda) == Admission::Admitted;
+    fn offer(&mut self, now: u64, member: u32, op: Op) -> bool {
+        let admitted = self.flash.admits(now, member, &op, &mut self.agenda) == Admission::Admitted;
         if admitted {
-            self.flash.start(now, element, 0, op, &mut self.agenda);
+            self.flash.start(now, member, 0, op, &mut self.agenda);
         }
         admitted
     }
 
     fn submit(&mut self, now: u64) {
-        let element = self.random.below(self.flash.shape().elements.into()) as u32;
+        let member = self.random.below(self.flash.shape().members.into()) as u32;
         let page = self.random.below(self.flash.logical_pages().into()) as u32;
         let kind = match self.random.below(8) {
             0..5 => OpKind::Program,
@@ -51,7 +51,7 @@ impl Load {
         };
         let old_version = kind == OpKind::Program && self.pinned.len() < 8;
         if old_version {
-            self.pinned.push((element, page));
+            self.pinned.push((member, page));
         }
         let op = Op {
             kind,
@@ -60,8 +60,8 @@ impl Load {
             stream: self.random.below(self.flash.spec().ftl.streams.into()) as u8,
             ..Op::default()
         };
-        if !self.waiting[element as usize].is_empty() || !self.offer(now, element, op) {
-            self.waiting[element as usize].push(op);
+        if !self.waiting[member as usize].is_empty() || !self.offer(now, member, op) {
+            self.waiting[member as usize].push(op);
         }
     }
 
@@ -71,16 +71,16 @@ impl Load {
             self.now = now;
             self.flash.handle(now, event, &mut self.agenda, &mut self.done);
             if self.pinned.len() == 8 {
-                for (element, page) in self.pinned.drain(..) {
-                    self.flash.release(now, element, page, &mut self.agenda);
+                for (member, page) in self.pinned.drain(..) {
+                    self.flash.release(now, member, page, &mut self.agenda);
                 }
             }
-            while let Some(element) = self.flash.next_ready() {
-                while let Some(&op) = self.waiting[element as usize].last() {
-                    if !self.offer(now, element, op) {
+            while let Some(member) = self.flash.next_ready() {
+                while let Some(&op) = self.waiting[member as usize].last() {
+                    if !self.offer(now, member, op) {
                         break;
                     }
-                    self.waiting[element as usize].pop();
+                    self.waiting[member as usize].pop();
                 }
             }
             for _ in 0..self.done.len() {
@@ -97,7 +97,7 @@ fn nothing_is_allocated_once_the_device_is_warm() {
     for level in [Level::Ssd, Level::Channel, Level::Chip] {
         for (pool, victim, blocking, streams) in [
             (Pool::Plane, Victim::Greedy, Domain::Plane, 1),
-            (Pool::Element, Victim::Fifo, Domain::Channel, 2),
+            (Pool::Member, Victim::Fifo, Domain::Channel, 2),
             (Pool::Die, Victim::DChoices(3), Domain::Die, 4),
         ] {
             let mut spec = small(&[

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{SUPERBLOCK_BYTES, crc32c};
-use stripewise_array::{Array, Elements, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, Members, Opening, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host};
 
@@ -29,7 +29,7 @@ const STRUCTURES: [(&[u8; 8], usize, usize); 7] = [
     (b"SWINTENT", PAGE, 28),
 ];
 
-/// A structure of a disk: element, page, and which.
+/// A structure of a disk: member, page, and which.
 type Structure = (usize, usize, usize);
 
 /// The first byte names the scheme and how the array is opened, the second a member that is missing; the others are changes:
@@ -48,8 +48,8 @@ pub fn check(bytes: &[u8]) {
         let structure = structures[usize::from(u16::from_le_bytes([low, high])) % structures.len()];
         change(&mut disk, structure, usize::from(u16::from_le_bytes([at_low, at_high])), bytes);
     }
-    if let Some(element) = disk.elements.get_mut(usize::from(missing)) {
-        element.is_gone = true;
+    if let Some(member) = disk.members.get_mut(usize::from(missing)) {
+        member.is_gone = true;
     }
     look(SCHEMES[which], &mut disk.clone());
     if way & 0x80 == 0 {
@@ -79,19 +79,19 @@ fn images() -> &'static [(Disk, Vec<Structure>); 3] {
 
 fn structures(disk: &Disk) -> Vec<Structure> {
     let mut found = Vec::new();
-    for (element, pages) in disk.elements.iter().map(|element| &element.pages).enumerate() {
+    for (member, pages) in disk.members.iter().map(|member| &member.pages).enumerate() {
         for (page, content) in pages.iter().enumerate() {
             let kind = STRUCTURES.iter().position(|(magic, ..)| content.starts_with(*magic));
-            found.extend(kind.map(|kind| (element, page, kind)));
+            found.extend(kind.map(|kind| (member, page, kind)));
         }
     }
     found
 }
 
 /// Changes a structure from byte `at` on, and its checksum with it.
-fn change(disk: &mut Disk, (element, page, kind): Structure, at: usize, with: &[u8]) {
+fn change(disk: &mut Disk, (member, page, kind): Structure, at: usize, with: &[u8]) {
     let (_, length, checksum_at) = STRUCTURES[kind];
-    let pages = &mut disk.elements[element].pages[page..page + length / PAGE];
+    let pages = &mut disk.members[member].pages[page..page + length / PAGE];
     let mut whole: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
     let at = 8 + at % (length - 8);
     let end = (at + with.len()).min(length);
@@ -105,14 +105,14 @@ fn change(disk: &mut Disk, (element, page, kind): Structure, at: usize, with: &[
 }
 
 fn look(scheme: &str, disk: &mut Disk) {
-    let elements = Elements {
+    let members = Members {
         discard: false,
-        ..Elements::opaque(disk.elements.len() as u32, PAGE as u32, disk.elements[0].pages.len() as u32)
+        ..Members::opaque(disk.members.len() as u32, PAGE as u32, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("the check", scheme).expect("it is a scheme");
     for force in [false, true] {
         let opening = Opening { read_only: true, force, ..Opening::default() };
-        match Array::open(&scheme, elements, PageMemory::new(PAGE as u32), disk, opening) {
+        match Array::open(&scheme, members, PageMemory::new(PAGE as u32), disk, opening) {
             Ok((array, opened)) => {
                 array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));
             }

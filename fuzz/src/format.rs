@@ -1,4 +1,4 @@
-//! What holds for the structures on the elements.
+//! What holds for the structures on the members.
 
 use std::ops::RangeInclusive;
 

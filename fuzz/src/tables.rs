@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, Sink};
+use stripewise_sim::tables::{GcRow, LatencyRow, MemberRow, RequestRow, Sink};
 
 thread_local! {
     /// A sound run, made once a thread; each check leaves it as it was.
@@ -73,7 +73,7 @@ fn made(folder: &PathBuf) -> Result<FinishedRun, Error> {
         writer.gc(&GcRow { start_ns: number, end_ns: number + latency_ns, ..GcRow::default() });
     }
     let totals = Figures::from_list(&[("requests", Figure::Count(20)), ("mean_ns", Figure::Real(0.5))])?;
-    writer.finish(&[ElementRow { element: 3, ..ElementRow::default() }], &totals)
+    writer.finish(&[MemberRow { member: 3, ..MemberRow::default() }], &totals)
 }
 
 /// All rows of a table, as text.

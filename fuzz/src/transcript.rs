@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use stripewise_array::format::{Uuid, crc32c};
 use stripewise_array::{Identity, Opening, Scheme, create};
 use stripewise_engine::transcript::{Event, Head, Replay, Replayed, Scribe};
-use stripewise_engine::{ElementFile, Engine, FileMedia, Options};
+use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 
 const MAGIC: &[u8] = b"stripewise transcript 1\n";
 const PAGE_BYTES: u32 = 512;
@@ -91,17 +91,17 @@ pub fn written() -> &'static (Head, Vec<Vec<u8>>) {
     })
 }
 
-/// A short run of a log that loses an element.
+/// A short run of a log that loses a member.
 fn record(folder: &Path) -> Vec<u8> {
     let text = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
                 buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16\nacknowledge = \"buffered\"\nwait = \"1ms\"\n";
     let scheme = Scheme::from_toml("the check", text).expect("a scheme");
     let paths: Vec<_> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
-    let files = ElementFile::create_all(&paths, 1 << 20, PAGE_BYTES).expect("files");
+    let files = MemberFile::create_all(&paths, 1 << 20, PAGE_BYTES).expect("files");
     let mut media = FileMedia::new(files, PAGE_BYTES);
-    let elements = (1..=4).map(|nth| Uuid([nth; 16])).collect();
-    let identity = Identity { array: Uuid([7; 16]), elements, name: "test".into() };
-    create(&scheme, media.elements(), &identity, &mut media).expect("an array");
+    let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();
+    let identity = Identity { array: Uuid([7; 16]), members, name: "test".into() };
+    create(&scheme, media.members(), &identity, &mut media).expect("an array");
     drop(media);
     let path = folder.join("transcript");
     let media = FileMedia::open(&paths, PAGE_BYTES).expect("its files");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stripewise_array::geometry::{Geometry, Place};
-use stripewise_array::update::{Choice, ElementState, Routine};
+use stripewise_array::update::{Choice, MemberLoad, Routine};
 use stripewise_study::{Choosing, NamedPolicy, Policy, PolicyFailure};
 
 /// A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
@@ -77,7 +77,7 @@ impl ParityUpdate {
 }
 
 impl ParityUpdate {
-    fn fill(&mut self, choice: &Choice<'_>, state: &dyn ElementState) {
+    fn fill(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) {
         let (geometry, place) = (choice.geometry, choice.place);
         (self.now_ns, self.row) = (choice.now, choice.row);
         let parity = geometry.all_columns() & !geometry.data_columns();
@@ -108,11 +108,11 @@ impl ParityUpdate {
 }
 
 /// The elements of the members of a mask.
-fn elements(geometry: &Geometry, place: Place, mut members: u64) -> impl Iterator<Item = u16> {
+fn elements(geometry: &Geometry, place: Place, mut columns: u64) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
-        let member = members.trailing_zeros();
-        members &= members.wrapping_sub(1);
-        (member < u64::BITS).then(|| geometry.element(place, member))
+        let column = columns.trailing_zeros();
+        columns &= columns.wrapping_sub(1);
+        (column < u64::BITS).then(|| geometry.member(place, column))
     })
 }
 
@@ -153,7 +153,7 @@ impl Choosing for Asked {
     fn choose(
         &mut self,
         choice: &Choice<'_>,
-        state: &dyn ElementState,
+        state: &dyn MemberLoad,
     ) -> Result<Option<Routine>, PolicyFailure> {
         Python::attach(|py| {
             self.update.try_borrow_mut(py).map_err(PyErr::from)?.fill(choice, state);

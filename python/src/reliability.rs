@@ -22,7 +22,8 @@ pub(crate) fn mttdl_years(
     alpha: f64,
 ) -> PyResult<f64> {
     let repair = repair.parse().map_err(|error: String| errors::setting(py, error))?;
-    let model = Model { elements, parity, groups, failures_per_year, repairs_per_year, repair }.aged(alpha);
+    let model =
+        Model { members: elements, parity, groups, failures_per_year, repairs_per_year, repair }.aged(alpha);
     model.check().map_err(|error| errors::setting(py, error.to_string()))?;
     Ok(model.mttdl_years())
 }

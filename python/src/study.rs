@@ -78,7 +78,7 @@ impl Study {
             seed,
             seeds,
             device: device.document.clone(),
-            elements: elements.parse().map_err(refuse)?,
+            members: elements.parse().map_err(refuse)?,
             precondition: precondition.parse().map_err(refuse)?,
             schemes: schemes.iter().map(scheme).collect(),
             settings: for_all,

@@ -1,4 +1,4 @@
-//! The Markov chain of one parity group: its state is the number of failed elements, data is lost in the state that is
+//! The Markov chain of one parity group: its state is the number of failed members, data is lost in the state that is
 //! one above the number of parities.
 //!
 //! The mean time to get there from a whole group is the sum of the mean first passages h(i) from each state i to i + 1.
@@ -18,13 +18,13 @@ pub trait Number: Copy + From<u32> + Add<Output = Self> + Mul<Output = Self> + D
 
 impl<N: Copy + From<u32> + Add<Output = N> + Mul<Output = N> + Div<Output = N>> Number for N {}
 
-/// The mean time until more than `parity` of `elements` elements have failed, all working at first; each fails at rate
+/// The mean time until more than `parity` of `members` members have failed, all working at first; each fails at rate
 /// `lambda`, and repairs take place at rate `mu`. In the unit of time that the rates have.
 ///
 /// # Panics
-/// If there are no more elements than parities.
-pub fn mean_time_to_loss<N: Number>(elements: u32, parity: u32, repair: Repair, lambda: N, mu: N) -> N {
-    assert!(elements > parity, "a group of {elements} elements has data beside {parity} parities");
+/// If there are no more members than parities.
+pub fn mean_time_to_loss<N: Number>(members: u32, parity: u32, repair: Repair, lambda: N, mu: N) -> N {
+    assert!(members > parity, "a group of {members} elements has data beside {parity} parities");
     let zero = N::from(0);
     let mut passages: Vec<N> = Vec::with_capacity(parity as usize + 1);
     for failed in 0..=parity {
@@ -36,7 +36,7 @@ pub fn mean_time_to_loss<N: Number>(elements: u32, parity: u32, repair: Repair, 
             Repair::Together => (0, 1),
         };
         let again = passages[back as usize..].iter().fold(zero, |sum, &passage| sum + passage);
-        let failures = N::from(elements - failed) * lambda;
+        let failures = N::from(members - failed) * lambda;
         passages.push((N::from(1) + N::from(repairs) * mu * again) / failures);
     }
     passages.into_iter().fold(zero, |sum, passage| sum + passage)

@@ -1,4 +1,4 @@
-//! The closed forms of the MTTDL of one parity group of `n` elements that each fail at rate `lambda`, repaired one at a
+//! The closed forms of the MTTDL of one parity group of `n` members that each fail at rate `lambda`, repaired one at a
 //! time at rate `mu`.
 //!
 //! They are solutions of the chain in [`crate::chain`] without approximation: the tests show it in rational
@@ -11,7 +11,7 @@ use crate::chain::Number;
 /// RAID-5: (μ + (2n - 1)λ) / (n(n - 1)λ²).
 ///
 /// # Panics
-/// If `n` is below 2: one element and its parity.
+/// If `n` is below 2: one member and its parity.
 pub fn raid5<N: Number>(n: u32, lambda: N, mu: N) -> N {
     assert!(n >= 2, "RAID-5 has at least 2 elements");
     let of = N::from;
@@ -21,7 +21,7 @@ pub fn raid5<N: Number>(n: u32, lambda: N, mu: N) -> N {
 /// RAID-6: (μ² + 2(n - 1)λμ + (3n² - 6n + 2)λ²) / (n(n - 1)(n - 2)λ³).
 ///
 /// # Panics
-/// If `n` is below 3: one element and its two parities.
+/// If `n` is below 3: one member and its two parities.
 pub fn raid6<N: Number>(n: u32, lambda: N, mu: N) -> N {
     assert!(n >= 3, "RAID-6 has at least 3 elements");
     let of = N::from;

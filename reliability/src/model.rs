@@ -1,4 +1,4 @@
-//! What is known of an array: its groups, and how fast its elements fail and are repaired.
+//! What is known of an array: its groups, and how fast its members fail and are repaired.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use stripewise_base::suggest;
 
 use crate::chain;
 
-/// How the failed elements of one group are repaired.
+/// How the failed members of one group are repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
     /// One after the other, in the order of their failures.
@@ -17,7 +17,7 @@ pub enum Repair {
     Single,
     /// Each by itself, all at the same time.
     Parallel,
-    /// All by one repair, as a rebuild that decodes several lost elements in one pass. One that fails meanwhile joins.
+    /// All by one repair, as a rebuild that decodes several lost members in one pass. One that fails meanwhile joins.
     Together,
 }
 
@@ -46,17 +46,17 @@ impl FromStr for Repair {
     }
 }
 
-/// An array of equal parity groups. Elements fail independently of each other and of their age: lifetimes and repairs
+/// An array of equal parity groups. Members fail independently of each other and of their age: lifetimes and repairs
 /// are exponential.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// Elements of a group, parity included.
-    pub elements: u32,
+    /// Members of a group, parity included.
+    pub members: u32,
     /// How many of them a group can lose: 0 for RAID-0, 1 for RAID-5, 2 for RAID-6.
     pub parity: u32,
     /// Groups of the array. Each repairs by itself, and data is lost with the first that loses any.
     pub groups: u32,
-    /// Failures of one working element, a year.
+    /// Failures of one working member, a year.
     pub failures_per_year: f64,
     /// Repairs, a year of repairing.
     pub repairs_per_year: f64,
@@ -64,21 +64,21 @@ pub struct Model {
     pub repair: Repair,
 }
 
-/// The most elements of a group, and the most groups.
+/// The most members of a group, and the most groups.
 const MOST: u32 = 4096;
 
 /// Why there is no such array.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// More parities than the elements can hold beside data.
-    #[error("{parity} parities leave no data on {elements} elements; a group has at least {} elements", parity + 1)]
+    /// More parities than the members can hold beside data.
+    #[error("{parity} parities leave no data on {members} elements; a group has at least {} elements", parity + 1)]
     NoData {
-        /// Elements of a group.
-        elements: u32,
+        /// Members of a group.
+        members: u32,
         /// Parities.
         parity: u32,
     },
-    /// A number of elements or groups that is none.
+    /// A number of members or groups that is none.
     #[error("{count} {what}: use 1 to {MOST}")]
     Count {
         /// Of what.
@@ -97,12 +97,12 @@ pub enum ModelError {
 }
 
 impl Model {
-    /// The setting of paper 001's evaluation, with one parity: 8 elements that live four years each, and 10,000 repairs
+    /// The setting of paper 001's evaluation, with one parity: 8 members that live four years each, and 10,000 repairs
     /// a year.
     ///
     /// Source: paper 001, section V-E.
     pub const PAPER001: Self = Self {
-        elements: 8,
+        members: 8,
         parity: 1,
         groups: 1,
         failures_per_year: 0.25,
@@ -115,13 +115,13 @@ impl Model {
     /// # Errors
     /// When counts or rates have no meaning.
     pub fn check(&self) -> Result<(), ModelError> {
-        for (what, count) in [("elements", self.elements), ("groups", self.groups)] {
+        for (what, count) in [("elements", self.members), ("groups", self.groups)] {
             if !(1..=MOST).contains(&count) {
                 return Err(ModelError::Count { what, count });
             }
         }
-        if self.parity >= self.elements {
-            return Err(ModelError::NoData { elements: self.elements, parity: self.parity });
+        if self.parity >= self.members {
+            return Err(ModelError::NoData { members: self.members, parity: self.parity });
         }
         for (what, rate) in [("failures", self.failures_per_year), ("repairs", self.repairs_per_year)] {
             if !(rate.is_finite() && rate > 0.0) {
@@ -131,7 +131,7 @@ impl Model {
         Ok(())
     }
 
-    /// The same array of elements that fail `alpha` times as often: paper 001 takes the ratio of erases for it.
+    /// The same array of members that fail `alpha` times as often: paper 001 takes the ratio of erases for it.
     ///
     /// Source: paper 001, section V-E.
     #[must_use]
@@ -145,9 +145,9 @@ impl Model {
     /// # Panics
     /// If there is no such array ([`Model::check`]).
     pub fn mttdl_years(&self) -> f64 {
-        let Self { elements, parity, repair, .. } = *self;
+        let Self { members, parity, repair, .. } = *self;
         let group =
-            chain::mean_time_to_loss(elements, parity, repair, self.failures_per_year, self.repairs_per_year);
+            chain::mean_time_to_loss(members, parity, repair, self.failures_per_year, self.repairs_per_year);
         group / f64::from(self.groups)
     }
 }

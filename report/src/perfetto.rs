@@ -218,8 +218,8 @@ fn tracks<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result
         packets.track(BUSES + u64::from(bus), Some(channel), 0, "bus")?;
         for die in 0..shape.dies_per_bus {
             let number = bus * shape.dies_per_bus + die;
-            let element = number / shape.dies_per_element;
-            let name = format!("die {die} (element {element})");
+            let member = number / shape.dies_per_member;
+            let name = format!("die {die} (element {member})");
             packets.track(DIES + u64::from(number), Some(channel), u64::from(die) + 1, &name)?;
         }
     }
@@ -318,7 +318,7 @@ fn stretch<W: Write>(
     let mut flows = Vec::new();
     if let Some((place, operation)) = operation {
         notes.push(Note::Number("operation", place.into()));
-        notes.push(Note::Number("element", operation.operation.element.into()));
+        notes.push(Note::Number("element", operation.operation.member.into()));
         notes.push(Note::Number("page", operation.operation.page.into()));
         notes.push(Note::Number("queued_ns", operation.started_ns - operation.queued_ns));
         if matches!(on, On::Die { first: true, .. }) {

@@ -42,13 +42,13 @@ pub(crate) struct Run {
     pub(crate) totals: Figures,
     /// The seeds behind the first.
     pub(crate) others: Vec<Seed>,
-    /// The columns of the table of elements; means over the seeds.
-    pub(crate) elements: Columns,
+    /// The columns of the table of members; means over the seeds.
+    pub(crate) members: Columns,
     /// Response times of all requests of all seeds.
     pub(crate) responses: Option<Distribution>,
-    /// Latencies of the operations on each element, queueing included; empty when they were not kept.
+    /// Latencies of the operations on each member, queueing included; empty when they were not kept.
     pub(crate) operations: Vec<Distribution>,
-    /// Slices of time in which so many elements collected garbage, from none on; empty when they were not counted.
+    /// Slices of time in which so many members collected garbage, from none on; empty when they were not counted.
     pub(crate) collecting: Vec<u64>,
 }
 
@@ -67,11 +67,11 @@ impl Run {
     pub(crate) fn read(source: &Source) -> Result<Self, Error> {
         let run = &source.run;
         let settings = settings::settings(run.inputs());
-        let elements = run.columns(Table::Elements)?.unwrap_or_default();
-        let count = elements.get("element").map_or(0, Vec::len);
+        let members = run.columns(Table::Members)?.unwrap_or_default();
+        let count = members.get("element").map_or(0, Vec::len);
         let named = source.workload.clone().or_else(|| run.inputs().workload.clone());
         let latencies = run.columns(Table::Latencies)?.unwrap_or_default();
-        let kept = |kind, element| distribution(&latencies, kind, element);
+        let kept = |kind, member| distribution(&latencies, kind, member);
         Ok(Self {
             digest: run.inputs().digest().to_string().chars().take(DIGITS).collect(),
             workload: named.unwrap_or_else(|| settings::workload_name(run.inputs())),
@@ -82,7 +82,7 @@ impl Run {
             totals: run.totals()?,
             others: Vec::new(),
             settings,
-            elements,
+            members,
             responses: kept(LatencyKind::Both, 0),
             operations: (0..count as u64).filter_map(|at| kept(LatencyKind::Operation, at)).collect(),
             collecting: run
@@ -136,9 +136,9 @@ impl Run {
         parity(&self.settings)
     }
 
-    /// A column of the table of elements, empty when there is none of that name.
+    /// A column of the table of members, empty when there is none of that name.
     pub(crate) fn column(&self, name: &str) -> &[u64] {
-        self.elements.get(name).map_or(&[], Vec::as_slice)
+        self.members.get(name).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -181,7 +181,7 @@ fn join(mut runs: Vec<Run>) -> Run {
         for (name, seeds) in joined.settings.iter_mut().filter(|(name, _)| is_seed(name)) {
             *seeds += &format!(", {}", run.settings.get(name).map_or("-", String::as_str));
         }
-        for (name, column) in &mut joined.elements {
+        for (name, column) in &mut joined.members {
             let theirs = run.column(name);
             column.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours = ours.saturating_add(*theirs));
         }
@@ -196,7 +196,7 @@ fn join(mut runs: Vec<Run>) -> Run {
         let seed = run.settings.get(SEED).cloned().unwrap_or_default();
         joined.others.push(Seed { digest: run.digest, seed, totals: run.totals });
     }
-    for column in joined.elements.values_mut() {
+    for column in joined.members.values_mut() {
         column.iter_mut().for_each(|sum| *sum = (*sum + count / 2) / count);
     }
     joined
@@ -210,11 +210,11 @@ fn number(total: Figure) -> f64 {
     }
 }
 
-/// A distribution of the table of latencies; none when it has no row of that kind and element.
-fn distribution(latencies: &Columns, kind: LatencyKind, element: u64) -> Option<Distribution> {
+/// A distribution of the table of latencies; none when it has no row of that kind and member.
+fn distribution(latencies: &Columns, kind: LatencyKind, member: u64) -> Option<Distribution> {
     let of = |name: &str| latencies.get(name).map_or(&[][..], Vec::as_slice);
     let rows = of("kind").iter().zip(of("element")).zip(of("latency_ns").iter().zip(of("count")));
-    let ours = rows.filter(|((k, e), _)| **k == kind as u64 && **e == element);
+    let ours = rows.filter(|((k, e), _)| **k == kind as u64 && **e == member);
     let steps: Vec<(u64, u64)> = ours.map(|(_, (latency, count))| (*latency, *count)).collect();
     if steps.is_empty() { None } else { Distribution::of_steps(steps) }
 }
@@ -228,22 +228,22 @@ fn parity(settings: &Settings) -> usize {
     }
 }
 
-/// Elements that hold deltas of parity: one for each parity chunk, beside those that stripes span.
+/// Members that hold deltas of parity: one for each parity chunk, beside those that stripes span.
 fn logs(settings: &Settings) -> usize {
     let policy = settings.get("scheme.placement.policy").map(String::as_str);
     if policy == Some("parity-logging") { parity(settings) } else { 0 }
 }
 
 /// `5+1`: data and parity chunks of a stripe; `5+1 and 1 log` with a log.
-fn structure(settings: &Settings, elements: usize) -> String {
+fn structure(settings: &Settings, members: usize) -> String {
     let of = |key: &str| settings.get(key).map(String::as_str);
     let groups = of("scheme.geometry.groups").and_then(|groups| groups.parse::<usize>().ok()).unwrap_or(1);
     let (parity, logs) = (parity(settings), logs(settings));
     if parity == 0 {
-        return format!("{elements} without parity");
+        return format!("{members} without parity");
     }
-    let members = elements.saturating_sub(logs) / groups.max(1);
-    let stripe = format!("{}+{parity}", members.saturating_sub(parity));
+    let columns = members.saturating_sub(logs) / groups.max(1);
+    let stripe = format!("{}+{parity}", columns.saturating_sub(parity));
     let stripe = if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe };
     if logs > 0 { format!("{stripe} and {logs} log") } else { stripe }
 }

@@ -150,12 +150,12 @@ impl Set {
     }
 }
 
-/// Shows runs without parity beside those of stripes over as many elements: they are what parity is compared with.
+/// Shows runs without parity beside those of stripes over as many members: they are what parity is compared with.
 fn join_without_parity(runs: &mut [Run]) {
     for at in 0..runs.len() {
-        let elements = runs[at].column("element").len();
+        let members = runs[at].column("element").len();
         let is_bare = !runs[at].has_parity();
-        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("element").len() == elements;
+        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("element").len() == members;
         if let Some(other) = runs.iter().find(beside) {
             runs[at].structure = other.structure.clone();
         }
@@ -214,7 +214,7 @@ mod tests {
             structure: "5+1".to_owned(),
             settings: settings.collect(),
             totals: Figures::new(),
-            elements: Default::default(),
+            members: Default::default(),
             ..Run::default()
         }
     }
@@ -247,7 +247,7 @@ mod tests {
             let (text, name) = (seed.to_string(), "response_mean_ns");
             let mut run = run("hm_0", scheme, &[("seed", &text), ("workload.seed", &text)]);
             run.totals.add(name, stripewise_results::Figure::Count(ms * 1_000_000)).unwrap();
-            run.elements.insert("erase_blocks".to_owned(), vec![seed, 10 * seed]);
+            run.members.insert("erase_blocks".to_owned(), vec![seed, 10 * seed]);
             run
         };
         let mut runs: Vec<Run> = (1..=5).rev().map(|seed| of("baseline", seed, seed)).collect();
@@ -276,11 +276,11 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_parity_stand_beside_stripes_of_as_many_elements() {
-        let of = |scheme: &str, level: &str, elements: u64| {
+    fn runs_without_parity_stand_beside_stripes_of_as_many_members() {
+        let of = |scheme: &str, level: &str, members: u64| {
             let mut run = run("w", scheme, &[("scheme.geometry.level", level)]);
-            run.structure = format!("{level} of {elements}");
-            run.elements.insert("element".to_owned(), (0..elements).collect());
+            run.structure = format!("{level} of {members}");
+            run.members.insert("element".to_owned(), (0..members).collect());
             run
         };
         let runs = vec![of("raid0", "raid0", 6), of("baseline", "raid5", 6), of("eight", "raid0", 8)];

@@ -90,7 +90,7 @@ fn prepare(parity: bool) -> Vec<RequestRow> {
                 kind: u8::from(write || !parity),
                 offset_bytes: prng.below(1 << 24) * 4096,
                 size_bytes: 4096,
-                element_queue_ns: prng.below(300_000),
+                member_queue_ns: prng.below(300_000),
                 bus_ns: 81_920,
                 cell_ns: if write || !parity { 200_000 } else { 20_000 },
                 ..RequestRow::default()
@@ -105,7 +105,7 @@ fn prepare(parity: bool) -> Vec<RequestRow> {
                 row.parity_ns = 2_000;
             }
             let waits =
-                row.pending_ns + row.pre_read_ns + row.parity_ns + row.element_queue_ns + row.gc_wait_ns;
+                row.pending_ns + row.pre_read_ns + row.parity_ns + row.member_queue_ns + row.gc_wait_ns;
             row.latency_ns = waits + row.bus_ns + row.cell_ns;
             row
         })

@@ -376,7 +376,7 @@ mod tests {
             vec![b],
             vec![a, table(Table::Samples, 5, 2)],
             vec![a, table(Table::Samples, 4, 3)],
-            vec![table(Table::Elements, 3, 1), b],
+            vec![table(Table::Members, 3, 1), b],
         ] {
             assert_ne!(digest, results_digest(&other));
         }

@@ -5,20 +5,20 @@ use crate::totals::TOTALS;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
-use stripewise_sim::tables::{ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
+use stripewise_sim::tables::{GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, UpdateRow};
 
 /// The tables of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// One row a host request, in the order of acknowledgement. Optional: it is by far the largest.
     Requests,
-    /// One row an element, at the end of the run.
-    Elements,
-    /// One row an element and sampled instant.
+    /// One row a member, at the end of the run.
+    Members,
+    /// One row a member and sampled instant.
     Samples,
     /// One row a garbage collection of one block.
     Gcs,
-    /// One row a number of elements: slices of time in which so many collected garbage.
+    /// One row a number of members: slices of time in which so many collected garbage.
     GcSlices,
     /// One row a parity update. Optional.
     Updates,
@@ -32,7 +32,7 @@ impl Table {
     /// Every table, in the order in which they are listed, documented and hashed.
     pub const ALL: [Table; 8] = [
         Table::Totals,
-        Table::Elements,
+        Table::Members,
         Table::Latencies,
         Table::GcSlices,
         Table::Samples,
@@ -45,7 +45,7 @@ impl Table {
     pub fn name(self) -> &'static str {
         match self {
             Table::Requests => "requests",
-            Table::Elements => "elements",
+            Table::Members => "elements",
             Table::Samples => "samples",
             Table::Gcs => "gcs",
             Table::Latencies => "latencies",
@@ -170,7 +170,7 @@ columns!(RequestRow is Requests {
     pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row that another update holds.",
     pre_read_ns: u64 U64 "The pre-read step of the plan that finished last.",
     parity_ns: u64 U64 "The parity computation of the plan that finished last.",
-    element_queue_ns: u64 U64 "The last operation's wait in its element's queue, but for `gc_wait_ns`.",
+    member_queue_ns: u64 U64 "The last operation's wait in its element's queue, but for `gc_wait_ns`.",
     gc_wait_ns: u64 U64 "The last operation's wait for garbage collection.",
     bus_ns: u64 U64 "The last operation's transfers.",
     cell_ns: u64 U64 "The last operation's cell time.",
@@ -178,8 +178,8 @@ columns!(RequestRow is Requests {
     failed: u8 U8 "1 when the request failed, else 0.",
 });
 
-columns!(ElementRow is Elements {
-    element: u32 U32 "Number of the element.",
+columns!(MemberRow is Members {
+    member: u32 U32 "Number of the element.",
     host_read_pages: u64 U64 "Pages read for hosts.",
     host_write_pages: u64 U64 "Pages of data written for hosts.",
     pre_read_pages: u64 U64 "Pages pre-read for parity updates.",
@@ -216,7 +216,7 @@ columns!(ElementRow is Elements {
 
 columns!(SampleRow is Samples {
     time_ns: u64 U64 "The instant, in simulated time.",
-    element: u32 U32 "Number of the element.",
+    member: u32 U32 "Number of the element.",
     reads: u32 U32 "Reads queued or in flight.",
     writes: u32 U32 "Writes queued or in flight.",
     collecting: u8 U8 "1 while garbage collection is active, else 0.",
@@ -224,7 +224,7 @@ columns!(SampleRow is Samples {
 });
 
 columns!(GcRow is Gcs {
-    element: u32 U32 "Number of the element.",
+    member: u32 U32 "Number of the element.",
     plane: u32 U32 "Plane within the element.",
     block: u32 U32 "Victim block within the plane.",
     start_ns: u64 U64 "Start, in simulated time.",
@@ -249,7 +249,7 @@ columns!(UpdateRow is Updates {
 
 columns!(LatencyRow is Latencies {
     kind: u8 U8 "Of what: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one element.",
-    element: u32 U32 "Number of the element for kind 3, else 0.",
+    member: u32 U32 "Number of the element for kind 3, else 0.",
     latency_ns: u64 U64 "A time: to 0.1 % for requests, to 0.4 % for operations.",
     count: u64 U64 "Requests, or operations, that took at most this long.",
 });
@@ -286,7 +286,7 @@ pub fn documentation() -> String {
         "One row an element, at the end of the run. Counts exclude warm-up. `blocked_sum` over the requests \
          is what the papers call blocked requests; paper 000 counts them after a request is serviced \
          (`blocked_sum_served`), the public fork of its simulator when one arrives.",
-        ElementRow::COLUMNS,
+        MemberRow::COLUMNS,
     );
     part(
         "`latencies`",

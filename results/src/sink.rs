@@ -9,7 +9,7 @@ use crate::schema::Table;
 use bytes::Bytes;
 use std::io::Write;
 use stripewise_sim::tables::{
-    ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow,
+    GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
 
 /// Which of the optional tables a run leaves: those of which every request adds a row or more.
@@ -38,7 +38,7 @@ pub struct TableSink<W: Write + Send> {
     inputs: RunInputs,
     requests: Option<TableWriter<RequestRow, W>>,
     updates: Option<TableWriter<UpdateRow, W>>,
-    elements: TableWriter<ElementRow, W>,
+    members: TableWriter<MemberRow, W>,
     latencies: TableWriter<LatencyRow, W>,
     gc_slices: TableWriter<GcSliceRow, W>,
     samples: TableWriter<SampleRow, W>,
@@ -77,7 +77,7 @@ impl<W: Write + Send> TableSink<W> {
             inputs: inputs.clone(),
             requests: optional.requests.then(|| start(inputs, open(Table::Requests)?)).transpose()?,
             updates: optional.updates.then(|| start(inputs, open(Table::Updates)?)).transpose()?,
-            elements: start(inputs, open(Table::Elements)?)?,
+            members: start(inputs, open(Table::Members)?)?,
             latencies: start(inputs, open(Table::Latencies)?)?,
             gc_slices: start(inputs, open(Table::GcSlices)?)?,
             samples: start(inputs, open(Table::Samples)?)?,
@@ -91,17 +91,13 @@ impl<W: Write + Send> TableSink<W> {
     ///
     /// # Errors
     /// When any part of any table could not be written.
-    pub fn finish(
-        mut self,
-        elements: &[ElementRow],
-        totals: &Figures,
-    ) -> Result<Vec<FinishedTable<W>>, Error> {
-        elements.iter().for_each(|row| self.elements.push(row));
+    pub fn finish(mut self, members: &[MemberRow], totals: &Figures) -> Result<Vec<FinishedTable<W>>, Error> {
+        members.iter().for_each(|row| self.members.push(row));
         let table = |(out, digest)| FinishedTable { out, digest };
         let totals = write_totals(self.totals.out, &self.totals.name, &self.inputs, totals);
         let mut tables = vec![
             table(totals?),
-            table(self.elements.finish()?),
+            table(self.members.finish()?),
             table(self.latencies.finish()?),
             table(self.gc_slices.finish()?),
             table(self.samples.finish()?),
@@ -120,7 +116,7 @@ impl<W: Write + Send> TableSink<W> {
     pub fn memory_bytes(&self) -> usize {
         self.requests.as_ref().map_or(0, TableWriter::memory_bytes)
             + self.updates.as_ref().map_or(0, TableWriter::memory_bytes)
-            + self.elements.memory_bytes()
+            + self.members.memory_bytes()
             + self.latencies.memory_bytes()
             + self.gc_slices.memory_bytes()
             + self.samples.memory_bytes()
@@ -189,8 +185,8 @@ impl MemorySink {
     ///
     /// # Errors
     /// As [`TableSink::finish`].
-    pub fn finish_in_memory(self, elements: &[ElementRow], totals: &Figures) -> Result<MemoryRun, Error> {
-        let tables = self.finish(elements, totals)?;
+    pub fn finish_in_memory(self, members: &[MemberRow], totals: &Figures) -> Result<MemoryRun, Error> {
+        let tables = self.finish(members, totals)?;
         let packed =
             |table: FinishedTable<Vec<u8>>| FinishedTable { out: table.out.into(), digest: table.digest };
         Ok(MemoryRun { totals: totals.clone(), tables: tables.into_iter().map(packed).collect() })

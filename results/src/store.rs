@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use stripewise_sim::tables::{
-    ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow,
+    GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
 
 /// Says what was run and what came out.
@@ -99,11 +99,11 @@ impl RunWriter {
     /// # Errors
     /// When any part could not be written; the run is then not found. When the same run is there with other
     /// results.
-    pub fn finish(self, elements: &[ElementRow], totals: &Figures) -> Result<FinishedRun, Error> {
+    pub fn finish(self, members: &[MemberRow], totals: &Figures) -> Result<FinishedRun, Error> {
         let run = self.inputs.digest();
         let mut files = Vec::new();
         let mut optional = Optional::NONE;
-        for table in self.sink.finish(elements, totals)? {
+        for table in self.sink.finish(members, totals)? {
             let path = self.partial.path.join(table.digest.table.file());
             table.out.sync_all().map_err(Error::io(&path, "bring the file to the disk"))?;
             let size = table.out.metadata().map_err(Error::io(&path, "see the file's size"))?.len();

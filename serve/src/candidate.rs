@@ -1,4 +1,4 @@
-//! Files and devices that are to become elements: looked at, opened and cleared on the thread of whoever brings them, because
+//! Files and devices that are to become members: looked at, opened and cleared on the thread of whoever brings them, because
 //! the serving thread must not wait for a device.
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::RejoinError;
 use stripewise_array::format::Uuid;
-use stripewise_engine::{ElementFile, FileError, FileMedia, Returning, Store};
+use stripewise_engine::{FileError, FileMedia, MemberFile, Returning, Store};
 
 use crate::control::ControlError;
 use crate::signature::{Taken, clear, inspect};
@@ -16,9 +16,9 @@ use crate::signature::{Taken, clear, inspect};
 /// What a file or device is brought for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The place of an element that is out of service.
-    Element(u16),
-    /// That of the first element that fails.
+    /// The place of a member that is out of service.
+    Member(u16),
+    /// That of the first member that fails.
     Spare,
 }
 
@@ -26,15 +26,15 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Vacancy {
     pub(crate) page_bytes: u32,
-    /// Pages that it takes of each element.
+    /// Pages that it takes of each member.
     pub(crate) pages: u32,
-    /// The array's UUID, and that of the element that is out of service: so its own device is known when it is back.
+    /// The array's UUID, and that of the member that is out of service: so its own device is known when it is back.
     pub(crate) own: Option<(Uuid, Uuid)>,
-    /// Where the elements in service are.
+    /// Where the members in service are.
     pub(crate) living: Vec<PathBuf>,
 }
 
-/// Why a file or device does not become an element.
+/// Why a file or device does not become a member.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfit {
     /// The array does not take one now.
@@ -83,8 +83,8 @@ impl From<Unfit> for ControlError {
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) place: Place,
-    pub(crate) file: ElementFile,
-    /// Its superblocks, if it is the element itself, which was away.
+    pub(crate) file: MemberFile,
+    /// Its superblocks, if it is the member itself, which was away.
     pub(crate) returned: Option<Returning>,
     pub(crate) made: Option<NewFile>,
 }
@@ -92,19 +92,14 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its
     /// device.
-    fn ready(
-        place: Place,
-        mut file: ElementFile,
-        returned: Option<Returning>,
-        made: Option<NewFile>,
-    ) -> Self {
+    fn ready(place: Place, mut file: MemberFile, returned: Option<Returning>, made: Option<NewFile>) -> Self {
         file.close_aside();
         file.forget_cache();
         Self { place, file, returned, made }
     }
 
     /// Opens what `path` names for `place`, and clears it if it held something and is forced. A file that is not there is
-    /// made where the array's elements are files. `vacancy` asks the array, and is asked once more before anything is cleared.
+    /// made where the array's members are files. `vacancy` asks the array, and is asked once more before anything is cleared.
     ///
     /// # Errors
     /// Why it cannot be taken. Nothing of it was changed then, unless clearing itself failed.
@@ -117,12 +112,12 @@ impl Candidate {
         let Vacancy { page_bytes, pages, own, living } = vacancy()?;
         if !is_there(path)? {
             refuse_to_make(path, &living)?;
-            let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
+            let file = MemberFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
             let made = Some(NewFile::of(&file));
             return Ok(Self::ready(place, file, None, made));
         }
         // Locked before it is looked at, and held until it is taken: another engine may have it, and its path may change.
-        let file = ElementFile::open(path, page_bytes)?;
+        let file = MemberFile::open(path, page_bytes)?;
         let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.uuid));
         if let Some(returned) = FileMedia::returning(&file)?.filter(is_own) {
             return Ok(Self::ready(place, file, Some(returned), None));
@@ -149,7 +144,7 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    fn of(file: &ElementFile) -> Self {
+    fn of(file: &MemberFile) -> Self {
         let found = rustix::fs::fstat(file).ok().map(|found| (found.st_dev, found.st_ino));
         Self { path: file.path().to_owned(), identity: found }
     }
@@ -212,7 +207,7 @@ mod tests {
 
     const PAGES: u32 = 1024;
 
-    /// What an array of files wants, its elements being `living`.
+    /// What an array of files wants, its members being `living`.
     fn vacancy(living: &[&Path]) -> Result<Vacancy, ControlError> {
         let living = living.iter().map(PathBuf::from).collect();
         Ok(Vacancy { page_bytes: 4096, pages: PAGES, own: None, living })
@@ -226,32 +221,31 @@ mod tests {
     #[test]
     fn a_file_is_made_among_files_alone_and_never_below_dev() {
         let folder = tempfile::tempdir().unwrap();
-        let (element, new) = (folder.path().join("element"), folder.path().join("new"));
-        fs::write(&element, "").unwrap();
+        let (member, new) = (folder.path().join("element"), folder.path().join("new"));
+        fs::write(&member, "").unwrap();
         let misspelt = Path::new("/dev/stripewise-no-such-device");
-        let told = refused(misspelt, true, &[&element]);
+        let told = refused(misspelt, true, &[&member]);
         assert!(told.contains("no device") && !misspelt.exists(), "{told}");
-        for living in [&[&element, Path::new("/dev/null")][..], &[]] {
+        for living in [&[&member, Path::new("/dev/null")][..], &[]] {
             let told = refused(&new, true, living);
             assert!(told.contains("only where all elements in service are files"), "{told}");
         }
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("gone", &link).unwrap();
-        let told = refused(&link, true, &[&element]);
+        let told = refused(&link, true, &[&member]);
         assert!(told.contains("leads nowhere") && !folder.path().join("gone").exists(), "{told}");
-        assert!(refused(folder.path(), true, &[&element]).contains("neither a file nor"));
-        assert!(refused(Path::new("/dev/null"), true, &[&element]).contains("neither a file nor"));
-        let made = Candidate::prepare(Place::Spare, &new, false, || vacancy(&[&element])).unwrap();
+        assert!(refused(folder.path(), true, &[&member]).contains("neither a file nor"));
+        assert!(refused(Path::new("/dev/null"), true, &[&member]).contains("neither a file nor"));
+        let made = Candidate::prepare(Place::Spare, &new, false, || vacancy(&[&member])).unwrap();
         assert_eq!(made.file.pages(), PAGES);
     }
 
     #[test]
     fn a_new_file_stays_only_if_it_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        let (element, new) = (folder.path().join("element"), folder.path().join("new"));
-        fs::write(&element, "").unwrap();
-        let prepared =
-            || Candidate::prepare(Place::Element(2), &new, false, || vacancy(&[&element])).unwrap();
+        let (member, new) = (folder.path().join("element"), folder.path().join("new"));
+        fs::write(&member, "").unwrap();
+        let prepared = || Candidate::prepare(Place::Member(2), &new, false, || vacancy(&[&member])).unwrap();
         drop(prepared());
         assert!(!new.exists());
         prepared().made.unwrap().keep();
@@ -301,12 +295,12 @@ mod tests {
         hold(PAGES);
         // Another one was quicker.
         let mut asked = 0;
-        let told = Candidate::prepare(Place::Element(2), &path, true, || {
+        let told = Candidate::prepare(Place::Member(2), &path, true, || {
             asked += 1;
             if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("element 3 is being rebuilt")) }
         });
         assert!(told.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
-        let taken = Candidate::prepare(Place::Element(2), &path, true, || vacancy(&[])).unwrap();
+        let taken = Candidate::prepare(Place::Member(2), &path, true, || vacancy(&[])).unwrap();
         assert!(taken.made.is_none() && !holds(), "what is forced is cleared");
         drop(taken);
         assert!(path.exists(), "a file that was there before is never removed");

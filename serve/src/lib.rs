@@ -6,7 +6,6 @@ mod buffers;
 mod candidate;
 mod control;
 mod deadline;
-mod elements;
 mod ending;
 mod error;
 pub mod events;
@@ -19,6 +18,7 @@ mod latency;
 mod listen;
 mod lookout;
 mod mailbox;
+mod members;
 mod metrics;
 mod monitor;
 mod record;
@@ -45,7 +45,7 @@ pub use listen::Address;
 pub use record::Recording;
 pub use server::{Server, Settings};
 pub use status::{
-    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status,
+    Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status,
 };
 
 /// The environment variable that tells a server of `stripewise serve --detach` that it is the one in the background. What a

@@ -50,7 +50,7 @@ impl Collector for Metrics {
         let status = &self.0;
         let to = &mut encoder;
         array(status, to)?;
-        elements(status, to)?;
+        queues_and_repairs(status, to)?;
         requests(status, to)?;
         let mut family = counters(to, "operations", "Operations on elements that succeeded, by class")?;
         for operations in &status.operations {
@@ -126,27 +126,27 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let numbers: Vec<String> = status.elements.iter().map(|element| element.number.to_string()).collect();
-    let numbered = || numbers.iter().map(String::as_str).zip(&status.elements);
+fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let numbers: Vec<String> = status.members.iter().map(|member| member.number.to_string()).collect();
+    let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
     let mut family = gauges(to, "element_up", "1 while the element serves all that it holds")?;
-    for (number, element) in numbered() {
-        let path = element.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
-        let labels = [("element", number), ("path", &path), ("state", &element.state)];
-        family.gauge(&labels, f64::from(u8::from(element.state == "active")))?;
+    for (number, member) in numbered() {
+        let path = member.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
+        let labels = [("element", number), ("path", &path), ("state", &member.state)];
+        family.gauge(&labels, f64::from(u8::from(member.state == "active")))?;
     }
     let mut family = gauges(to, "element_queue", "Operations in the element's queue")?;
-    for (number, element) in numbered() {
-        family.gauge(&[("element", number)], element.queued as f64)?;
+    for (number, member) in numbered() {
+        family.gauge(&[("element", number)], member.queued as f64)?;
     }
     let mut family = counters(to, "element_bytes", "Bytes read from and written to the element")?;
-    for (number, element) in numbered() {
-        family.counter(&[("element", number), ("direction", "read")], element.read_bytes)?;
-        family.counter(&[("element", number), ("direction", "write")], element.written_bytes)?;
+    for (number, member) in numbered() {
+        family.counter(&[("element", number), ("direction", "read")], member.read_bytes)?;
+        family.counter(&[("element", number), ("direction", "write")], member.written_bytes)?;
     }
     let mut family = counters(to, "element_errors", "Operations that failed")?;
-    for (number, element) in numbered() {
-        family.counter(&[("element", number)], element.errors)?;
+    for (number, member) in numbered() {
+        family.counter(&[("element", number)], member.errors)?;
     }
     members(status, &numbers, to)?;
     let halted = "1 while a rebuild goes no further until the array is served again";
@@ -166,7 +166,7 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
 
 /// The health of members; `numbers` are theirs.
 fn members(status: &Status, numbers: &[String], to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let numbered = || numbers.iter().map(String::as_str).zip(&status.elements);
+    let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
     let by_kind = |errors: Errors| {
         [
             ("read", errors.read),
@@ -176,37 +176,37 @@ fn members(status: &Status, numbers: &[String], to: &mut DescriptorEncoder<'_>) 
         ]
     };
     let mut family = counters(to, "member_errors", "What went wrong on the member, by kind")?;
-    for (number, element) in numbered() {
-        for (kind, errors) in by_kind(element.total_errors) {
+    for (number, member) in numbered() {
+        for (kind, errors) in by_kind(member.total_errors) {
             family.counter(&[("member", number), ("kind", kind)], errors)?;
         }
     }
     let mut family = gauges(to, "member_recent_errors", "The same, each error counting half after an hour")?;
-    for (number, element) in numbered() {
-        for (kind, errors) in by_kind(element.recent_errors) {
+    for (number, member) in numbered() {
+        for (kind, errors) in by_kind(member.recent_errors) {
             family.gauge(&[("member", number), ("kind", kind)], errors as f64)?;
         }
     }
     let flag = |is_set: bool| f64::from(u8::from(is_set));
     let mut family = gauges(to, "member_degrading", "1 while the member may be lost soon")?;
-    for (number, element) in numbered() {
-        family.gauge(&[("member", number)], flag(element.degrading))?;
+    for (number, member) in numbered() {
+        family.gauge(&[("member", number)], flag(member.degrading))?;
     }
     let mut family = gauges(to, "member_unlinked", "1 while the member's path does not lead to it")?;
-    for (number, element) in numbered() {
-        family.gauge(&[("member", number)], flag(element.unlinked.is_some()))?;
+    for (number, member) in numbered() {
+        family.gauge(&[("member", number)], flag(member.unlinked.is_some()))?;
     }
     let mut family =
         gauges(to, "member_smart_failing", "1 while SMART predicts that the member fails; none if unknown")?;
-    for (number, element) in numbered() {
-        if let Some(smart) = &element.smart {
+    for (number, member) in numbered() {
+        if let Some(smart) = &member.smart {
             family.gauge(&[("member", number)], flag(smart == "failing"))?;
         }
     }
     let mut family =
         counters(to, "member_repaired_pages", "Damaged pages that were written to the member again")?;
-    for (number, element) in numbered() {
-        family.counter(&[("member", number)], element.repaired_pages)?;
+    for (number, member) in numbered() {
+        family.counter(&[("member", number)], member.repaired_pages)?;
     }
     Ok(())
 }

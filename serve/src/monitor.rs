@@ -78,13 +78,13 @@ impl Monitor {
         let status = engine.status();
         let lookout = Lookout::new(tell);
         let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
-        let members = (0..status.elements.len() as u16).map(|number| {
+        let members = (0..status.members.len() as u16).map(|number| {
             let subject = subject(engine, number).filter(|_| is_there(number));
             Watched { generation: lookout.watch(number, subject), ..Watched::default() }
         });
         let members = members.collect();
         let events = outlet.events();
-        let missing = status.elements.iter().filter(|element| element.failure.is_some()).count();
+        let missing = status.members.iter().filter(|member| member.failure.is_some()).count();
         events.tell(What::ServingBegan { read_only: status.is_read_only, missing_members: missing as u64 });
         if status.is_read_only {
             events.tell(What::ArrayReadOnly { reason: "it is served read-only".to_owned() });
@@ -262,39 +262,36 @@ impl Monitor {
     fn take(&mut self, now: Nanos, incident: Incident, engine: &Engine) {
         let of = |number| member(engine, number);
         let event = match incident {
-            Incident::Slow { element, took_ns } => {
-                What::MemberSlow { member: of(element), latency_ns: took_ns }
+            Incident::Slow { member, took_ns } => {
+                What::MemberSlow { member: of(member), latency_ns: took_ns }
             }
-            Incident::Failed { element, reason, is_timeout } => {
+            Incident::Failed { member, reason, is_timeout } => {
                 if is_timeout {
-                    self.events.tell(What::MemberTimedOut { member: of(element) });
+                    self.events.tell(What::MemberTimedOut { member: of(member) });
                 }
-                self.lookout.watch(element, None);
-                What::MemberFailed { member: of(element), reason }
+                self.lookout.watch(member, None);
+                What::MemberFailed { member: of(member), reason }
             }
-            Incident::Returned { element } => {
-                self.welcome(element, engine);
-                What::MemberReturned { member: of(element) }
+            Incident::Returned { member } => {
+                self.welcome(member, engine);
+                What::MemberReturned { member: of(member) }
             }
-            Incident::Replaced { element, is_spare } => {
-                self.welcome(element, engine);
+            Incident::Replaced { member, is_spare } => {
+                self.welcome(member, engine);
                 match is_spare {
-                    true => What::SpareTookOver {
-                        member: of(element),
-                        spares_left: engine.status().spares as u64,
-                    },
-                    false => What::MemberReplaced { member: of(element) },
+                    true => {
+                        What::SpareTookOver { member: of(member), spares_left: engine.status().spares as u64 }
+                    }
+                    false => What::MemberReplaced { member: of(member) },
                 }
             }
-            Incident::RebuildBegan { element, total } => {
-                What::RebuildBegan { member: of(element), total_units: total }
+            Incident::RebuildBegan { member, total } => {
+                What::RebuildBegan { member: of(member), total_units: total }
             }
-            Incident::RebuildEnded { element, lost, is_complete } => {
-                What::RebuildEnded { member: of(element), complete: is_complete, lost_stripes: lost }
+            Incident::RebuildEnded { member, lost, is_complete } => {
+                What::RebuildEnded { member: of(member), complete: is_complete, lost_stripes: lost }
             }
-            Incident::RebuildHalted { element, reason } => {
-                What::RebuildHalted { member: of(element), reason }
-            }
+            Incident::RebuildHalted { member, reason } => What::RebuildHalted { member: of(member), reason },
             Incident::ScrubEnded {
                 pages,
                 bad,
@@ -489,7 +486,7 @@ impl Damage {
 
 /// How events name a member.
 fn member(engine: &Engine, number: u16) -> Member {
-    Member { member: number, path: engine.element_path(number).map(Into::into) }
+    Member { member: number, path: engine.member_path(number).map(Into::into) }
 }
 
 /// What an assembly by force did that an operator must learn of.
@@ -506,7 +503,7 @@ fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
 /// What is looked after of a member; none where it has no path.
 fn subject(engine: &Engine, number: u16) -> Option<Subject> {
     let superblock = engine.identity_of(number).map(|(array, member)| (array, member, engine.page_bytes()));
-    Some(Subject { path: engine.element_path(number)?.into(), superblock })
+    Some(Subject { path: engine.member_path(number)?.into(), superblock })
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use stripewise_engine::{Engine, EngineError, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
-use crate::elements::Elements;
 use crate::error::ServeError;
 use crate::events::EventFile;
 use crate::extents::pages_each;
@@ -26,6 +25,7 @@ use crate::http::{Hosts, Responder};
 use crate::listen::{Address, Listener};
 use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
+use crate::members::Members;
 use crate::monitor::Monitor;
 use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Asker, Done, Service, SessionId};
@@ -108,7 +108,7 @@ enum Source {
 #[derive(Debug)]
 pub struct Server {
     service: Service,
-    elements: Elements,
+    members: Members,
     monitor: Monitor,
     name: String,
     export: Arc<Export>,
@@ -182,15 +182,15 @@ impl Server {
                 sender.send_patiently(Message::Noticed(notice)).is_ok()
             })?
         };
-        let mut elements = Elements::default();
+        let mut members = Members::default();
         for path in &settings.spares {
-            if let Err(error) = elements.add_spare(path, &mut engine) {
+            if let Err(error) = members.add_spare(path, &mut engine) {
                 tracing::warn!(path = %path.display(), %error, "a spare that is remembered is not taken");
             }
         }
         Ok(Self {
             service: Service::new(engine, recorder),
-            elements,
+            members,
             monitor,
             name: settings.name.clone(),
             export: Arc::new(export),
@@ -362,7 +362,7 @@ impl Server {
         }
     }
 
-    /// Waits until a socket, an element, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
+    /// Waits until a socket, a member, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
     fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
         // Whoever rings is heard only while nobody looks; at the end nothing is taken any more.
         let is_busy = is_busy || (self.ending.is_none() && self.guests.arm());
@@ -383,7 +383,7 @@ impl Server {
         self.service.look_at_the_clock();
         while let Some((source, flags)) = watch.take() {
             match source {
-                // The next turn looks at the elements anyway.
+                // The next turn looks at the members anyway.
                 Source::Ring => {}
                 Source::Bell => {
                     while let Some(message) = self.mailbox.take() {
@@ -488,10 +488,10 @@ impl Server {
         match asked {
             Asked::Stop => self.end(),
             Asked::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
-            Asked::Vacancy { place, answer } => drop(answer.send(Elements::vacancy(engine, place))),
+            Asked::Vacancy { place, answer } => drop(answer.send(Members::vacancy(engine, place))),
             Asked::Candidate { candidate, answer } => {
                 let (place, path) = (candidate.place, candidate.file.path().to_owned());
-                let taken = self.elements.take(*candidate, engine);
+                let taken = self.members.take(*candidate, engine);
                 if taken.is_ok() {
                     tracing::info!(?place, path = %path.display(), "taken");
                 }
@@ -506,7 +506,7 @@ impl Server {
         }
         let Service { engine, tally, .. } = &mut self.service;
         let (is_scrubbing, before) = (engine.array().scrubbing().is_some(), tally.last_scrub(engine));
-        Elements::obey(command, engine)?;
+        Members::obey(command, engine)?;
         tracing::info!(?command, "done as asked");
         match command {
             // One that goes on already goes on.
@@ -520,7 +520,7 @@ impl Server {
     fn status(&mut self) -> Answer {
         let surroundings = Surroundings {
             name: self.name.clone(),
-            spares: self.elements.spares(&self.service.engine),
+            spares: self.members.spares(&self.service.engine),
             connections: (self.sessions.len() + self.guests.count()) as u64,
             addresses: self.told_addresses(),
             recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),

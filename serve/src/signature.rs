@@ -1,4 +1,4 @@
-//! What a file or device holds, told from its first and last bytes, before it is made an element.
+//! What a file or device holds, told from its first and last bytes, before it is made a member.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Superblock;
 use stripewise_base::text::visible;
-use stripewise_engine::{ElementFile, FileMedia};
+use stripewise_engine::{FileMedia, MemberFile};
 
 /// Bytes at the beginning, and at the end, that are looked at, and cleared by force. Every signature below lies in them.
 const LOOKED_AT: u64 = 1 << 20;
@@ -104,7 +104,7 @@ fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<S
     Ok((!is_zero).then(|| "something that is not zero".to_owned()))
 }
 
-/// Why a file or device is not taken as an element.
+/// Why a file or device is not taken as a member.
 #[derive(Debug, thiserror::Error)]
 pub enum Taken {
     /// Its path leads to another one than was looked at.
@@ -139,12 +139,12 @@ pub enum Taken {
     },
 }
 
-/// What a device or file holds that is to become an element. It is open and locked, so that nothing else has it from here on to
+/// What a device or file holds that is to become a member. It is open and locked, so that nothing else has it from here on to
 /// its end, and its path plays no part.
 ///
 /// # Errors
 /// When it cannot be read; when it holds anything, unless forced.
-pub fn inspect(file: &ElementFile, force: bool) -> Result<Option<String>, Taken> {
+pub fn inspect(file: &MemberFile, force: bool) -> Result<Option<String>, Taken> {
     let path = file.path();
     let fail = |error| Taken::Unreadable { path: path.to_owned(), error };
     let block =
@@ -160,7 +160,7 @@ pub fn inspect(file: &ElementFile, force: bool) -> Result<Option<String>, Taken>
 ///
 /// # Errors
 /// When its path leads to something else by now, and when it cannot be written.
-pub fn clear(file: &ElementFile) -> Result<(), Taken> {
+pub fn clear(file: &MemberFile) -> Result<(), Taken> {
     let path = file.path();
     if !is_at_its_path(file) {
         return Err(Taken::Replaced(path.to_owned()));
@@ -178,12 +178,12 @@ fn overwrite(mut file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-fn descriptor(file: &ElementFile) -> io::Result<File> {
+fn descriptor(file: &MemberFile) -> io::Result<File> {
     file.as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// Whether the path of a file that is open leads to it still.
-pub fn is_at_its_path(file: &ElementFile) -> bool {
+pub fn is_at_its_path(file: &MemberFile) -> bool {
     let identity = |found: fs::Metadata| match found.file_type().is_block_device() {
         true => (0, found.rdev()),
         false => (found.dev(), found.ino()),
@@ -235,7 +235,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, away) = (folder.path().join("a"), folder.path().join("away"));
         fs::write(&path, vec![7; 8192]).unwrap();
-        let file = ElementFile::open(&path, 4096).unwrap();
+        let file = MemberFile::open(&path, 4096).unwrap();
         assert!(matches!(inspect(&file, false), Err(Taken::Holds { .. })));
         assert!(inspect(&file, true).unwrap().is_some() && is_at_its_path(&file));
         fs::rename(&path, &away).unwrap();

@@ -11,17 +11,17 @@ use crate::record::Recording;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// All elements serve, with all their redundancy, and nothing is known to be wrong.
+    /// All members serve, with all their redundancy, and nothing is known to be wrong.
     Clean,
-    /// All elements serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space for writes.
+    /// All members serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space for writes.
     Impaired,
-    /// All elements serve, but one may be lost soon: by its recent errors, by SMART, or because its file was deleted.
+    /// All members serve, but one may be lost soon: by its recent errors, by SMART, or because its file was deleted.
     Degrading,
-    /// An element is being rebuilt.
+    /// A member is being rebuilt.
     Rebuilding,
-    /// Elements are out of service, and no more than parity bears.
+    /// Members are out of service, and no more than parity bears.
     Degraded,
-    /// More elements are out of service than parity bears: something cannot be read.
+    /// More members are out of service than parity bears: something cannot be read.
     Failed,
 }
 
@@ -66,16 +66,17 @@ pub struct Status {
     pub used_bytes: Option<u64>,
     /// Whether a log has no space, and nothing under way that could make some.
     pub full: bool,
-    /// Whether elements have no space for what is written to them: their files are thin, and their file system full.
+    /// Whether members have no space for what is written to them: their files are thin, and their file system full.
     pub starved: bool,
     /// Whether those are more than parity bears, so that writes are refused. Otherwise they wait.
     pub starved_beyond_parity: bool,
-    /// How operations reach elements.
+    /// How operations reach members.
     pub way: String,
     /// Bytes of memory for pages and maps.
     pub memory_bytes: u64,
-    /// Its elements, in order.
-    pub elements: Vec<Element>,
+    /// Its members, in order.
+    #[serde(rename = "elements")]
+    pub members: Vec<Member>,
     /// The host that owns the array: this one; none where the array has no page for an owner, or is read-only.
     #[serde(default)]
     pub owner: Option<Owner>,
@@ -98,7 +99,7 @@ pub struct Status {
     pub requests: Vec<Requests>,
     /// Requests that are under way.
     pub in_flight: u64,
-    /// Operations on elements, by class.
+    /// Operations on members, by class.
     pub operations: Vec<Operations>,
     /// The log, where placement is one.
     pub log: Option<Log>,
@@ -112,9 +113,9 @@ pub struct Status {
     pub recording: Option<Recording>,
 }
 
-/// An element.
+/// A member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Element {
+pub struct Member {
     /// Its number.
     pub number: u16,
     /// Its UUID.
@@ -159,7 +160,7 @@ pub struct Element {
     pub smart: Option<String>,
 }
 
-/// Errors of an element, by kind.
+/// Errors of a member, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Reads that it answered with an error.
@@ -188,8 +189,9 @@ pub struct Owner {
 /// How far a rebuild or a scrub is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The element that is rebuilt; none for a scrub.
-    pub element: Option<u16>,
+    /// The member that is rebuilt; none for a scrub.
+    #[serde(rename = "element")]
+    pub member: Option<u16>,
     /// What is done: segments of the log, or rows.
     pub done: u64,
     /// What there is to be done.
@@ -241,7 +243,7 @@ pub struct Requests {
     pub within: Vec<u64>,
 }
 
-/// Operations on elements, of one class.
+/// Operations on members, of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operations {
     /// The class: `host read`, `parity`, `array GC write` …
@@ -259,7 +261,7 @@ pub struct Log {
     pub free_segments: u64,
     /// Stripes written.
     pub stripes: u64,
-    /// Of those: the ones of fewer chunks than the living elements have room for.
+    /// Of those: the ones of fewer chunks than the living members have room for.
     pub short_stripes: u64,
     /// Data chunks of hosts in them.
     pub data_chunks: u64,
@@ -269,7 +271,7 @@ pub struct Log {
     pub collected_segments: u64,
     /// Valid chunks that collection wrote anew.
     pub moved_chunks: u64,
-    /// Chunks that were written anew in memory, so that no element saw the first write.
+    /// Chunks that were written anew in memory, so that no member saw the first write.
     pub absorbed_chunks: u64,
     /// Pages of metadata written.
     pub metadata_pages: u64,

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use stripewise_array::Class;
 use stripewise_array::placement::elastic::{ScrubCounts, StreamCounts};
 use stripewise_base::Nanos;
-use stripewise_engine::{ElementState, Engine, Progress as Share};
+use stripewise_engine::{Engine, MemberCondition, Progress as Share};
 
 use crate::latency::Latencies;
 use crate::monitor::Monitor;
 use crate::record::Recording;
 use crate::status::{
-    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Owner, Progress, Requests, Scrubbed, Status,
+    Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Owner, Progress, Requests, Scrubbed, Status,
     Stream,
 };
 
@@ -189,35 +189,35 @@ impl Tally {
         self.sample(now, engine);
         let found = engine.status();
         let page_bytes = u64::from(engine.page_bytes());
-        let progress = |element, share: Share, pace: &Pace| Progress {
-            element,
+        let progress = |member, share: Share, pace: &Pace| Progress {
+            member,
             done: share.done,
             total: share.total,
             left_seconds: pace.left_seconds(now, share),
         };
         let last_scrub = self.last_scrub(engine);
         let at_risk = if monitor.is_any_at_risk(engine) { Health::Degrading } else { Health::Clean };
-        let health = health(engine, &found.elements)
-            .max(apart_from_elements(&found, last_scrub.as_ref()))
+        let health = health(engine, &found.members)
+            .max(apart_from_members(&found, last_scrub.as_ref()))
             .max(at_risk)
             .max(if monitor.has_damaged_superblocks(engine) { Health::Impaired } else { Health::Clean });
-        let elements: Vec<Element> = found
-            .elements
+        let members: Vec<Member> = found
+            .members
             .iter()
             .zip(0..)
-            .map(|(element, number)| (element, number, engine.troubles(number), monitor.checkup(now, number)))
-            .map(|(element, number, troubles, checkup)| Element {
+            .map(|(member, number)| (member, number, engine.troubles(number), monitor.checkup(now, number)))
+            .map(|(member, number, troubles, checkup)| Member {
                 number,
-                uuid: element.uuid.map(|uuid| uuid.to_string()),
-                path: element.path.clone(),
-                state: element_state(element.state).to_owned(),
-                reason: element.failure.clone(),
-                slow: element.is_slow,
-                queued: element.queued.into(),
-                read_bytes: element.counts.reads * page_bytes,
-                written_bytes: element.counts.writes * page_bytes,
-                errors: element.counts.errors,
-                degrading: checkup.is_at_risk && element.state != ElementState::Failed,
+                uuid: member.uuid.map(|uuid| uuid.to_string()),
+                path: member.path.clone(),
+                state: condition_of(member.state).to_owned(),
+                reason: member.failure.clone(),
+                slow: member.is_slow,
+                queued: member.queued.into(),
+                read_bytes: member.counts.reads * page_bytes,
+                written_bytes: member.counts.writes * page_bytes,
+                errors: member.counts.errors,
+                degrading: checkup.is_at_risk && member.state != MemberCondition::Failed,
                 total_errors: Errors {
                     read: troubles.read_errors,
                     write: troubles.write_errors,
@@ -251,7 +251,7 @@ impl Tally {
             starved_beyond_parity: found.is_starved_beyond_parity,
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
-            elements,
+            members,
             owner: engine.owner().map(|owner| Owner {
                 host: owner.name.clone(),
                 id: owner.host.to_string(),
@@ -259,7 +259,7 @@ impl Tally {
                 heartbeat_ms: owner.interval_ms,
             }),
             spares: surroundings.spares,
-            rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
+            rebuild: found.rebuild.map(|(member, share)| progress(Some(member), share, &self.rebuild)),
             rebuild_halted: found.rebuild_halted.map(|why| why.to_string()),
             rebuild_lost: found.rebuild_lost,
             scrub: found.scrub.progress.map(|share| progress(None, share, &self.scrub)),
@@ -323,25 +323,25 @@ fn stream(counts: &StreamCounts) -> Stream {
     }
 }
 
-fn element_state(state: ElementState) -> &'static str {
+fn condition_of(state: MemberCondition) -> &'static str {
     match state {
-        ElementState::Active => "active",
-        ElementState::Rebuilding => "rebuilding",
-        ElementState::Failed => "failed",
+        MemberCondition::Active => "active",
+        MemberCondition::Rebuilding => "rebuilding",
+        MemberCondition::Failed => "failed",
     }
 }
 
-/// The health of the parity group that is worst off, as far as elements go.
-fn health(engine: &Engine, elements: &[stripewise_engine::ElementStatus]) -> Health {
+/// The health of the parity group that is worst off, as far as members go.
+fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Health {
     let array = engine.array();
     let parity = array.geometry().parity();
     let mut failed = vec![0; array.scheme().geometry.groups.max(1) as usize];
     let mut is_rebuilding = false;
-    for (element, status) in elements.iter().enumerate() {
-        let group = array.geometry().group_of(element as u32);
+    for (member, status) in members.iter().enumerate() {
+        let group = array.geometry().group_of(member as u32);
         // One that is being rebuilt cannot be counted on yet.
-        failed[group as usize] += u32::from(status.state != ElementState::Active);
-        is_rebuilding |= status.state == ElementState::Rebuilding;
+        failed[group as usize] += u32::from(status.state != MemberCondition::Active);
+        is_rebuilding |= status.state == MemberCondition::Rebuilding;
     }
     match failed.into_iter().max().unwrap_or(0) {
         0 => Health::Clean,
@@ -351,8 +351,8 @@ fn health(engine: &Engine, elements: &[stripewise_engine::ElementStatus]) -> Hea
     }
 }
 
-/// The health of an array whose elements all serve.
-fn apart_from_elements(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
+/// The health of an array whose members all serve.
+fn apart_from_members(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
     let is_impaired = found.is_full
         || found.is_starved
         || found.rebuild_lost > 0
@@ -376,13 +376,13 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     #[test]
-    fn want_of_space_and_loss_impair_an_array_whose_elements_all_serve() {
+    fn want_of_space_and_loss_impair_an_array_whose_members_all_serve() {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
         let paths = ["a", "b", "c"].map(|name| folder.path().join(name));
         let engine = Engine::create(&scheme, &paths, 1 << 20, Options::default()).unwrap();
         let clean = engine.status();
-        assert_eq!(apart_from_elements(&clean, Some(&Scrubbed::default())), Health::Clean);
+        assert_eq!(apart_from_members(&clean, Some(&Scrubbed::default())), Health::Clean);
         let changes: [fn(&mut stripewise_engine::Status); 3] = [
             |status| status.is_full = true,
             |status| status.is_starved = true,
@@ -391,10 +391,10 @@ mod tests {
         for change in changes {
             let mut status = clean.clone();
             change(&mut status);
-            assert_eq!(apart_from_elements(&status, None), Health::Impaired, "{status:?}");
+            assert_eq!(apart_from_members(&status, None), Health::Impaired, "{status:?}");
         }
         let scrubbed = Scrubbed { lost: 1, ..Scrubbed::default() };
-        assert_eq!(apart_from_elements(&clean, Some(&scrubbed)), Health::Impaired);
+        assert_eq!(apart_from_members(&clean, Some(&scrubbed)), Health::Impaired);
     }
 
     #[test]

@@ -26,7 +26,7 @@ type Device = (&'static str, GcStart);
 
 /// As paper 003's SSDs: without a break, when the next operation asks for the die.
 const PAPER: Device = ("paper003", GcStart::OnDemand);
-/// The same, as soon as the die is idle: as all elements do that are permitted.
+/// The same, as soon as the die is idle: as all members do that are permitted.
 const AT_ONCE: Device = ("paper003", GcStart::AtOnce);
 /// Operations come in between two moves.
 const PREEMPTIVE: Device = ("paper003-preemptive", GcStart::OnDemand);

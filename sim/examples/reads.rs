@@ -1,4 +1,4 @@
-//! What scheduling and reading around elements cost: processor time of a flash operation under PIQ, BRR and the other read
+//! What scheduling and reading around members cost: processor time of a flash operation under PIQ, BRR and the other read
 //! policies beside asynchronous FIFO, over 64 chips, little and much loaded. Medians of five runs, taken in turn.
 //! `cargo run --release -p stripewise-sim --example reads`
 

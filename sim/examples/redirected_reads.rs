@@ -39,7 +39,7 @@ impl Source for Mixed {
     }
 }
 
-/// Elements of a level, with a mean interval of requests that keeps their dies busy.
+/// Members of a level, with a mean interval of requests that keeps their dies busy.
 struct Over {
     name: &'static str,
     device: &'static str,

@@ -1,7 +1,7 @@
 //! Counts of values in buckets whose width grows with the value: a share of it that does not.
 //!
 //! `hdrhistogram` has the same buckets, but eight bytes a count, a fixed number of digits, and a total and extremes that
-//! it keeps up at every value. One value an operation of each element is too often for that: the counts that are touched
+//! it keeps up at every value. One value an operation of each member is too often for that: the counts that are touched
 //! must leave the processor's caches to the simulator.
 
 /// Buckets of `2^bits` to the octave: a value is told to within `2^-bits` of itself; those below `2^(bits + 1)` exactly.

@@ -1,14 +1,14 @@
-//! What an array's elements are: parts of how many devices.
+//! What an array's members are: parts of how many devices.
 
 use std::fmt;
 use std::str::FromStr;
 
 use stripewise_flash::Level;
 
-/// The elements of an array: `ssd:5` is five whole SSDs, `channel` the channels of one, `chip:2` the chips of two.
+/// The members of an array: `ssd:5` is five whole SSDs, `channel` the channels of one, `chip:2` the chips of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What an element is.
+    /// What a member is.
     pub level: Level,
     /// How many devices there are.
     pub devices: u32,

@@ -26,7 +26,7 @@ pub use replay::{LATEST, Pacing, Replay, ReplayError};
 pub use run::{
     GC_SLICE, MOST_SAMPLE_ROWS, Progress, RunConfig, RunError, capacity, run, run_choosing, run_on,
 };
-pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, elements};
+pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, members};
 pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, GcSlices, Totals};
 pub use updates::{Chooser, UpdateCounts};

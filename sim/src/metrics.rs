@@ -1,4 +1,4 @@
-//! What a run counts of host requests and of elements' operations: means, percentiles, largest values, distributions.
+//! What a run counts of host requests and of members' operations: means, percentiles, largest values, distributions.
 
 use stripewise_array::Acknowledgement;
 use stripewise_base::Nanos;
@@ -12,7 +12,7 @@ const REQUEST_BITS: u32 = 10;
 /// Operations' times, of which there are many more, to 1/256.
 const OPERATION_BITS: u32 = 8;
 
-/// Response times of one kind of request, or times of one element's operations. Means are exact; percentiles to
+/// Response times of one kind of request, or times of one member's operations. Means are exact; percentiles to
 /// 0.1 % of response times and to 0.4 % of operations' times.
 #[derive(Clone, Debug)]
 pub struct Responses {
@@ -73,14 +73,14 @@ impl Responses {
 
     /// The cumulative distribution, as rows of `kind`: every value that the histogram tells apart from 99 % on, where
     /// tails are read; below, at most one for each 0.1 % of the requests.
-    fn rows(&self, kind: LatencyKind, element: u32, give: &mut dyn FnMut(&LatencyRow)) {
+    fn rows(&self, kind: LatencyKind, member: u32, give: &mut dyn FnMut(&LatencyRow)) {
         let mut given = 0;
         for (latency_ns, seen) in self.histogram.cumulated() {
             let is_tail = u128::from(seen) * 100 >= u128::from(self.count) * 99;
             if is_tail || (seen - given) * 1000 >= self.count {
                 given = seen;
                 let latency_ns = latency_ns.min(self.max_ns);
-                give(&LatencyRow { kind: kind as u8, element, latency_ns, count: seen });
+                give(&LatencyRow { kind: kind as u8, member, latency_ns, count: seen });
             }
         }
     }
@@ -130,7 +130,7 @@ pub struct Metrics {
     pub write_parts: Parts,
     /// Requests that arrived.
     pub arrivals: u64,
-    /// Elements that had an operation queued or in flight when a request arrived, summed over the requests.
+    /// Members that had an operation queued or in flight when a request arrived, summed over the requests.
     pub busy_before: u64,
     /// The same, with the request's own operations.
     pub busy_after: u64,
@@ -144,15 +144,15 @@ pub struct Metrics {
     pub written_bytes: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Reads and writes of pages, by element.
+    /// Reads and writes of pages, by member.
     pub operations: Vec<Responses>,
     /// Parity updates.
     pub updates: UpdateCounts,
 }
 
 impl Metrics {
-    /// Nothing yet, over so many elements; the first `warmup` requests will not count.
-    pub fn new(warmup: u64, elements: u32) -> Self {
+    /// Nothing yet, over so many members; the first `warmup` requests will not count.
+    pub fn new(warmup: u64, members: u32) -> Self {
         Self {
             warmup,
             reads: Responses::new(REQUEST_BITS),
@@ -168,7 +168,7 @@ impl Metrics {
             written_bytes: 0,
             failed: 0,
             updates: UpdateCounts::default(),
-            operations: (0..elements).map(|_| Responses::new(OPERATION_BITS)).collect(),
+            operations: (0..members).map(|_| Responses::new(OPERATION_BITS)).collect(),
         }
     }
 
@@ -177,8 +177,8 @@ impl Metrics {
         self.reads.rows(LatencyKind::Read, 0, give);
         self.writes.rows(LatencyKind::Write, 0, give);
         self.reads.with(&self.writes).rows(LatencyKind::Both, 0, give);
-        for (element, operations) in (0..).zip(&self.operations) {
-            operations.rows(LatencyKind::Operation, element, give);
+        for (member, operations) in (0..).zip(&self.operations) {
+            operations.rows(LatencyKind::Operation, member, give);
         }
     }
 
@@ -190,11 +190,11 @@ impl Metrics {
 
     /// A page operation ended.
     #[inline]
-    pub(crate) fn operation(&mut self, element: u16, latency_ns: Nanos) {
-        self.operations[usize::from(element)].record(latency_ns);
+    pub(crate) fn operation(&mut self, member: u16, latency_ns: Nanos) {
+        self.operations[usize::from(member)].record(latency_ns);
     }
 
-    /// Request `index` arrived: so many elements were busy before it, so many are busy with it.
+    /// Request `index` arrived: so many members were busy before it, so many are busy with it.
     #[inline]
     pub(crate) fn arrival(&mut self, index: u64, busy_before: u32, busy_after: u32) {
         if self.counts(index) {
@@ -247,7 +247,7 @@ mod tests {
         let mut rows = Vec::new();
         responses.rows(LatencyKind::Both, 7, &mut |row| rows.push(*row));
         assert!(rows.len() <= 990 + 100, "thinned below 99 %, nothing left out above: {}", rows.len());
-        assert!(rows.iter().all(|row| row.element == 7 && row.kind == LatencyKind::Both as u8));
+        assert!(rows.iter().all(|row| row.member == 7 && row.kind == LatencyKind::Both as u8));
         assert!(rows.iter().all(|row| row.latency_ns.abs_diff(row.count * 1_000) * 1_000 <= row.latency_ns));
         assert_eq!(rows.last().map(|row| (row.latency_ns, row.count)), Some((10_000_000, 10_000)));
         assert_eq!(responses.with(&responses).percentile_ns(5_000), responses.percentile_ns(5_000));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, HostRequest, NoMemory, Operation, OperationKind, RequestKind, SubmitError,
 };
@@ -172,12 +172,12 @@ impl fmt::Debug for Replay<'_> {
 }
 
 impl<'a> Replay<'a> {
-    /// Replays at most `limit` requests of `source` on an array of so many `elements`; the first `warmup` count for
+    /// Replays at most `limit` requests of `source` on an array of so many `members`; the first `warmup` count for
     /// nothing.
     pub fn new(
         source: &'a mut dyn Source,
         pacing: Pacing,
-        elements: u32,
+        members: u32,
         limit: u64,
         warmup: u64,
         wants_rows: bool,
@@ -199,7 +199,7 @@ impl<'a> Replay<'a> {
             limit,
             refused: None,
             is_late: false,
-            metrics: Metrics::new(warmup, elements),
+            metrics: Metrics::new(warmup, members),
             sink,
             wants_rows,
             warmup,
@@ -322,7 +322,7 @@ impl Host<NoMemory> for Replay<'_> {
         }
     }
 
-    fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine> {
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) -> Option<Routine> {
         self.chooser.as_mut()?.choose(choice, state)
     }
 
@@ -415,7 +415,7 @@ impl Host<NoMemory> for Replay<'_> {
     fn operated(&mut self, operation: &Operation, latency_ns: Nanos) {
         let is_page = matches!(operation.kind, OperationKind::Read | OperationKind::Write);
         if is_page && self.arrivals > self.warmup {
-            self.metrics.operation(operation.element, latency_ns);
+            self.metrics.operation(operation.member, latency_ns);
         }
     }
 
@@ -446,7 +446,7 @@ impl Host<NoMemory> for Replay<'_> {
                 pending_ns: acknowledgement.pending_ns,
                 pre_read_ns: acknowledgement.pre_read_ns,
                 parity_ns: acknowledgement.parity_ns,
-                element_queue_ns: acknowledgement.queue_ns,
+                member_queue_ns: acknowledgement.queue_ns,
                 gc_wait_ns: acknowledgement.gc_wait_ns,
                 bus_ns: acknowledgement.bus_ns,
                 cell_ns: acknowledgement.cell_ns,

@@ -16,8 +16,8 @@ use crate::layout::Layout;
 use crate::metrics::Metrics;
 use crate::precondition::Precondition;
 use crate::replay::{Pacing, Replay, ReplayError};
-use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
-use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
+use crate::simulation::{ClassCounts, Host, Next, Simulation, members};
+use crate::tables::{GcRow, MemberRow, SampleRow, Sink};
 use crate::totals::{GcSlices, Totals, array_writes_of};
 use crate::updates::Chooser;
 
@@ -25,8 +25,9 @@ use crate::updates::Chooser;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// What the elements are.
-    pub elements: Layout,
+    /// What the members are.
+    #[serde(rename = "elements")]
+    pub members: Layout,
     /// The state of the devices before the first request.
     #[serde(default)]
     pub precondition: Precondition,
@@ -38,10 +39,10 @@ pub struct RunConfig {
     pub limit_requests: u64,
     /// Seed of all that is random in the device.
     pub seed: u64,
-    /// Length of the slices of time that are counted by the number of elements that collect in them; zero for none.
+    /// Length of the slices of time that are counted by the number of members that collect in them; zero for none.
     #[serde(default = "gc_slice")]
     pub gc_slice: Span,
-    /// Time between two samples of the elements' state; zero for none.
+    /// Time between two samples of the members' state; zero for none.
     pub sample_every: Span,
     /// Whether a row is kept of every request.
     pub request_rows: bool,
@@ -62,9 +63,9 @@ fn gc_slice() -> Span {
 
 impl RunConfig {
     /// A whole trace at its own times over new devices, seed 1; no rows of single requests, collections or samples.
-    pub fn new(scheme: Scheme, device: DeviceSpec, elements: Layout) -> Self {
+    pub fn new(scheme: Scheme, device: DeviceSpec, members: Layout) -> Self {
         Self {
-            elements,
+            members,
             precondition: Precondition::default(),
             pacing: Pacing::default(),
             warmup_requests: 0,
@@ -147,10 +148,10 @@ pub(crate) const EVENTS_PER_REPORT: u32 = 1 << 16;
 /// # Errors
 /// When the device or the scheme cannot be.
 pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
-    let Layout { level, devices } = config.elements;
+    let Layout { level, devices } = config.members;
     let shape = Shape::of_flash(&config.device, level, devices)?;
     let page_bytes = page_bytes(config);
-    let geometry = config.scheme.resolve(&elements(&config.device, &shape), false)?;
+    let geometry = config.scheme.resolve(&members(&config.device, &shape), false)?;
     Ok(config.scheme.pages(&geometry) * u64::from(page_bytes))
 }
 
@@ -185,7 +186,7 @@ pub fn run_choosing<'a>(
 
 /// The device of `config`, in the state that it asks for.
 fn prepared(config: &RunConfig, report: &mut dyn FnMut(Progress) -> bool) -> Result<Flash, RunError> {
-    let Layout { level, devices } = config.elements;
+    let Layout { level, devices } = config.members;
     let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
     let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
     if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
@@ -229,7 +230,7 @@ fn replay_on<'a>(
     let replay = Replay::new(
         source,
         config.pacing,
-        flash.shape().elements,
+        flash.shape().members,
         config.limit_requests,
         config.warmup_requests,
         config.request_rows,
@@ -268,15 +269,15 @@ fn replay_on<'a>(
             break;
         }
     }
-    let written_before = array_writes_of(&meter.elements(&simulation));
+    let written_before = array_writes_of(&meter.members(&simulation));
     simulation.drain();
     if !simulation.array.is_quiet() {
         return Err(RunError::Stuck { now_ns: simulation.now() });
     }
     meter.give_gc_rows(&mut simulation);
     meter.look_at_served(&simulation);
-    let elements = meter.elements(&simulation);
-    let drained_pages = array_writes_of(&elements) - written_before;
+    let members = meter.members(&simulation);
+    let drained_pages = array_writes_of(&members) - written_before;
     let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
     let gc_slices = GcSlices {
@@ -296,7 +297,7 @@ fn replay_on<'a>(
     let simulated_ns = simulation.now() - meter.began_ns;
     Ok(Totals {
         requests,
-        elements,
+        members,
         cache,
         elastic,
         zones,
@@ -328,7 +329,7 @@ struct Meter {
     elastic: ElasticCounts,
     /// What zones did until then.
     zones: ZoneCounts,
-    /// What reads around elements came to until then.
+    /// What reads around members came to until then.
     reads: ReadCounts,
     arrivals: u64,
     served: u64,
@@ -488,16 +489,16 @@ impl Meter {
     fn sample(&mut self, simulation: &mut Timed<'_>) {
         let time_ns = self.next_sample;
         self.next_sample = self.next_sample.saturating_add(self.sample_every);
-        for element in 0..self.blocked.len() {
+        for member in 0..self.blocked.len() {
             let flash = &simulation.world.flash;
             let loads = simulation.array.loads();
             let row = SampleRow {
                 time_ns,
-                element: element as u32,
-                reads: loads.reads[element],
-                writes: loads.writes[element],
-                collecting: u8::from(flash.is_collecting(element as u32)),
-                free_pages: flash.estimate(element as u32).free_pages,
+                member: member as u32,
+                reads: loads.reads[member],
+                writes: loads.writes[member],
+                collecting: u8::from(flash.is_collecting(member as u32)),
+                free_pages: flash.estimate(member as u32).free_pages,
             };
             simulation.world.host.sink().sample(&row);
         }
@@ -507,7 +508,7 @@ impl Meter {
         let world = &mut simulation.world;
         for gc in world.flash.drain_gc_log().filter(|_| self.warm) {
             world.host.sink().gc(&GcRow {
-                element: gc.element,
+                member: gc.member,
                 plane: gc.plane,
                 block: gc.block,
                 start_ns: gc.start_ns,
@@ -517,16 +518,16 @@ impl Meter {
         }
     }
 
-    fn elements(&self, simulation: &Timed<'_>) -> Vec<ElementRow> {
+    fn members(&self, simulation: &Timed<'_>) -> Vec<MemberRow> {
         let world = &simulation.world;
         let classes = world.counts.iter().zip(&self.base).enumerate();
         classes
-            .map(|(element, (class, class_base))| {
-                let flash = world.flash.counters(simulation.now(), element as u32);
-                let operations = &world.host.metrics.operations[element];
+            .map(|(member, (class, class_base))| {
+                let flash = world.flash.counters(simulation.now(), member as u32);
+                let operations = &world.host.metrics.operations[member];
                 let of = |which: Class| class[which as usize] - class_base[which as usize];
-                ElementRow {
-                    element: element as u32,
+                MemberRow {
+                    member: member as u32,
                     host_read_pages: of(Class::HostRead),
                     host_write_pages: of(Class::HostWrite),
                     pre_read_pages: of(Class::PreRead),
@@ -550,12 +551,12 @@ impl Meter {
                     trim_pages: flash.trims,
                     gc_busy_ns: flash.gc_busy_ns,
                     cell_busy_ns: flash.cell_busy_ns,
-                    dies: world.flash.shape().dies_per_element,
-                    busiest_die_ns: world.flash.dies_busy_ns(element as u32).max().unwrap_or(0),
+                    dies: world.flash.shape().dies_per_member,
+                    busiest_die_ns: world.flash.dies_busy_ns(member as u32).max().unwrap_or(0),
                     bus_busy_ns: flash.bus_busy_ns,
-                    blocked_sum: self.blocked[element],
-                    blocked_sum_served: self.blocked_served[element],
-                    queue_max: self.queue_max[element],
+                    blocked_sum: self.blocked[member],
+                    blocked_sum_served: self.blocked_served[member],
+                    queue_max: self.queue_max[member],
                     operation_mean_ns: operations.mean_ns(),
                     operation_p99_ns: operations.percentile_ns(9_900),
                     operation_p999_ns: operations.percentile_ns(9_990),

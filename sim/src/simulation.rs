@@ -7,9 +7,9 @@ mod restart;
 mod state;
 
 use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
-use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
+    Acknowledgement, Admission, Array, Driver, HostRequest, Members, Memory, Operation, OperationId,
     OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
@@ -25,10 +25,10 @@ pub trait Content<M: Memory>: Media {
     fn stage(&mut self, id: OperationId, page: u32, memory: &M);
     /// Operation `id` has read: its content goes to `page`.
     fn fetch(&mut self, id: OperationId, page: u32, memory: &mut M);
-    /// Operation `id` starts in its element.
+    /// Operation `id` starts in its member.
     #[inline(always)]
     fn started(&mut self, _now: Nanos, _id: OperationId, _operation: &Operation) {}
-    /// Operation `id` has left its element.
+    /// Operation `id` has left its member.
     #[inline(always)]
     fn ended(&mut self, _now: Nanos, _id: OperationId) {}
     /// How much later than it ran the answer of `operation` comes, in ns: the place where stalls are injected.
@@ -68,20 +68,20 @@ pub trait Host<M: Memory> {
     fn next(&mut self, now: Nanos) -> Next;
     /// The request that is due, with its payload.
     fn take(&mut self, now: Nanos) -> (HostRequest, M::Host);
-    /// The array took what came last: so many elements had an operation queued or in flight before, so many have one now.
+    /// The array took what came last: so many members had an operation queued or in flight before, so many have one now.
     fn submitted(&mut self, _busy_before: u32, _busy_after: u32) {}
     /// The array did not take it; it is due again after an acknowledgement.
     fn refused(&mut self, request: HostRequest, payload: M::Host, error: SubmitError);
     /// A request is acknowledged.
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: M::Host);
-    /// A page operation ended, this long after it was put into its element's queue.
+    /// A page operation ended, this long after it was put into its member's queue.
     fn operated(&mut self, _operation: &Operation, _latency_ns: Nanos) {}
     /// A plan was made.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
     /// A parity update was decided.
     fn updated(&mut self, _update: &ParityUpdate) {}
     /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
-    fn choose(&mut self, _choice: &Choice<'_>, _state: &dyn ElementState) -> Option<Routine> {
+    fn choose(&mut self, _choice: &Choice<'_>, _state: &dyn MemberLoad) -> Option<Routine> {
         None
     }
     /// When the first of the requests that come before `until` arrives of which `is_meant` says so, as far as it is known.
@@ -98,7 +98,7 @@ pub trait Host<M: Memory> {
     }
 }
 
-/// Pages moved on one element, by class of operation.
+/// Pages moved on one member, by class of operation.
 pub type ClassCounts = [u64; stripewise_array::Class::COUNT];
 
 /// Events that are not the flash's: their numbers count from the top.
@@ -112,7 +112,7 @@ pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
     pub flash: Flash<C>,
     /// The host.
     pub host: H,
-    /// Operations started, by element and class.
+    /// Operations started, by member and class.
     pub counts: Vec<ClassCounts>,
     agenda: Agenda,
     now: Nanos,
@@ -134,27 +134,27 @@ struct Flight {
     page: u32,
 }
 
-impl<M: Memory, C: Content<M>, H: Host<M>> ElementState for World<M, C, H> {
-    fn gc_average_ns(&self, element: u16) -> Nanos {
-        self.state().gc_average_ns(element)
+impl<M: Memory, C: Content<M>, H: Host<M>> MemberLoad for World<M, C, H> {
+    fn gc_average_ns(&self, member: u16) -> Nanos {
+        self.state().gc_average_ns(member)
     }
-    fn gc_remaining_ns(&self, element: u16) -> Nanos {
-        self.state().gc_remaining_ns(element)
+    fn gc_remaining_ns(&self, member: u16) -> Nanos {
+        self.state().gc_remaining_ns(member)
     }
-    fn read_ns(&self, element: u16, page: u32, old_version: bool) -> Option<Nanos> {
-        self.state().read_ns(element, page, old_version)
+    fn read_ns(&self, member: u16, page: u32, old_version: bool) -> Option<Nanos> {
+        self.state().read_ns(member, page, old_version)
     }
-    fn gc_wait_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        self.state().gc_wait_ns(element, page)
+    fn gc_wait_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+        self.state().gc_wait_ns(member, page)
     }
-    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        self.state().start_ns(element, page)
+    fn start_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+        self.state().start_ns(member, page)
     }
-    fn write_ns(&self, element: u16) -> Option<Nanos> {
-        self.state().write_ns(element)
+    fn write_ns(&self, member: u16) -> Option<Nanos> {
+        self.state().write_ns(member)
     }
-    fn gc_active(&self, element: u16) -> Option<bool> {
-        self.state().gc_active(element)
+    fn gc_active(&self, member: u16) -> Option<bool> {
+        self.state().gc_active(member)
     }
 }
 
@@ -169,7 +169,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
 
     #[inline]
     fn admits(&mut self, operation: &Operation) -> Admission {
-        match self.flash.admits(self.now, u32::from(operation.element), &op(operation), &mut self.agenda) {
+        match self.flash.admits(self.now, u32::from(operation.member), &op(operation), &mut self.agenda) {
             stripewise_flash::Admission::Admitted => Admission::Admitted,
             stripewise_flash::Admission::Refused => Admission::Refused,
             stripewise_flash::Admission::Closed => Admission::Closed,
@@ -178,7 +178,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M) {
-        self.counts[operation.element as usize][operation.class as usize] += 1;
+        self.counts[operation.member as usize][operation.class as usize] += 1;
         if M::CARRIES_DATA && operation.kind == OperationKind::Write {
             self.flash.media_mut().stage(id, page, memory);
         }
@@ -187,7 +187,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         }
         self.in_flight[id as usize] = Flight { operation: *operation, page };
         self.flash.media_mut().started(self.now, id, operation);
-        self.flash.start(self.now, u32::from(operation.element), id, op(operation), &mut self.agenda);
+        self.flash.start(self.now, u32::from(operation.member), id, op(operation), &mut self.agenda);
     }
 
     fn compute(&mut self, plan: u32, pages: u32) -> bool {
@@ -214,35 +214,35 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     }
 
     #[inline]
-    fn gc_clock(&self, element: u16) -> Nanos {
-        self.flash.gc_clock(self.now, u32::from(element))
+    fn gc_clock(&self, member: u16) -> Nanos {
+        self.flash.gc_clock(self.now, u32::from(member))
     }
 
-    fn permit_gc(&mut self, element: u16, permit: GcPermit) {
+    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
         let ahead = permit.ahead.blocks(self.flash.shape().blocks_per_plane);
         let permit = Permit { blocks: permit.blocks, ahead, ahead_planes: permit.ahead_planes };
-        self.flash.permit_gc(self.now, element.into(), permit, &mut self.agenda);
+        self.flash.permit_gc(self.now, member.into(), permit, &mut self.agenda);
     }
 
-    fn forbid_gc(&mut self, element: u16) {
-        self.flash.forbid_gc(element.into());
+    fn forbid_gc(&mut self, member: u16) {
+        self.flash.forbid_gc(member.into());
     }
 
-    fn gc_turn(&self, element: u16) -> GcTurn {
-        let turn = self.flash.gc_turn(element.into());
+    fn gc_turn(&self, member: u16) -> GcTurn {
+        let turn = self.flash.gc_turn(member.into());
         GcTurn { collects: turn.collects, need: turn.need }
     }
 
-    fn is_near_gc(&self, element: u16, ahead: Ahead) -> bool {
-        self.flash.is_near_gc(element.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
+    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
+        self.flash.is_near_gc(member.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
     }
 
-    fn release(&mut self, element: u16, page: u32) {
-        self.flash.release(self.now, element.into(), page, &mut self.agenda);
+    fn release(&mut self, member: u16, page: u32) {
+        self.flash.release(self.now, member.into(), page, &mut self.agenda);
     }
 
-    fn gave_up(&mut self, element: u16) {
-        self.gone[element as usize] = true;
+    fn gave_up(&mut self, member: u16) {
+        self.gone[member as usize] = true;
         self.any_gone = true;
     }
 
@@ -281,10 +281,10 @@ fn op(operation: &Operation) -> Op {
     Op { kind, page, old_version, stream, request }
 }
 
-/// What modelled elements can do.
-pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
-    Elements {
-        count: shape.elements,
+/// What modelled members can do.
+pub fn members(spec: &DeviceSpec, shape: &Shape) -> Members {
+    Members {
+        count: shape.members,
         page_bytes: u32::try_from(spec.geometry.page_bytes.0).unwrap_or(u32::MAX),
         pages: shape.logical_pages,
         volatile_cache: false,
@@ -309,7 +309,7 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     busy_at: Option<u64>,
     /// The flash's maps are larger than the processor's caches.
     large: bool,
-    /// Elements and pages that the next requests will need.
+    /// Members and pages that the next requests will need.
     ahead: Vec<(u32, u32)>,
 }
 
@@ -328,22 +328,22 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         memory: M,
         host: H,
     ) -> Result<Self, SchemeError> {
-        let elements = Elements { page_bytes, ..elements(flash.spec(), flash.shape()) };
-        Self::with_elements(scheme, elements, flash, memory, host)
+        let members = Members { page_bytes, ..members(flash.spec(), flash.shape()) };
+        Self::with_members(scheme, members, flash, memory, host)
     }
 
-    /// [`Self::new`] over flash that is taken for `elements`, which can do less.
+    /// [`Self::new`] over flash that is taken for `members`, which can do less.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn with_elements(
+    pub fn with_members(
         scheme: &Scheme,
-        elements: Elements,
+        members: Members,
         flash: Flash<C>,
         memory: M,
         host: H,
     ) -> Result<Self, SchemeError> {
-        Ok(Self::with_array(Array::new(scheme, elements, memory)?, flash, host, 0))
+        Ok(Self::with_array(Array::new(scheme, members, memory)?, flash, host, 0))
     }
 
     /// The time.
@@ -372,7 +372,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         }
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
-        // An element may find out by being asked that it has nothing to collect, and be ready after all.
+        // A member may find out by being asked that it has nothing to collect, and be ready after all.
         while self.hear_of_ready() {
             self.array.dispatch(&mut self.world);
         }
@@ -461,15 +461,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.hear_of_ready();
     }
 
-    /// Tells the array which elements may admit what they refused. Returns whether there was one.
+    /// Tells the array which members may admit what they refused. Returns whether there was one.
     #[inline]
     fn hear_of_ready(&mut self) -> bool {
         let mut any = false;
-        while let Some(element) = self.world.flash.next_gc_news() {
-            self.array.gc_news(self.world.now, element as u16, &mut self.world);
+        while let Some(member) = self.world.flash.next_gc_news() {
+            self.array.gc_news(self.world.now, member as u16, &mut self.world);
         }
-        while let Some(element) = self.world.flash.next_ready() {
-            self.array.element_ready(element as u16);
+        while let Some(member) = self.world.flash.next_ready() {
+            self.array.member_ready(member as u16);
             any = true;
         }
         any
@@ -502,7 +502,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         let Flight { operation, page } = self.world.in_flight[done.token as usize];
         self.world.flash.media_mut().ended(self.world.now, done.token);
         let mut outcome = Outcome::Done;
-        if self.world.any_gone && self.world.gone[operation.element as usize] {
+        if self.world.any_gone && self.world.gone[operation.member as usize] {
             outcome = Outcome::Gone;
         } else if M::CARRIES_DATA {
             outcome = self.world.flash.media_mut().outcome(done.token, &operation);
@@ -515,15 +515,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
     }
 
-    /// An element is gone from now on; what it works on ends as gone.
-    pub fn fail_element(&mut self, element: u16) {
-        self.world.gave_up(element);
-        self.array.element_failed(self.world.now, element, &mut self.world);
+    /// A member is gone from now on; what it works on ends as gone.
+    pub fn fail_member(&mut self, member: u16) {
+        self.world.gave_up(member);
+        self.array.member_failed(self.world.now, member, &mut self.world);
     }
 
-    /// The controller hears that an element has not answered for some time, or answers again. Nothing else happens to it.
-    pub fn report_slow(&mut self, element: u16, is_slow: bool) {
-        self.array.element_slow(self.world.now, element, is_slow, &mut self.world);
+    /// The controller hears that a member has not answered for some time, or answers again. Nothing else happens to it.
+    pub fn report_slow(&mut self, member: u16, is_slow: bool) {
+        self.array.member_slow(self.world.now, member, is_slow, &mut self.world);
     }
 
     /// Writes out what waits in controller memory, and runs until nothing is under way.
@@ -544,7 +544,7 @@ mod tests {
         let streams = |preset: &str| {
             let spec = DeviceSpec::preset(preset).unwrap_or_else(|error| panic!("{error}"));
             let shape = Shape::new(&spec, Level::Ssd, 2).unwrap_or_else(|error| panic!("{error}"));
-            elements(&spec, &shape).streams
+            members(&spec, &shape).streams
         };
         assert_eq!(["paper001", "paper001-fdp"].map(streams), [1, 5]);
         let write = Operation { kind: OperationKind::Write, stream: 4, ..Operation::default() };

@@ -4,7 +4,7 @@
 use stripewise_array::update::{ParityUpdate, Routine};
 
 /// One host request. The parts of its latency add up to it exactly:
-/// `latency = pending + pre_read + parity + element_queue + gc_wait + bus + cell + buffer`, taken along the path that
+/// `latency = pending + pre_read + parity + member_queue + gc_wait + bus + cell + buffer`, taken along the path that
 /// finished last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestRow {
@@ -28,25 +28,25 @@ pub struct RequestRow {
     pub pre_read_ns: u64,
     /// The parity computation of the last plan.
     pub parity_ns: u64,
-    /// The last operation's wait in its element's queue, other than for garbage collection.
-    pub element_queue_ns: u64,
+    /// The last operation's wait in its member's queue, other than for garbage collection.
+    pub member_queue_ns: u64,
     /// The last operation's wait for garbage collection.
     pub gc_wait_ns: u64,
     /// The last operation's transfers.
     pub bus_ns: u64,
     /// The last operation's cell time.
     pub cell_ns: u64,
-    /// Time in controller memory, when no element was needed.
+    /// Time in controller memory, when no member was needed.
     pub buffer_ns: u64,
     /// 1 when the request failed.
     pub failed: u8,
 }
 
-/// One element, at the end of a run; counts exclude warm-up.
+/// One member, at the end of a run; counts exclude warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ElementRow {
-    /// Number of the element.
-    pub element: u32,
+pub struct MemberRow {
+    /// Number of the member.
+    pub member: u32,
     /// Pages read for hosts.
     pub host_read_pages: u64,
     /// Pages written for hosts (data).
@@ -77,7 +77,7 @@ pub struct ElementRow {
     pub gc_stalls: u64,
     /// Retries of page reads at higher read levels; 0 where the device has none.
     pub read_retries: u64,
-    /// Times that writes began to wait because the element may not collect garbage.
+    /// Times that writes began to wait because the member may not collect garbage.
     pub permission_waits: u64,
     /// How long they waited for that.
     pub permission_wait_ns: u64,
@@ -93,11 +93,11 @@ pub struct ElementRow {
     pub gc_busy_ns: u64,
     /// Cell time, summed over dies.
     pub cell_busy_ns: u64,
-    /// Dies of the element.
+    /// Dies of the member.
     pub dies: u32,
     /// Cell time of the busiest of them.
     pub busiest_die_ns: u64,
-    /// Bus time of this element's transfers.
+    /// Bus time of this member's transfers.
     pub bus_busy_ns: u64,
     /// Sum over arriving requests of the operations then queued or in flight (the papers' blocked requests).
     pub blocked_sum: u64,
@@ -105,7 +105,7 @@ pub struct ElementRow {
     pub blocked_sum_served: u64,
     /// Largest number of operations queued or in flight.
     pub queue_max: u64,
-    /// Mean time that a read or write of a page took, from the element's queue to its end.
+    /// Mean time that a read or write of a page took, from the member's queue to its end.
     pub operation_mean_ns: u64,
     /// The time that 99 % of them did not exceed.
     pub operation_p99_ns: u64,
@@ -113,13 +113,13 @@ pub struct ElementRow {
     pub operation_p999_ns: u64,
 }
 
-/// State of one element at a sampled instant.
+/// State of one member at a sampled instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleRow {
     /// The instant.
     pub time_ns: u64,
-    /// Number of the element.
-    pub element: u32,
+    /// Number of the member.
+    pub member: u32,
     /// Reads queued or in flight.
     pub reads: u32,
     /// Writes queued or in flight.
@@ -133,9 +133,9 @@ pub struct SampleRow {
 /// One garbage collection of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcRow {
-    /// Number of the element.
-    pub element: u32,
-    /// Plane within the element.
+    /// Number of the member.
+    pub member: u32,
+    /// Plane within the member.
     pub plane: u32,
     /// Victim block within the plane.
     pub block: u32,
@@ -147,10 +147,10 @@ pub struct GcRow {
     pub moved_pages: u32,
 }
 
-/// Slices of time in which so many elements collected garbage (paper 003, Fig. 4(c) and 4(d)).
+/// Slices of time in which so many members collected garbage (paper 003, Fig. 4(c) and 4(d)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcSliceRow {
-    /// Number of elements.
+    /// Number of members.
     pub collecting: u32,
     /// Slices in which exactly so many had a collection under way at some moment, pauses of preemption included.
     pub slices: u64,
@@ -168,7 +168,7 @@ pub enum LatencyKind {
     Write,
     /// Response times of reads and writes together.
     Both,
-    /// Times of one element's page operations.
+    /// Times of one member's page operations.
     Operation,
 }
 
@@ -177,8 +177,8 @@ pub enum LatencyKind {
 pub struct LatencyRow {
     /// [`LatencyKind`] as a number.
     pub kind: u8,
-    /// Number of the element, for operations; else 0.
-    pub element: u32,
+    /// Number of the member, for operations; else 0.
+    pub member: u32,
     /// This time ...
     pub latency_ns: u64,
     /// ... was not exceeded by so many requests or operations.
@@ -249,7 +249,7 @@ impl From<&ParityUpdate> for UpdateRow {
 pub trait Sink {
     /// A request was acknowledged.
     fn request(&mut self, _row: &RequestRow) {}
-    /// An instant was sampled; one call for each element.
+    /// An instant was sampled; one call for each member.
     fn sample(&mut self, _row: &SampleRow) {}
     /// A parity update was decided.
     fn update(&mut self, _row: &UpdateRow) {}
@@ -257,7 +257,7 @@ pub trait Sink {
     fn gc(&mut self, _row: &GcRow) {}
     /// A point of a distribution of latencies; all come at the end of the run.
     fn latency(&mut self, _row: &LatencyRow) {}
-    /// A number of elements, and in how many slices so many collected; all come at the end of the run, from none on.
+    /// A number of members, and in how many slices so many collected; all come at the end of the run, from none on.
     fn gc_slice(&mut self, _row: &GcSliceRow) {}
 }
 

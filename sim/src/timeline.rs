@@ -17,7 +17,7 @@ use crate::simulation::{Content, Host, Next, Simulation};
 /// A part of a run, moment by moment.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// Counts of elements, buses and dies.
+    /// Counts of members, buses and dies.
     pub shape: Shape,
     /// When the first request of the window was sent.
     pub begin_ns: Nanos,
@@ -25,7 +25,7 @@ pub struct Timeline {
     pub end_ns: Nanos,
     /// Host requests of the window, in the order in which they were sent.
     pub requests: Vec<RequestSpan>,
-    /// Operations on elements that started in the window, in order of their starts.
+    /// Operations on members that started in the window, in order of their starts.
     pub operations: Vec<OperationSpan>,
     /// What dies did for these operations, and to collect garbage, from the begin of the window on.
     pub stretches: Vec<DieSpan>,
@@ -52,14 +52,14 @@ pub struct RequestSpan {
     pub failed: bool,
 }
 
-/// An operation on a page of an element.
+/// An operation on a page of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationSpan {
     /// What it does, where, and on whose behalf.
     pub operation: Operation,
-    /// When it was put into its element's queue.
+    /// When it was put into its member's queue.
     pub queued_ns: Nanos,
-    /// When its element took it.
+    /// When its member took it.
     pub started_ns: Nanos,
     /// When it was done.
     pub ended_ns: Nanos,
@@ -254,7 +254,7 @@ pub fn timeline(
     (from, count): (u64, u64),
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Timeline, RunError> {
-    let (level, devices) = (config.elements.level, config.elements.devices);
+    let (level, devices) = (config.members.level, config.members.devices);
     let mut flash = Flash::with_media(&config.device, level, devices, config.seed, Recorder::default())?;
     let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
     if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
@@ -262,8 +262,8 @@ pub fn timeline(
     }
     let limit = from.saturating_add(count).min(config.limit_requests);
     let mut sink = ();
-    let elements = flash.shape().elements;
-    let replay = Replay::new(source, config.pacing, elements, limit, 0, false, &mut sink);
+    let members = flash.shape().members;
+    let replay = Replay::new(source, config.pacing, members, limit, 0, false, &mut sink);
     let host = Watched { replay, from, requests: Vec::new(), places: Vec::new(), plans: Vec::new() };
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes(config), NoMemory, host)?;
     let pages = simulation.array.capacity() / u64::from(page_bytes(config));

@@ -7,7 +7,7 @@ use stripewise_array::read::ReadCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
-use crate::tables::{ElementRow, GcSliceRow};
+use crate::tables::{GcSliceRow, MemberRow};
 use crate::uniformity::{chi2, variation};
 
 /// One total's value.
@@ -24,25 +24,25 @@ pub enum Figure {
 pub struct Totals {
     /// Of host requests.
     pub requests: Metrics,
-    /// Of each element.
-    pub elements: Vec<ElementRow>,
+    /// Of each member.
+    pub members: Vec<MemberRow>,
     /// Of the write cache; zeros without one.
     pub cache: CacheCounts,
     /// Of the log of an elastic placement; zeros without one.
     pub elastic: ElasticCounts,
     /// Of the zones of MC-RAIS; zeros without zones.
     pub zones: ZoneCounts,
-    /// Of reads around elements.
+    /// Of reads around members.
     pub reads: ReadCounts,
     /// What such a log holds in memory.
     pub memory: Memories,
-    /// How many elements collected at the same time.
+    /// How many members collected at the same time.
     pub gc_slices: GcSlices,
     /// Pages that the array wrote behind the last acknowledgement: what waited in its memory, with its parity.
     pub drained_pages: u64,
     /// Simulated time from the first arrival that counts to the end.
     pub simulated_ns: Nanos,
-    /// Page size of the elements.
+    /// Page size of the members.
     pub page_bytes: u32,
 }
 
@@ -57,12 +57,12 @@ pub struct Memories {
     pub hotness_bytes: u64,
 }
 
-/// Slices of time by the number of elements that collected in them; empty where they were not counted.
+/// Slices of time by the number of members that collected in them; empty where they were not counted.
 #[derive(Clone, Debug, Default)]
 pub struct GcSlices {
     /// Length of a slice.
     pub slice_ns: Nanos,
-    /// For none to all elements, the slices in which exactly so many collected.
+    /// For none to all members, the slices in which exactly so many collected.
     pub by_collecting: Vec<stripewise_flash::GcSlices>,
 }
 
@@ -74,16 +74,16 @@ impl GcSlices {
         }
     }
 
-    /// Slices in which at least so many elements had a collection under way.
-    pub fn at_least(&self, elements: usize) -> u64 {
-        self.by_collecting.iter().skip(elements).map(|slices| slices.under_way).sum()
+    /// Slices in which at least so many members had a collection under way.
+    pub fn at_least(&self, members: usize) -> u64 {
+        self.by_collecting.iter().skip(members).map(|slices| slices.under_way).sum()
     }
 }
 
 impl Totals {
-    /// Sum of a column over the elements.
-    pub fn sum(&self, column: impl Fn(&ElementRow) -> u64) -> u64 {
-        self.elements.iter().map(column).sum()
+    /// Sum of a column over the members.
+    pub fn sum(&self, column: impl Fn(&MemberRow) -> u64) -> u64 {
+        self.members.iter().map(column).sum()
     }
 
     /// Pages programmed for each page that the array wrote; 1 without garbage collection, 0 without writes.
@@ -99,13 +99,13 @@ impl Totals {
 
     /// The same, of the busiest die.
     pub fn busiest_die_utilisation(&self) -> f64 {
-        let busiest = self.elements.iter().map(|row| row.busiest_die_ns).max();
+        let busiest = self.members.iter().map(|row| row.busiest_die_ns).max();
         ratio(busiest.unwrap_or(0), self.simulated_ns)
     }
 
-    /// The sums of blocked operations of the elements, at one of the two sampling points.
+    /// The sums of blocked operations of the members, at one of the two sampling points.
     fn blocked(&self, column: Column) -> impl ExactSizeIterator<Item = u64> + Clone {
-        self.elements.iter().map(column)
+        self.members.iter().map(column)
     }
 
     /// Every total with its name, in the order of the table's columns.
@@ -210,7 +210,7 @@ impl Totals {
                 (cell, mean(parts.cell_ns)),
             ]);
         }
-        let looks = requests.arrivals * self.elements.len() as u64;
+        let looks = requests.arrivals * self.members.len() as u64;
         figures.push(("busy_share_before", Real(ratio(requests.busy_before, looks))));
         figures.push(("busy_share_after", Real(ratio(requests.busy_after, looks))));
         let columns: [(&'static str, Column); 17] = [
@@ -233,7 +233,7 @@ impl Totals {
             ("cell_busy_ns", |row| row.cell_busy_ns),
         ];
         figures.extend(columns.map(|(name, column)| (name, Count(self.sum(column)))));
-        let [all, any, two] = [0, 1, 2].map(|elements| self.gc_slices.at_least(elements));
+        let [all, any, two] = [0, 1, 2].map(|members| self.gc_slices.at_least(members));
         figures.extend([
             ("gc_slice_ns", Count(self.gc_slices.slice_ns)),
             ("gc_any_share", Real(ratio(any, all))),
@@ -247,7 +247,7 @@ impl Totals {
             Real(ratio(self.sum(|row| row.flash_program_pages), host_pages)),
         ));
         figures.push(("drained_pages", Count(self.drained_pages)));
-        let erases = self.elements.iter().map(|row| row.erase_blocks);
+        let erases = self.members.iter().map(|row| row.erase_blocks);
         figures.extend([
             ("least_erase_blocks", Count(erases.clone().min().unwrap_or(0))),
             ("most_erase_blocks", Count(erases.clone().max().unwrap_or(0))),
@@ -267,16 +267,16 @@ impl Totals {
     }
 }
 
-/// A column of the elements' table.
-type Column = fn(&ElementRow) -> u64;
+/// A column of the members' table.
+type Column = fn(&MemberRow) -> u64;
 
-/// The same over several elements.
-pub(crate) fn array_writes_of(rows: &[ElementRow]) -> u64 {
+/// The same over several members.
+pub(crate) fn array_writes_of(rows: &[MemberRow]) -> u64 {
     rows.iter().map(array_writes).sum()
 }
 
-/// Pages that the array itself had an element write: data, parity, deltas and what it repaired.
-fn array_writes(row: &ElementRow) -> u64 {
+/// Pages that the array itself had a member write: data, parity, deltas and what it repaired.
+fn array_writes(row: &MemberRow) -> u64 {
     row.host_write_pages
         + row.parity_write_pages
         + row.log_write_pages

@@ -1,4 +1,4 @@
-//! How unevenly something is spread over elements: coefficient of variation and χ² test of uniformity (paper 000,
+//! How unevenly something is spread over members: coefficient of variation and χ² test of uniformity (paper 000,
 //! section II-C and appendix A).
 
 /// Standard deviation of the population over the mean; 0 when all is 0.

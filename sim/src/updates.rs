@@ -1,11 +1,11 @@
 //! Parity updates: how many of each routine, and who chooses where the scheme leaves it to the user.
 
-use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 
 /// Chooses routines under the update policy `custom`.
 pub trait Chooser {
     /// RMW or RCW for this update; anything else takes Baseline's choice.
-    fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine>;
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) -> Option<Routine>;
 }
 
 /// Parity updates that were decided, by routine. First writes of gathered rows update nothing and do not count.

@@ -8,7 +8,7 @@ use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Device, elements, and the digest of every row of the run below over them. It changes when the model does: then say so
+/// Device, members, and the digest of every row of the run below over them. It changes when the model does: then say so
 /// in the changelog, and put the new one here.
 const DIGESTS: [(&str, &str, &str); 3] = [
     ("ssdsim-5+1", "channel:1", "f4b41cb104a78a17d0a828ad776d1300"),
@@ -67,7 +67,7 @@ impl Sink for Hashing {
     }
 }
 
-fn digest(preset: &str, elements: &str, seed: u64) -> (String, u64, u64) {
+fn digest(preset: &str, members: &str, seed: u64) -> (String, u64, u64) {
     let mut device = DeviceSpec::preset(preset).expect("a preset");
     device.geometry.blocks = 32;
     let config = RunConfig {
@@ -80,7 +80,7 @@ fn digest(preset: &str, elements: &str, seed: u64) -> (String, u64, u64) {
         ..RunConfig::new(
             Scheme::from_toml("test", "name = 'baseline'\n[parity]\nxor = '19us'\n").expect("a scheme"),
             device,
-            elements.parse().expect("a layout"),
+            members.parse().expect("a layout"),
         )
     };
     let span = stripewise_sim::capacity(&config).expect("a device") / 10 * 7;
@@ -88,21 +88,21 @@ fn digest(preset: &str, elements: &str, seed: u64) -> (String, u64, u64) {
     let mut sink = Hashing::default();
     let totals = run(&config, &mut source, &mut sink, &mut |_| true).expect("a run");
     sink.add(&totals.figures());
-    sink.add(&totals.elements);
+    sink.add(&totals.members);
     (sink.hasher.finalize().to_hex()[..32].to_owned(), sink.rows, sink.collections)
 }
 
 #[test]
 fn a_run_has_the_same_digest_in_every_build() {
-    let of = |(preset, elements, _)| {
-        let (digest, rows, collections) = digest(preset, elements, 1);
+    let of = |(preset, members, _)| {
+        let (digest, rows, collections) = digest(preset, members, 1);
         assert!(
             rows > 20_000 && collections > 100,
-            "the run is worth a digest: {elements}, {rows} rows, {collections} collections"
+            "the run is worth a digest: {members}, {rows} rows, {collections} collections"
         );
-        (preset, elements, digest)
+        (preset, members, digest)
     };
-    let expected = DIGESTS.map(|(preset, elements, digest)| (preset, elements, digest.to_owned()));
+    let expected = DIGESTS.map(|(preset, members, digest)| (preset, members, digest.to_owned()));
     assert_eq!(DIGESTS.map(of), expected);
 }
 

@@ -1,4 +1,4 @@
-//! Devices, elements, pacing and states in words.
+//! Devices, members, pacing and states in words.
 
 use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Level, Shape, SpecError, State};
@@ -8,8 +8,8 @@ use stripewise_sim::{Layout, Pacing, Precondition};
 pub(crate) fn sizes(spec: &DeviceSpec) -> Result<(u64, u64), SpecError> {
     let shape = Shape::new(spec, Level::Channel, 1)?;
     let page = spec.geometry.page_bytes.0;
-    let bytes = |pages: u32| u64::from(pages) * u64::from(shape.elements) * page;
-    Ok((bytes(shape.pages_per_element), bytes(shape.logical_pages)))
+    let bytes = |pages: u32| u64::from(pages) * u64::from(shape.members) * page;
+    Ok((bytes(shape.pages_per_member), bytes(shape.logical_pages)))
 }
 
 /// What a device is built of, in a line.
@@ -42,14 +42,14 @@ pub fn describe_device(spec: &DeviceSpec) -> Result<String, SpecError> {
     ))
 }
 
-/// How many elements there are, and what.
+/// How many members there are, and what.
 ///
 /// # Errors
 /// When the device cannot be.
-pub fn describe_elements(layout: Layout, device: &DeviceSpec) -> Result<String, SpecError> {
+pub fn describe_members(layout: Layout, device: &DeviceSpec) -> Result<String, SpecError> {
     let shape = Shape::new(device, layout.level, layout.devices)?;
     let size = human::bytes(u64::from(shape.logical_pages) * device.geometry.page_bytes.0);
-    Ok(format!("{layout} ({} elements of {size})", shape.elements))
+    Ok(format!("{layout} ({} elements of {size})", shape.members))
 }
 
 /// A pacing, and what it means.

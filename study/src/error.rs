@@ -80,7 +80,7 @@ pub enum Error {
     /// A profile that cannot be used.
     #[error("{0}")]
     Profile(TraceError),
-    /// A scheme that has no meaning over these elements.
+    /// A scheme that has no meaning over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// A device that cannot be.

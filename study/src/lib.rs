@@ -22,7 +22,7 @@ mod timeline;
 mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
-pub use describe::{describe_device, describe_elements};
+pub use describe::{describe_device, describe_members};
 pub use error::{Error, What};
 pub use named::Document;
 pub use observer::Observer;

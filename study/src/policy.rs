@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use stripewise_array::update::{Choice, ElementState, Routine};
+use stripewise_array::update::{Choice, MemberLoad, Routine};
 use stripewise_sim::Chooser;
 
 /// Why a policy could not choose.
@@ -32,7 +32,7 @@ pub trait Choosing {
     fn choose(
         &mut self,
         choice: &Choice<'_>,
-        state: &dyn ElementState,
+        state: &dyn MemberLoad,
     ) -> Result<Option<Routine>, PolicyFailure>;
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Guard<'a> {
 }
 
 impl Chooser for Guard<'_> {
-    fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine> {
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) -> Option<Routine> {
         if self.failure.borrow().is_some() {
             return None;
         }

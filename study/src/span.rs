@@ -72,7 +72,7 @@ pub(crate) fn check<'a>(span: u64, arrays: impl Iterator<Item = (&'a str, u64)>)
 /// Bytes that the members offer, parity and all.
 fn offered(device: &DeviceSpec, layout: Layout) -> Result<u64, SpecError> {
     let shape = Shape::new(device, layout.level, layout.devices)?;
-    let pages = u64::from(shape.logical_pages) * u64::from(shape.elements);
+    let pages = u64::from(shape.logical_pages) * u64::from(shape.members);
     Ok(pages * device.geometry.page_bytes.0)
 }
 

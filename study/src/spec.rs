@@ -41,8 +41,8 @@ pub struct StudySpec {
     pub seeds: NonZero<u32>,
     /// The device.
     pub device: Document,
-    /// The array's elements.
-    pub elements: Layout,
+    /// The array's members.
+    pub members: Layout,
     /// What the devices hold before the first request.
     pub precondition: Precondition,
     /// The schemes, a run each.
@@ -71,7 +71,7 @@ impl StudySpec {
             seed: 1,
             seeds: NonZero::<u32>::MIN,
             device: Document::find(What::Device, DEFAULT_DEVICE)?,
-            elements: Layout { level: stripewise_flash::Level::Channel, devices: 1 },
+            members: Layout { level: stripewise_flash::Level::Channel, devices: 1 },
             precondition: Precondition::Filled(State::Steady, Share(700_000)),
             schemes,
             settings: Vec::new(),
@@ -111,7 +111,7 @@ impl SchemeSpec {
     }
 }
 
-/// Which tables a run leaves beside its totals and its elements.
+/// Which tables a run leaves beside its totals and its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
     /// A row of every request, its latency split into parts.
@@ -122,7 +122,7 @@ pub struct Tables {
     pub gcs: bool,
     /// Length of the slices of time by which `gc_slices` counts; zero for none.
     pub gc_slice: units::Span,
-    /// A row of every element's state every so often; zero for none.
+    /// A row of every member's state every so often; zero for none.
     pub sample_every: units::Span,
 }
 

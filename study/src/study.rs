@@ -16,7 +16,7 @@ use stripewise_sim::tables::Sink;
 use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
 
-use crate::describe::{self, describe_device, describe_elements};
+use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
@@ -105,7 +105,7 @@ impl Study {
                 jobs.push(Job { config, workload, ..array.clone() });
             }
         }
-        let fold_bytes = spec.span.bytes(&device, spec.elements, spec.precondition)?;
+        let fold_bytes = spec.span.bytes(&device, spec.members, spec.precondition)?;
         let holds = jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
         span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
@@ -127,7 +127,7 @@ impl Study {
         let mut lines = vec![("workload", self.workload().describe())];
         lines.push(("seeds", self.describe_seeds()));
         lines.push(("device", describe_device(&job.config.device)?));
-        lines.push(("elements", describe_elements(self.spec.elements, &job.config.device)?));
+        lines.push(("elements", describe_members(self.spec.members, &job.config.device)?));
         lines.push(("pacing", describe::pacing(self.pacing)));
         if self.spec.warmup > 0 {
             lines.push(("warm-up", format!("{} requests", human::count(self.spec.warmup))));
@@ -318,7 +318,7 @@ impl Study {
         figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
         figures.add("clamped_times", Figure::Count(read.clamped_times))?;
         figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
-        Ok((writer.finish(&totals.elements, &figures)?, cpu_ns))
+        Ok((writer.finish(&totals.members, &figures)?, cpu_ns))
     }
 
     fn optional(&self) -> Optional {
@@ -330,7 +330,7 @@ impl Study {
         let broken =
             |error: toml::ser::Error| Error::spec(format!("cannot write the configuration: {error}"));
         let mut configuration = toml::Table::new();
-        configuration.insert("elements".to_owned(), self.spec.elements.to_string().into());
+        configuration.insert("elements".to_owned(), self.spec.members.to_string().into());
         let scheme = toml::Value::try_from(&job.config.scheme).map_err(broken)?;
         configuration.insert("scheme".to_owned(), scheme);
         let device = toml::Value::try_from(&job.config.device).map_err(broken)?;
@@ -440,7 +440,7 @@ fn go_on(observer: &dyn Observer) -> Result<(), Error> {
 
 fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) -> RunConfig {
     RunConfig {
-        elements: spec.elements,
+        members: spec.members,
         precondition: spec.precondition,
         pacing,
         warmup_requests: spec.warmup,

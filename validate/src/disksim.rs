@@ -42,7 +42,7 @@ pub(crate) const TRACES: Check = Check {
     run: traces,
 };
 
-/// A queue of pages for each element and no bound that matters, as in DiskSim.
+/// A queue of pages for each member and no bound that matters, as in DiskSim.
 const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n\
                     [queues]\nrequests = 65536\nplans = 65536\n";
 
@@ -51,7 +51,7 @@ struct Case {
     name: &'static str,
     mean_ns: f64,
     deviation_ns: f64,
-    /// Blocks cleaned and pages moved by it, in the mean over the elements; where it cleaned at all.
+    /// Blocks cleaned and pages moved by it, in the mean over the members; where it cleaned at all.
     cleaned: Option<(f64, f64)>,
 }
 
@@ -83,7 +83,7 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             workload = format!("{workload},requests={},span={}B", 5_000_000 / part, span);
         }
         let generator: Generator = workload.parse()?;
-        let elements = f64::from(device.geometry.channels * device.geometry.chips);
+        let members = f64::from(device.geometry.channels * device.geometry.chips);
         let totals = run(lab, device, &mut *generator.source(lab.seed))?;
         let all = totals.requests.reads.with(&totals.requests.writes);
         let name = |what: &str| format!("{}: {what}", case.name);
@@ -92,7 +92,7 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let deviation = all.deviation_ns() as f64;
         rows.push(Row::within(name("deviation of it"), Unit::Ns, case.deviation_ns, give, deviation));
         if let Some((cleaned, moved)) = case.cleaned {
-            let each = |count: u64| count as f64 / elements * f64::from(part);
+            let each = |count: u64| count as f64 / members * f64::from(part);
             let give = lab.pick(0.05, 0.02);
             let erased = each(totals.sum(|row| row.erase_blocks));
             rows.push(Row::within(name("blocks cleaned, an element"), Unit::Count, cleaned, give, erased));
@@ -104,7 +104,7 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
 }
 
 /// A trace, its documented mean, and what the output file says beyond it: means of reads and of writes, blocks cleaned
-/// on an element.
+/// on a member.
 type Traced = (&'static str, &'static str, f64, Option<[f64; 3]>);
 
 const TRACED: [Traced; 2] = [
@@ -151,7 +151,7 @@ fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let device = DeviceSpec::preset("disksim-suite")?;
         let options = OpenOptions { format: Some("disksim".parse()?), ..OpenOptions::default() };
         let mut trace = open(&path, &options).with_context(|| format!("the trace of {name}"))?;
-        let elements = f64::from(device.geometry.channels);
+        let members = f64::from(device.geometry.channels);
         let totals = run(lab, device, &mut trace)?;
         let (reads, writes) = (&totals.requests.reads, &totals.requests.writes);
         let mean = reads.with(writes).mean_ns() as f64;
@@ -163,7 +163,7 @@ fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             };
             rows.push(row("reads alone", of_reads, reads));
             rows.push(row("writes alone", of_writes, writes));
-            let erased = totals.sum(|row| row.erase_blocks) as f64 / elements;
+            let erased = totals.sum(|row| row.erase_blocks) as f64 / members;
             let case = format!("{name}: blocks cleaned, an element");
             rows.push(Row::within(case, Unit::Count, cleaned, 0.02, erased));
         }

@@ -102,7 +102,7 @@ impl Sink for Latencies {
 }
 
 fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
-    // Device, what its elements are, and one read and one program by hand, in nanoseconds.
+    // Device, what its members are, and one read and one program by hand, in nanoseconds.
     let devices = [
         // 35 + 45,000 + 8192 · 5 and 35 + 700,000 + 8192 · 5.
         ("ssdsim-5+1", "channel:1", 85_995, 740_995),
@@ -116,10 +116,10 @@ fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         ("mqsim-gc-2gib", "ssd:1", 99_866, 774_937),
     ];
     let mut rows = Vec::new();
-    for (preset, elements, read, program) in devices {
+    for (preset, members, read, program) in devices {
         let device = DeviceSpec::preset(preset)?;
         let page = device.geometry.page_bytes.0;
-        let mut rig = Rig::new(lab, device, elements, rig::ALONE)?;
+        let mut rig = Rig::new(lab, device, members, rig::ALONE)?;
         rig.config.request_rows = true;
         let make = |index: u64| {
             let kind = if index.is_multiple_of(2) { Kind::Write } else { Kind::Read };
@@ -130,7 +130,7 @@ fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let mut row = |what: &str, expected: u64, first: usize| {
             let all: Vec<Nanos> = latencies.0.iter().copied().skip(first).step_by(2).collect();
             let farthest = all.iter().copied().max_by_key(|found| found.abs_diff(expected)).unwrap_or(0);
-            let case = format!("{preset} as {elements}, {what}");
+            let case = format!("{preset} as {members}, {what}");
             rows.push(Row::exact(case, Unit::Ns, expected as f64, farthest as f64));
         };
         row("program", program, 0);
@@ -165,13 +165,13 @@ fn closed(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     ];
     let count = lab.pick(100_000, 1_000_000);
     let mut rows = Vec::new();
-    for (preset, elements, scheme, what) in cases {
+    for (preset, members, scheme, what) in cases {
         for depth in [1, 4, 16, 64] {
             let mut device = DeviceSpec::preset(preset)?;
             // Small enough to collect soon.
             device.geometry.blocks = 64;
             let page = device.geometry.page_bytes.0;
-            let mut rig = Rig::new(lab, device, elements, scheme)?.closed(depth);
+            let mut rig = Rig::new(lab, device, members, scheme)?.closed(depth);
             rig.config.request_rows = true;
             let span = rig.capacity()? / page;
             let mut prng = Prng::stream(lab.seed, 1);

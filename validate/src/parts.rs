@@ -38,7 +38,7 @@ impl Sink for Ledger {
         let parts = row.pending_ns
             + row.pre_read_ns
             + row.parity_ns
-            + row.element_queue_ns
+            + row.member_queue_ns
             + row.gc_wait_ns
             + row.bus_ns
             + row.cell_ns
@@ -59,7 +59,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         )
     };
     let gather = "[placement]\nfirst_writes = 'gather'\n";
-    // Name, preset, elements, scheme, collection.
+    // Name, preset, members, scheme, collection.
     let cases = [
         ("channels, steps", "ssdsim-5+1", "channel:1", raid("baseline", ""), None),
         ("channels, gathered first writes", "ssdsim-5+1", "channel:1", raid("baseline", gather), None),
@@ -69,7 +69,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     ];
     let count = lab.pick(100_000, 300_000);
     let mut rows = Vec::new();
-    for (name, preset, elements, scheme, span) in cases {
+    for (name, preset, members, scheme, span) in cases {
         let mut device = DeviceSpec::preset(preset)?;
         device.geometry.blocks = 32;
         device.ftl.over_provisioning = Share(300_000);
@@ -79,7 +79,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             device.gc.erase_blocking = None;
         }
         let page = device.geometry.page_bytes.0;
-        let mut rig = Rig::new(lab, device, elements, &scheme)?;
+        let mut rig = Rig::new(lab, device, members, &scheme)?;
         rig.config.request_rows = true;
         // Gathering is about devices on which nothing was ever written.
         if !scheme.contains("gather") {

@@ -44,7 +44,7 @@ const CELL: Nanos = 60_000;
 const PROGRAM: Nanos = 240_000;
 /// One page on the bus of 10 ns a byte.
 const TRANSFER: Nanos = 40_960;
-/// Where the queue is: in the element, or in front of it.
+/// Where the queue is: in the member, or in front of it.
 const PLACES: [(&str, &str); 2] = [("ssd:1", "in the element"), ("channel:1", "in the controller")];
 const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
 
@@ -162,7 +162,7 @@ struct Observed {
 fn observe(
     lab: &Lab,
     law: Law,
-    elements: &str,
+    members: &str,
     load: f64,
     priority: bool,
     count: u64,
@@ -171,7 +171,7 @@ fn observe(
     let gap = mean / load;
     let mut device = law.device(count);
     device.scheduling.read_priority = priority;
-    let mut rig = Rig::new(lab, device, elements, rig::ALONE)?.warm(FILLED);
+    let mut rig = Rig::new(lab, device, members, rig::ALONE)?.warm(FILLED);
     rig.draws_reads = matches!(law, Law::Exponential | Law::Shifted);
     rig.config.request_rows = true;
     rig.config.sample_every = Span((mean / 3.0) as Nanos);
@@ -191,17 +191,17 @@ fn observe(
     let mut queue = Queue::new(count, count * percent / 100, samples as u64);
     let totals = rig.run(&mut Made::new(FILLED + count, make), &mut queue)?;
     let rate = queue.responses as f64 / totals.simulated_ns as f64;
-    let found = totals.elements[0].blocked_sum as f64 / queue.responses as f64;
+    let found = totals.members[0].blocked_sum as f64 / queue.responses as f64;
     Ok(Observed { queue, rate, found })
 }
 
 fn waits(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     let count = lab.pick(200_000, 2_000_000);
     let mut rows = Vec::new();
-    let mut compare = |law: Law, (elements, place): (&str, &str), load: f64| -> anyhow::Result<()> {
+    let mut compare = |law: Law, (members, place): (&str, &str), load: f64| -> anyhow::Result<()> {
         let (mean, mean_square) = law.moments();
         let expected = theory::wait(load / mean, mean, mean_square);
-        let observed = observe(lab, law, elements, load, false, count)?.queue.all.mean();
+        let observed = observe(lab, law, members, load, false, count)?.queue.all.mean();
         let case = format!("{}, ρ = {load}, queue {place}", law.name());
         rows.push(Row::interval(case, Unit::Ns, expected, observed));
         Ok(())
@@ -239,9 +239,9 @@ fn instruments(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     let count = lab.pick(100_000, 1_000_000);
     let mut rows = Vec::new();
     for law in [Law::Fixed, Law::Exponential] {
-        for (elements, place) in PLACES {
+        for (members, place) in PLACES {
             for load in [0.3, 0.7] {
-                let Observed { queue, rate, found } = observe(lab, law, elements, load, false, count)?;
+                let Observed { queue, rate, found } = observe(lab, law, members, load, false, count)?;
                 let case = |what: &str| format!("{what}: {}, ρ = {load}, queue {place}", law.name());
                 rows.push(Row::interval(case("busy"), Unit::Ratio, load, queue.busy.mean()));
                 let number = queue.number.mean();

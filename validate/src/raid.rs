@@ -122,8 +122,8 @@ fn shares(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for n in [3, 5, 6, 9] {
         let rig = Rig::new(lab, device(n, 64, 10, 20), "channel:1", &scheme("", "always-rmw"))?;
-        let element = u64::from(rig.config.device.logical_per_plane()) * PAGE;
-        let expected = u64::from(n - 1) * element;
+        let member = u64::from(rig.config.device.logical_per_plane()) * PAGE;
+        let expected = u64::from(n - 1) * member;
         rows.push(Row::exact(
             format!("n = {n}, bytes offered"),
             Unit::Count,
@@ -165,7 +165,7 @@ fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<Row> {
     let chunks = ROUND * u64::from(n - 1);
     let make = |index| pages(Kind::Write, index * 1_000_000, index, 1, PAGE);
     let totals = rig.run(&mut Made::new(chunks, make), &mut ())?;
-    let most = totals.elements.iter().map(|row| row.parity_write_pages).max().unwrap_or(0);
+    let most = totals.members.iter().map(|row| row.parity_write_pages).max().unwrap_or(0);
     let all = totals.sum(|row| row.parity_write_pages);
     let case = format!("n = {n}, {rotation}: most parity on one element, of its share");
     Ok(Row::exact(case, Unit::Ratio, 1.0, most as f64 * f64::from(n) / all as f64))

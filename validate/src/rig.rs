@@ -14,7 +14,7 @@ use stripewise_trace::Source;
 use crate::bend::Bend;
 use crate::check::Lab;
 
-/// Striping alone: how a lone element runs. Queues in the controller are served in order of arrival.
+/// Striping alone: how a lone member runs. Queues in the controller are served in order of arrival.
 pub(crate) const ALONE: &str = "name = 'alone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n";
 
 /// Time that nobody takes: for what a check does not look at.
@@ -78,14 +78,14 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// `elements` (as `ssd:1`) of `device` under `scheme` (TOML), with the flaw that the lab asks for.
+    /// `members` (as `ssd:1`) of `device` under `scheme` (TOML), with the flaw that the lab asks for.
     ///
     /// # Errors
     /// What is wrong with them.
     pub(crate) fn new(
         lab: &Lab,
         mut device: DeviceSpec,
-        elements: &str,
+        members: &str,
         scheme: &str,
     ) -> anyhow::Result<Self> {
         let mut scheme = Scheme::from_toml("scheme", scheme)?;
@@ -93,8 +93,8 @@ impl Rig {
             bend.device(&mut device);
             bend.scheme(&mut scheme);
         }
-        let elements: Layout = elements.parse().map_err(anyhow::Error::msg)?;
-        let config = RunConfig { seed: lab.seed, ..RunConfig::new(scheme, device, elements) };
+        let members: Layout = members.parse().map_err(anyhow::Error::msg)?;
+        let config = RunConfig { seed: lab.seed, ..RunConfig::new(scheme, device, members) };
         Ok(Self {
             config,
             draws_reads: false,
@@ -127,8 +127,8 @@ impl Rig {
     /// # Errors
     /// What ended it early.
     pub(crate) fn run(&self, source: &mut dyn Source, sink: &mut dyn Sink) -> anyhow::Result<Totals> {
-        let RunConfig { device, elements, seed, precondition, .. } = &self.config;
-        let mut flash = Flash::new(device, elements.level, elements.devices, *seed)?;
+        let RunConfig { device, members, seed, precondition, .. } = &self.config;
+        let mut flash = Flash::new(device, members.level, members.devices, *seed)?;
         precondition.apply(&mut flash, *seed);
         if self.draws_reads {
             flash.draw_read_times(*seed);
@@ -142,25 +142,25 @@ impl Rig {
 }
 
 impl Rig {
-    /// Carries it out, loses `element` at `lost_at`, and returns what each element was asked for after that.
+    /// Carries it out, loses `member` at `lost_at`, and returns what each member was asked for after that.
     ///
     /// # Errors
     /// As [`Self::run`].
     pub(crate) fn run_with_loss(
         &self,
         source: &mut dyn Source,
-        element: u16,
+        member: u16,
         lost_at: Nanos,
     ) -> anyhow::Result<Vec<ClassCounts>> {
-        let RunConfig { device, elements, seed, scheme, .. } = &self.config;
-        let flash = Flash::new(device, elements.level, elements.devices, *seed)?;
+        let RunConfig { device, members, seed, scheme, .. } = &self.config;
+        let flash = Flash::new(device, members.level, members.devices, *seed)?;
         let page_bytes = u32::try_from(device.geometry.page_bytes.0)?;
         let mut sink = ();
         let replay =
-            Replay::new(source, Pacing::default(), flash.shape().elements, u64::MAX, 0, false, &mut sink);
+            Replay::new(source, Pacing::default(), flash.shape().members, u64::MAX, 0, false, &mut sink);
         let mut simulation = Simulation::new(scheme, flash, page_bytes, NoMemory, replay)?;
         while simulation.now() < lost_at && simulation.step() {}
-        simulation.fail_element(element);
+        simulation.fail_member(member);
         let before = simulation.world.counts.clone();
         simulation.run();
         let mut counts = simulation.world.counts.clone();

@@ -3,7 +3,7 @@
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
 //! workload"; all of it is ours. What it takes from each is what each gains by (docs/paper-003.md). From WOW: writes are
 //! acknowledged at once whatever parity will take, and a group leaves as a whole, so that its SSDs stay in step. From SIW:
-//! little is on its way, one group, so that reads find short queues. Where SIW's elements wait for each other to collect
+//! little is on its way, one group, so that reads find short queues. Where SIW's members wait for each other to collect
 //! together, here groups leave in bursts, from half-way between the thresholds down to the low one: a collection that one
 //! write makes due is met by the next write of the burst, not by a read. The time for which the cache was full lately says
 //! whether that is enough; where it is not, ever more is on its way, up to WOW's groups.

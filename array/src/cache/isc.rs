@@ -1,4 +1,4 @@
-//! ISC: each element has a cache of its own, which writes its pages back by address whatever the others do.
+//! ISC: each member has a cache of its own, which writes its pages back by address whatever the others do.
 //!
 //! Source: paper 003, section 4 and figure 4(b) ("individual SSD has its own write cache and the total amount of write cache
 //! is the same"). How such a cache chooses is not printed: a ring of pages with recency bits and linear thresholds of its own
@@ -7,7 +7,7 @@
 use super::law::Law;
 use super::rings::Rings;
 
-/// When pages leave the rings of elements.
+/// When pages leave the rings of members.
 #[derive(Debug)]
 pub(super) struct Isc {
     outstanding: u32,

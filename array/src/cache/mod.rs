@@ -1,4 +1,4 @@
-//! Write caches: what is kept in controller memory before it goes to the elements.
+//! Write caches: what is kept in controller memory before it goes to the members.
 //!
 //! A [`Store`] has the pages, [`Rings`] say which of them leave together, and a policy, one file for each published scheme,
 //! says which leave next and when. All that concerns requests, plans and holds is the controller's (`controller/caching.rs`,
@@ -41,9 +41,9 @@ use wow::Wow;
 pub struct CacheCounts {
     /// Chunks that hosts wrote into it, wholly or in part.
     pub written: u64,
-    /// Of those, the ones that were in it already: writes that the elements never see.
+    /// Of those, the ones that were in it already: writes that the members never see.
     pub absorbed: u64,
-    /// Chunks that hosts read from it without an element being asked.
+    /// Chunks that hosts read from it without a member being asked.
     pub hits: u64,
     /// Rows that were destaged; where parity is made first, pages.
     pub destages: u64,
@@ -51,9 +51,9 @@ pub struct CacheCounts {
     pub destaged: u64,
     /// Times that a write had to wait for room.
     pub waits: u64,
-    /// Times that strips left together, one of each element.
+    /// Times that strips left together, one of each member.
     pub releases: u64,
-    /// Of those, times that some element had no strip to send in time.
+    /// Of those, times that some member had no strip to send in time.
     pub incomplete_releases: u64,
 }
 
@@ -99,7 +99,7 @@ enum Departure {
 pub(crate) struct Outgoing {
     pub(crate) row: u64,
     pub(crate) columns: u64,
-    /// Whether parity covers it already, so that it goes to its elements as it is.
+    /// Whether parity covers it already, so that it goes to its members as it is.
     pub(crate) is_covered: bool,
     unit: u32,
 }
@@ -143,7 +143,7 @@ pub(crate) struct Cache {
     /// Ends of the last writes, in pages, by which sequential ones are told.
     tails: [u64; 8],
     tail: usize,
-    /// Chunks (row and member) whose acknowledged content is lost, because too much of their row was lost when they
+    /// Chunks (row and column) whose acknowledged content is lost, because too much of their row was lost when they
     /// left. Reads of them fail until they are written as a whole.
     pub(crate) lost: BTreeSet<(u64, u32)>,
     pub(crate) counts: CacheCounts,
@@ -154,10 +154,10 @@ impl Cache {
     pub(crate) fn new(section: &CacheSection, geometry: &Geometry, page_bytes: u32) -> Option<Self> {
         let size = section.pages(page_bytes);
         let law = Law::new(section, size);
-        let elements = geometry.elements;
+        let members = geometry.members;
         let (groups, group_rows) = (groups(geometry), group_rows(geometry));
         let strips = geometry.rows() / u64::from(geometry.chunk_pages) / u64::from(geometry.groups);
-        let each = |length: u64| (0..elements).map(move |_| length);
+        let each = |length: u64| (0..members).map(move |_| length);
         let one = |count| std::iter::repeat_n(groups, count);
         let (policy, rings) = match section.policy {
             CachePolicy::None => return None,
@@ -166,7 +166,7 @@ impl Cache {
                 (Policy::ParityCaching(policy), Rings::new(std::iter::empty()))
             }
             CachePolicy::Isc => {
-                let room = (size / elements).max(1);
+                let room = (size / members).max(1);
                 let isc = Isc::new(section.outstanding, room, Law::new(section, room));
                 (Policy::Isc(isc), Rings::new(each(strips * u64::from(geometry.chunk_pages))))
             }
@@ -176,7 +176,7 @@ impl Cache {
                 let stow = Stow::new(section.outstanding, size, groups, group_pages);
                 (Policy::Stow(stow), Rings::new(one(2)))
             }
-            CachePolicy::Siw => (Policy::Siw(Siw::new(section, elements)), Rings::new(each(strips))),
+            CachePolicy::Siw => (Policy::Siw(Siw::new(section, members)), Rings::new(each(strips))),
             CachePolicy::Hybrid => {
                 (Policy::Hybrid(Hybrid::new(section, group_rows as u32 * geometry.data)), Rings::new(one(1)))
             }
@@ -204,7 +204,7 @@ impl Cache {
         })
     }
 
-    /// The cache after a loss of power that it survived, with everything that was not on its element; nothing is on its way.
+    /// The cache after a loss of power that it survived, with everything that was not on its member; nothing is on its way.
     pub(crate) fn restarted(
         self,
         section: &CacheSection,
@@ -241,7 +241,7 @@ impl Cache {
         self.store.columns(row, |_| true)
     }
 
-    /// Members of `row` that are here and covered by its parity, here or on the elements.
+    /// Columns of `row` that are here and covered by its parity, here or on the members.
     #[inline]
     pub(crate) fn covered(&self, row: u64) -> u64 {
         self.store.columns(row, |chunk| chunk.is_covered)
@@ -257,7 +257,7 @@ impl Cache {
                 let held = self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 let place = geometry.place(row);
                 crate::controller_columns(mask & !held).all(|column| {
-                    let pages = self.pages[geometry.element(place, column) as usize];
+                    let pages = self.pages[geometry.member(place, column) as usize];
                     pages < room
                 })
             }
@@ -283,7 +283,7 @@ impl Cache {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
         crate::controller_columns(mask)
-            .for_each(|column| self.pages[geometry.element(place, column) as usize] += 1);
+            .for_each(|column| self.pages[geometry.member(place, column) as usize] += 1);
     }
 
     /// Takes back what was promised.
@@ -291,25 +291,25 @@ impl Cache {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
         crate::controller_columns(mask)
-            .for_each(|column| self.pages[geometry.element(place, column) as usize] -= 1);
+            .for_each(|column| self.pages[geometry.member(place, column) as usize] -= 1);
     }
 
     /// Where a chunk belongs: ring and position.
     fn home(&mut self, geometry: &Geometry, row: u64, column: u32, writer: Writer) -> (u32, u64) {
-        let element = |geometry: &Geometry| {
+        let member = |geometry: &Geometry| {
             let place = geometry.place(row);
-            (u32::from(geometry.element(place, column)), place.page)
+            (u32::from(geometry.member(place, column)), place.page)
         };
         let group = row / group_rows(geometry);
         match &mut self.policy {
             Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Hybrid(_) => (0, group),
             Policy::Stow(stow) => (stow.ring(&self.rings, group, writer), group),
             Policy::Siw(_) => {
-                let (ring, page) = element(geometry);
+                let (ring, page) = member(geometry);
                 (ring, u64::from(page / geometry.chunk_pages))
             }
             Policy::Isc(_) => {
-                let (ring, page) = element(geometry);
+                let (ring, page) = member(geometry);
                 (ring, page.into())
             }
         }
@@ -390,7 +390,7 @@ impl Cache {
         }
     }
 
-    /// Drops a chunk whose element can take nothing. Returns its page unless a plan has it.
+    /// Drops a chunk whose member can take nothing. Returns its page unless a plan has it.
     pub(crate) fn drop_chunk(&mut self, row: u64, column: u32) -> Option<PageId> {
         let id = self.store.find(row, column)?;
         let chunk = *self.store.get(id);
@@ -454,10 +454,10 @@ fn put_by_age(
     put
 }
 
-/// Rows of a write group: of a stripe; without parity, of the stripes at the same place of all elements.
+/// Rows of a write group: of a stripe; without parity, of the stripes at the same place of all members.
 fn group_rows(geometry: &Geometry) -> u64 {
     let rows = u64::from(geometry.chunk_pages);
-    if geometry.level == Level::Raid0 { rows * u64::from(geometry.elements) } else { rows }
+    if geometry.level == Level::Raid0 { rows * u64::from(geometry.members) } else { rows }
 }
 
 fn groups(geometry: &Geometry) -> u64 {

@@ -16,11 +16,11 @@ pub struct CacheSection {
     pub policy: CachePolicy,
     /// Of `parity-caching`: chunks that it keeps, of each the page of one row.
     pub chunks: u32,
-    /// Of `parity-caching`: the most chunks on their way to the elements at once, which memory holds beside those that it
+    /// Of `parity-caching`: the most chunks on their way to the members at once, which memory holds beside those that it
     /// keeps. A row goes whatever it has if no other is on its way. Absent means as many as `chunks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destaging: Option<u32>,
-    /// Of the others: what it holds at most, with what is on its way to the elements and with parity where parity is made
+    /// Of the others: what it holds at most, with what is on its way to the members and with parity where parity is made
     /// before pages come here. Of `isc` all SSDs together. Choice: paper 003 prints no size.
     #[serde(skip_serializing_if = "is_size_default")]
     pub size: Bytes,
@@ -117,7 +117,7 @@ impl CacheSection {
         *self == Self::default()
     }
 
-    /// The most chunks on their way to the elements at once, of `parity-caching`.
+    /// The most chunks on their way to the members at once, of `parity-caching`.
     pub fn destaging(&self) -> u32 {
         self.destaging.unwrap_or(self.chunks)
     }
@@ -180,18 +180,18 @@ impl CacheSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachePolicy {
-    /// Writes go to the elements at once.
+    /// Writes go to the members at once.
     #[default]
     None,
     /// Updated chunks stay in memory until the least recently updated ones leave, with all of their row.
     ParityCaching,
-    /// Each element has a cache of its own, which writes back by itself.
+    /// Each member has a cache of its own, which writes back by itself.
     Isc,
     /// Wise ordering for writes: write groups leave by address.
     Wow,
     /// WOW with sequential writes apart from random ones.
     Stow,
-    /// Synchronous independent write caches: parity is made first, strips leave together on all elements.
+    /// Synchronous independent write caches: parity is made first, strips leave together on all members.
     Siw,
     /// WOW's groups and SIW's short queues: as much at a time as the load asks for.
     Hybrid,
@@ -204,7 +204,7 @@ impl CachePolicy {
     }
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("none", "writes go to the elements at once"),
     (

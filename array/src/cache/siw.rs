@@ -1,6 +1,6 @@
-//! SIW, synchronous independent write caches: a ring of strips for each element. Each has a destage pointer of its own,
+//! SIW, synchronous independent write caches: a ring of strips for each member. Each has a destage pointer of its own,
 //! which stops at the first strip that was not hit since it last came by; when the pointers of all rings that have any strip
-//! have found one, those leave together, so that elements collect garbage together.
+//! have found one, those leave together, so that members collect garbage together.
 //!
 //! Source: paper 003, section 3. Parity is made before strips come here, so that they need not leave with their stripe. The
 //! paper bounds the wait for others "to prevent the waiting write caches from becoming full" and prints no bound, nor how
@@ -22,7 +22,7 @@ struct Nominee {
     since: Nanos,
 }
 
-/// When strips leave the rings `0..elements`.
+/// When strips leave the rings `0..members`.
 #[derive(Debug)]
 pub(super) struct Siw {
     strips: u32,
@@ -37,8 +37,8 @@ pub(super) struct Siw {
 }
 
 impl Siw {
-    pub(super) fn new(section: &CacheSection, elements: u32) -> Self {
-        let nominees = vec![Nominee { strip: NONE, since: 0 }; elements as usize];
+    pub(super) fn new(section: &CacheSection, members: u32) -> Self {
+        let nominees = vec![Nominee { strip: NONE, since: 0 }; members as usize];
         Self {
             strips: section.strips,
             most: section.strips.max(section.outstanding),
@@ -93,7 +93,7 @@ impl Siw {
         self.next(now, rings, filling, counts)
     }
 
-    /// Strips that may be on their way to each element.
+    /// Strips that may be on their way to each member.
     fn rate(&mut self, now: Nanos, filling: &Filling) -> u32 {
         if !filling.is_full() {
             self.full_since = None;

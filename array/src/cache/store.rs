@@ -1,6 +1,6 @@
-//! The pages that a write cache has: found by row and member, and linked into lists by whoever says what leaves next.
+//! The pages that a write cache has: found by row and column, and linked into lists by whoever says what leaves next.
 //!
-//! A page stays here until it is on its element, so that reads always find it. What is written anew while an older version
+//! A page stays here until it is on its member, so that reads always find it. What is written anew while an older version
 //! is on its way is kept beside it: the older one belongs to the plan that writes it.
 //!
 //! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
@@ -13,13 +13,13 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub(crate) row: u64,
-    /// A data member; a parity member where parity is made before pages come here.
+    /// A data column; a parity column where parity is made before pages come here.
     pub(crate) column: u32,
     /// Sectors of its page that were written.
     pub(crate) sectors: u64,
     /// Their content.
     pub(crate) page: PageId,
-    /// Whether the parity of its row, here or else on the elements, covers it.
+    /// Whether the parity of its row, here or else on the members, covers it.
     pub(crate) is_covered: bool,
     pub(crate) stage: Stage,
     /// What it leaves together with.
@@ -30,7 +30,7 @@ pub(crate) struct Chunk {
     next: u32,
 }
 
-/// How far a chunk is on its way to its element.
+/// How far a chunk is on its way to its member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// It stays.
@@ -95,7 +95,7 @@ impl Store {
         })
     }
 
-    /// The members of `row` of which `is_meant` says so, as a mask.
+    /// The columns of `row` of which `is_meant` says so, as a mask.
     #[inline]
     pub(crate) fn columns(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
         let meant = self.of_row(row).map(|id| self.get(id)).filter(|chunk| is_meant(chunk));

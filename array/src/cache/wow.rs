@@ -2,7 +2,7 @@
 //! is written, parity included.
 //!
 //! Source: Gill and Modha, FAST 2005; paper 003, section 3. A write group is a stripe; without parity, the strips of all
-//! elements at the same place (paper 003, section 4: 8 strips of 128 KB are a group of 1 MB over RAID-0).
+//! members at the same place (paper 003, section 4: 8 strips of 128 KB are a group of 1 MB over RAID-0).
 
 use super::law::Filling;
 use super::rings::Rings;

@@ -1,8 +1,8 @@
 //! Parity made before pages come into the write cache: an update of a row that ends in memory.
 //!
 //! Source: paper 003, section 3 (pre-parity-computation). What it prints no rule for is ours: what must be read comes from
-//! the cache where it is there, else from the elements, by the scheme's update policy; and for each row, what the cache has
-//! laid over what the elements have is always what its parity covers.
+//! the cache where it is there, else from the members, by the scheme's update policy; and for each row, what the cache has
+//! laid over what the members have is always what its parity covers.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -25,7 +25,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What the cache has of the plan's row is taken for old content of it, where parity covers it. Returns these members.
+    /// What the cache has of the plan's row is taken for old content of it, where parity covers it. Returns these columns.
     pub(super) fn take_covered(&mut self, plan: u32) -> u64 {
         let row = self.plans[plan as usize].row;
         let Some(cache) = &self.cache else { return 0 };

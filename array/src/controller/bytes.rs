@@ -12,7 +12,7 @@ use crate::plan::{Plan, Purpose};
 use crate::update::Routine;
 use crate::window::Held;
 
-/// The two buffers of a member.
+/// The two buffers of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
     /// What is to be written.
@@ -53,7 +53,7 @@ impl<M: Memory> Array<M> {
         self.index(plan, column, version)
     }
 
-    /// The buffer of a member, taken from the memory if it has none yet.
+    /// The buffer of a column, taken from the memory if it has none yet.
     fn buffer(&mut self, plan: u32, column: u32, version: Version) -> PageId {
         let index = self.index(plan, column, version);
         if self.buffers[index] == NONE {
@@ -99,7 +99,7 @@ impl<M: Memory> Array<M> {
             return NONE;
         }
         let (copy, new) = (self.memory.take(), self.buffers[self.index(plan, column, Version::New)]);
-        self.memory.copy(copy, new, 0, self.elements.page_bytes as usize);
+        self.memory.copy(copy, new, 0, self.members.page_bytes as usize);
         copy
     }
 
@@ -129,7 +129,7 @@ impl<M: Memory> Array<M> {
         }
         let at = (sectors.trailing_zeros() * SECTOR_BYTES) as usize;
         let bytes = (sectors.count_ones() * SECTOR_BYTES) as usize;
-        let start = array_page * u64::from(self.elements.page_bytes) + at as u64;
+        let start = array_page * u64::from(self.members.page_bytes) + at as u64;
         let from = (start - self.requests[id as usize].host.offset) as usize;
         if let Some(host) = &self.payloads[id as usize] {
             self.memory.load(page, at, host, from, bytes);
@@ -151,7 +151,7 @@ impl<M: Memory> Array<M> {
             let page = self.buffer(plan, column, version);
             self.store_host(page, self.array_page(row, column), id);
         }
-        // Over what the elements have comes what the write cache had. The old buffers stay as they are: they may be written
+        // Over what the members have comes what the write cache had. The old buffers stay as they are: they may be written
         // back, and parity covers nothing newer.
         for column in columns(self.plans[plan as usize].overlaid) {
             let page = self.buffer(plan, column, Version::New);
@@ -163,7 +163,7 @@ impl<M: Memory> Array<M> {
     /// Copies what request `id` reads of the array's page from a buffer into the host's payload.
     pub(super) fn store_host(&mut self, page: PageId, array_page: u64, id: u32) {
         let host = &self.requests[id as usize].host;
-        let page_bytes = u64::from(self.elements.page_bytes);
+        let page_bytes = u64::from(self.members.page_bytes);
         let start = (array_page * page_bytes).max(host.offset);
         let end = ((array_page + 1) * page_bytes).min(host.offset + u64::from(host.bytes));
         let (at, to) = ((start - array_page * page_bytes) as usize, (start - host.offset) as usize);
@@ -175,7 +175,7 @@ impl<M: Memory> Array<M> {
     /// Copies what request `id` reads of `sectors` of the array's page from a buffer into the host's payload.
     fn store_sectors(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
         let sectors = sectors & self.sectors_of_page(id, array_page);
-        let start = array_page * u64::from(self.elements.page_bytes);
+        let start = array_page * u64::from(self.members.page_bytes);
         let offset = self.requests[id as usize].host.offset;
         let Some(payload) = &mut self.payloads[id as usize] else { return };
         for sector in columns(sectors) {
@@ -264,7 +264,7 @@ impl<M: Memory> Array<M> {
             }
             if keeps && sources & wanted >> column & 1 != 0 {
                 let (new, old) = (row[index as usize], self.buffer(plan, column, Version::Old));
-                self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
+                self.memory.copy(new, old, 0, self.members.page_bytes as usize);
             }
             if sources >> column & 1 == 0 {
                 lost_indices |= 1 << index;
@@ -280,7 +280,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Makes the old content of missing members that the plan needs from that of the others, of which the versions
+    /// Makes the old content of missing columns that the plan needs from that of the others, of which the versions
     /// count that parity covers.
     pub(super) fn decode(&mut self, plan: u32) {
         let late = self.late_of_read(plan);
@@ -320,7 +320,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The members that `plan` decodes: those that it needs of those that it misses.
+    /// The columns that `plan` decodes: those that it needs of those that it misses.
     pub(super) fn decoded(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         let needed = match slot.purpose {
@@ -345,7 +345,7 @@ impl<M: Memory> Array<M> {
         self.buffers.get(index).copied().filter(|&page| page != NONE)
     }
 
-    /// Members that are late while `plan` reads their row.
+    /// Columns that are late while `plan` reads their row.
     fn late_of_read(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         if slot.purpose == Purpose::Read && slot.lock != crate::row_locks::RowLock::None {
@@ -355,7 +355,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The buffer of a member's covered content: what was read, or what memory kept.
+    /// The buffer of a column's covered content: what was read, or what memory kept.
     fn covered(&mut self, plan: u32, column: u32, late: u64) -> PageId {
         if late >> column & 1 != 0
             && !self.window.pins()
@@ -366,14 +366,14 @@ impl<M: Memory> Array<M> {
         self.buffer(plan, column, Version::Old)
     }
 
-    /// Hosts read the new content of late members, which memory has.
+    /// Hosts read the new content of late columns, which memory has.
     fn overlay_late(&mut self, plan: u32) {
         let late = self.late_of_read(plan) & self.plans[plan as usize].wanted;
         let Some(entry) = self.window.entry(self.plans[plan as usize].row) else { return };
         for column in columns(late) {
             let into = self.buffer(plan, column, Version::Old);
             let new = self.window.page(entry, column, Held::New);
-            self.memory.copy(into, new, 0, self.elements.page_bytes as usize);
+            self.memory.copy(into, new, 0, self.members.page_bytes as usize);
         }
     }
 
@@ -388,7 +388,7 @@ impl<M: Memory> Array<M> {
     /// Copies a page of the write cache into the plan's old content of `column`.
     pub(super) fn copy_to_old(&mut self, plan: u32, column: u32, page: PageId) {
         let into = self.buffer(plan, column, Version::Old);
-        self.memory.copy(into, page, 0, self.elements.page_bytes as usize);
+        self.memory.copy(into, page, 0, self.members.page_bytes as usize);
     }
 
     /// The plan's new content of `column` becomes the page that was put into the write cache.
@@ -410,7 +410,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The sectors that `plan` does not write of a late member have the content that memory has.
+    /// The sectors that `plan` does not write of a late column have the content that memory has.
     pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, column: u32) {
         if !M::CARRIES_DATA {
             return;
@@ -423,8 +423,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Hands what `plan` wrote to the late entry of its row, in which the `dirty` members were before; old content goes
-    /// with it where elements do not keep it.
+    /// Hands what `plan` wrote to the late entry of its row, in which the `dirty` columns were before; old content goes
+    /// with it where members do not keep it.
     pub(super) fn give_to_late(&mut self, plan: u32, entry: u32, wanted: u64, dirty: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -510,7 +510,7 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Old parity, and the change of each updated member. Parity whose old content was not read comes to nothing, and is
+    /// Old parity, and the change of each updated column. Parity whose old content was not read comes to nothing, and is
     /// not written.
     fn update_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
@@ -519,7 +519,7 @@ impl<M: Memory> Array<M> {
         let pages = &pages[..self.geometry.parity() as usize];
         for (column, &new) in (self.geometry.data..).zip(pages) {
             let old = self.buffer(plan, column, Version::Old);
-            self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
+            self.memory.copy(new, old, 0, self.members.page_bytes as usize);
         }
         let forgets = self.has_bug(Bug::OldDataForgotten);
         for column in columns(updated) {
@@ -533,14 +533,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether `plan` logs an update of a member that was never written, and did not read it.
+    /// Whether `plan` logs an update of a column that was never written, and did not read it.
     fn is_unread(&self, plan: u32, column: u32) -> bool {
         let Plan { row, decision, .. } = self.plans[plan as usize];
         let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
         decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
     }
 
-    /// The change of each parity: that of each updated member, added to zeros.
+    /// The change of each parity: that of each updated column, added to zeros.
     fn make_deltas(&mut self, plan: u32) {
         let Plan { place, wanted, .. } = self.plans[plan as usize];
         let pages = self.parity_pages(plan);

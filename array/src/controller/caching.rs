@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// Whether members `mask` of `row` may be cut for a request: whether there are plans enough, or room in the cache.
+    /// Whether columns `mask` of `row` may be cut for a request: whether there are plans enough, or room in the cache.
     #[inline]
     pub(super) fn may_split(&mut self, kind: RequestKind, row: u64, mask: u64) -> bool {
         if kind != RequestKind::Write || self.cache.is_none() {
@@ -34,7 +34,7 @@ impl<M: Memory> Array<M> {
         Writer { id, arrival: request.host.arrival, is_sequential: request.is_sequential }
     }
 
-    /// Writes members `mask` of `row` for request `id` into the cache, where there must be room.
+    /// Writes columns `mask` of `row` for request `id` into the cache, where there must be room.
     pub(super) fn write_cached(&mut self, id: u32, row: u64, mask: u64) {
         let writer = self.writer(id);
         let loses = self.has_bug(Bug::CacheLosesSectors);
@@ -75,7 +75,7 @@ impl<M: Memory> Array<M> {
         self.cache.as_ref().map_or(crate::ids::NONE, |cache| cache.store.get(chunk).page)
     }
 
-    /// Serves what the cache has of members `mask` of `row` to request `id`. Returns the members of which an element is
+    /// Serves what the cache has of columns `mask` of `row` to request `id`. Returns the columns of which a member is
     /// needed.
     #[inline]
     pub(super) fn read_cached(&mut self, id: u32, row: u64, mask: u64) -> u64 {
@@ -96,8 +96,8 @@ impl<M: Memory> Array<M> {
         rest
     }
 
-    /// Notes what the cache has of the pages of the read `plan`, to be laid over what the elements return. What was noted
-    /// before stays: it may be on its element by now, behind this read.
+    /// Notes what the cache has of the pages of the read `plan`, to be laid over what the members return. What was noted
+    /// before stays: it may be on its member by now, behind this read.
     #[inline]
     pub(super) fn note_cached(&mut self, plan: u32) {
         if self.cache.is_none() {
@@ -146,9 +146,9 @@ impl<M: Memory> Array<M> {
     /// plans or attachments are wanting, or older versions must arrive first; it goes on later.
     pub(super) fn cache_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let is_done = self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained);
-        // What leaves a persistent cache for volatile ones of elements must have left before those are flushed.
-        let elements = self.elements.volatile_cache && !self.has_bug(Bug::PersistentCacheNotDrained);
-        let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || elements);
+        // What leaves a persistent cache for volatile ones of members must have left before those are flushed.
+        let members = self.members.volatile_cache && !self.has_bug(Bug::PersistentCacheNotDrained);
+        let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || members);
         let Some(cache) = self.cache.as_mut().filter(is_meant) else {
             return true;
         };
@@ -184,7 +184,7 @@ impl<M: Memory> Array<M> {
         slot.carried != 0 && slot.is_under_way
     }
 
-    /// The sectors of a member's page that request `id` covers.
+    /// The sectors of a column's page that request `id` covers.
     #[inline]
     fn sectors_of_column(&self, id: u32, row: u64, column: u32) -> u64 {
         if self.requests[id as usize].in_part {
@@ -194,14 +194,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Members of `row` of which the cache has the whole page or a part of it; parity among them where it is made before pages
+    /// Columns of `row` of which the cache has the whole page or a part of it; parity among them where it is made before pages
     /// come there.
     #[inline]
     pub fn cached_columns(&self, row: u64) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.columns(row))
     }
 
-    /// Members of `row` that the cache has and that count for parity: what the elements have of these is older.
+    /// Columns of `row` that the cache has and that count for parity: what the members have of these is older.
     #[inline]
     pub fn covered_in_cache(&self, row: u64) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.covered(row))
@@ -234,7 +234,7 @@ impl<M: Memory> Array<M> {
         Some((chunk.page, chunk.sectors))
     }
 
-    /// Whether content of `row` is on its way from the write cache to the elements.
+    /// Whether content of `row` is on its way from the write cache to the members.
     pub fn is_destaging(&self, row: u64) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let mut plans = 0..self.plans.len() as u32;
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
             || plans.any(|plan| self.plans[plan as usize].row == row && self.is_destage(plan))
     }
 
-    /// Chunks, by row and member, whose acknowledged content was lost on its way from the write cache.
+    /// Chunks, by row and column, whose acknowledged content was lost on its way from the write cache.
     pub fn lost_content(&self) -> impl Iterator<Item = (u64, u32)> {
         self.cache.iter().flat_map(|cache: &Cache| cache.lost.iter().copied())
     }

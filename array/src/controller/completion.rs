@@ -11,7 +11,7 @@ use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
     /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for. While the plan `goes_on`,
-    /// with parity that follows data, flushes wait on: what they cover must bear the loss of an element.
+    /// with parity that follows data, flushes wait on: what they cover must bear the loss of a member.
     pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, goes_on: bool, driver: &mut D) {
         let Plan { current, ack_after, .. } = self.plans[plan as usize];
         if current <= ack_after {
@@ -33,7 +33,7 @@ impl<M: Memory> Array<M> {
             node = attachment.next;
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
-            let flushes = self.flushes_elements();
+            let flushes = self.flushes_members();
             if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
                 self.store_row(plan, id);
             }
@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
             request.remaining -= 1;
             let is_last = request.remaining == 0;
             if is_last && request.host.kind == RequestKind::Flush && !request.flushed && flushes {
-                // What the flush had to drain first is on the elements: now they are flushed.
+                // What the flush had to drain first is on the members: now they are flushed.
                 request.remaining = 1;
                 self.pending.push_front(id);
                 continue;
@@ -73,7 +73,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Acknowledges request `id`, whose last plan ended in controller memory or on the elements.
+    /// Acknowledges request `id`, whose last plan ended in controller memory or on the members.
     fn acknowledge_from<D: Driver<M>>(
         &mut self,
         is_memory: bool,
@@ -88,7 +88,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Marks those requests of `plan` as failed that mean a member of `mask`, and flushes that wait for it.
+    /// Marks those requests of `plan` as failed that mean a column of `mask`, and flushes that wait for it.
     pub(super) fn fail_requests(&mut self, plan: u32, mask: u64) {
         if self.has_bug(Bug::FailureHidden) {
             return;
@@ -133,16 +133,16 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether more elements are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
+    /// Whether more members are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
     /// durable.
     pub(super) fn has_lost_data(&self) -> bool {
         let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
         self.has_lost_cached() || self.any_failed && (0..self.geometry.groups).any(is_lost)
     }
 
-    /// How many elements of `group` are lost.
+    /// How many members of `group` are lost.
     pub(super) fn failed_of_group(&self, group: u32) -> u32 {
-        self.geometry.group(group).filter(|&element| self.failed[element as usize]).count() as u32
+        self.geometry.group(group).filter(|&member| self.failed[member as usize]).count() as u32
     }
 
     /// Tells the host, and frees the request's slot.

@@ -1,4 +1,4 @@
-//! Elements that collect garbage with permission: news of them.
+//! Members that collect garbage with permission: news of them.
 
 use stripewise_base::Nanos;
 
@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::memory::Memory;
 
 impl<M: Memory> Array<M> {
-    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
+    /// Whether members are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
     /// having to a plane asks for it.
     pub fn gc_control(&self) -> Option<Ahead> {
         self.coordination.as_ref().map(|_| self.scheme.coordination.asks_ahead())
@@ -22,12 +22,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// An element without permission to collect needs it, or one with it finished a block.
-    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
+    /// A member without permission to collect needs it, or one with it finished a block.
+    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.advance(now);
         let activity = self.activity();
         if let Some(coordination) = &mut self.coordination {
-            coordination.heard(now, element, activity, driver);
+            coordination.heard(now, member, activity, driver);
         }
     }
 }

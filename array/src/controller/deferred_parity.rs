@@ -1,8 +1,8 @@
-//! Late parity: data goes to the elements at once, and the parity of its row follows when the window comes round to it,
-//! when a host flushes or is idle, or when an element is lost.
+//! Late parity: data goes to the members at once, and the parity of its row follows when the window comes round to it,
+//! when a host flushes or is idle, or when a member is lost.
 //!
 //! Everything that a row's parity does not cover is known to [`crate::window::Window`] while nobody holds the row; an
-//! update that makes parity cover it takes it over, together with its buffers, as the plan's `dirty` members.
+//! update that makes parity cover it takes it over, together with its buffers, as the plan's `dirty` columns.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -17,7 +17,7 @@ use crate::update::{Decision, Reason, Routine};
 use crate::window::Held;
 
 impl<M: Memory> Array<M> {
-    /// Members `mask` of `row`, written by request `id`, take slots of the window; updates the parity of the rows that
+    /// Columns `mask` of `row`, written by request `id`, take slots of the window; updates the parity of the rows that
     /// the ring comes round to.
     pub(super) fn enter_window<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let mut own_is_due = false;
@@ -71,7 +71,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of an element.
+    /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of a member.
     /// False when a plan or an attachment is wanting; it goes on later.
     pub(super) fn flush_deferred_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         // What a journal has, with what parity covers, needs no parity to be durable.
@@ -122,8 +122,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether the write `plan` may leave its row's parity late. Not when a member of the row is lost: what is written
-    /// to that one would be nowhere; and not when an element has no room for the version that is replaced.
+    /// Whether the write `plan` may leave its row's parity late. Not when a column of the row is lost: what is written
+    /// to that one would be nowhere; and not when a member has no room for the version that is replaced.
     #[inline]
     pub(super) fn may_defer(&self, plan: u32, lost: u64) -> bool {
         let Plan { row, place, purpose, wanted, dirty, .. } = self.plans[plan as usize];
@@ -146,7 +146,7 @@ impl<M: Memory> Array<M> {
             }
         }
         !self.window.pins()
-            || columns(replaced).all(|column| self.window.has_pin(self.geometry.element(place, column)))
+            || columns(replaced).all(|column| self.window.has_pin(self.geometry.member(place, column)))
     }
 
     /// Steps of a write that leaves parity late: what memory must know of the old content is read, the data is written.
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         let keeps = self.window.pins();
         let replaced = wanted & !dirty;
         if keeps {
-            columns(replaced).for_each(|column| self.window.pin(self.geometry.element(place, column)));
+            columns(replaced).for_each(|column| self.window.pin(self.geometry.member(place, column)));
         }
         let slot = &mut self.plans[plan as usize];
         slot.pinned = if keeps { replaced } else { 0 };
@@ -193,7 +193,7 @@ impl<M: Memory> Array<M> {
     /// The versions that `plan` has kept, or counted to be kept, are no longer counted.
     pub(super) fn uncount_pins(&mut self, plan: u32) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
-        columns(pinned).for_each(|column| self.window.unpin(self.geometry.element(place, column)));
+        columns(pinned).for_each(|column| self.window.unpin(self.geometry.member(place, column)));
         self.plans[plan as usize].pinned = 0;
     }
 
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A write that was to leave parity late lost an element on the way: what it wrote is covered at once.
+    /// A write that was to leave parity late lost a member on the way: what it wrote is covered at once.
     pub(super) fn cover_at_once(&mut self, plan: u32) {
         let before = self.plans[plan as usize].pinned;
         let record = std::mem::take(&mut self.plans[plan as usize].record);
@@ -299,11 +299,11 @@ impl<M: Memory> Array<M> {
         Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.flushes_deferred, true))
     }
 
-    /// The plan's row has its parity, or never will: elements need not keep what it covered.
+    /// The plan's row has its parity, or never will: members need not keep what it covered.
     pub(super) fn release_versions<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
         for column in columns(pinned) {
-            driver.release(self.geometry.element(place, column), place.page);
+            driver.release(self.geometry.member(place, column), place.page);
         }
         self.uncount_pins(plan);
     }
@@ -330,7 +330,7 @@ impl<M: Memory> Array<M> {
         self.window.late_rows()
     }
 
-    /// Data members of `row` that are written and that its parity does not cover.
+    /// Data columns of `row` that are written and that its parity does not cover.
     pub fn late_columns(&self, row: u64) -> u64 {
         self.window.dirty(row)
     }
@@ -345,7 +345,7 @@ impl<M: Memory> Array<M> {
         self.window.stale()
     }
 
-    /// The buffer with the content of a late member that parity covers, where the element does not keep it.
+    /// The buffer with the content of a late column that parity covers, where the member does not keep it.
     pub fn covered_content(&self, row: u64, column: u32) -> Option<crate::memory::PageId> {
         let entry = self.window.entry(row)?;
         let is_held = M::CARRIES_DATA && !self.window.pins() && self.window.dirty(row) >> column & 1 != 0;

@@ -20,7 +20,7 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub(super) fn destage_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.resync.is_some() {
-            // Parity that is made anew takes the place of what the cache has, which must not reach its element after it.
+            // Parity that is made anew takes the place of what the cache has, which must not reach its member after it.
             return false;
         }
         let Some(cache) = &mut self.cache else { return false };
@@ -94,7 +94,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of a plan that writes a page which parity covers. A page of an element that is lost needs not be written: the
+    /// The step of a plan that writes a page which parity covers. A page of a member that is lost needs not be written: the
     /// others stand for it, as far as the row bears the loss.
     pub(super) fn build_destage(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
@@ -114,7 +114,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].wanted &= !failed;
     }
 
-    /// The end of a plan: if it wrote what the cache had, that is on its elements now.
+    /// The end of a plan: if it wrote what the cache had, that is on its members now.
     #[inline]
     pub(super) fn destaged(&mut self, plan: u32) {
         self.free_redirtied(plan);

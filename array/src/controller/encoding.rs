@@ -65,7 +65,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Serves members `mask` of a row that was never written: what waits, and zeros for the rest.
+    /// Serves columns `mask` of a row that was never written: what waits, and zeros for the rest.
     fn read_unencoded(&mut self, id: u32, row: u64, mask: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -87,7 +87,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes members `mask` of a row that was never written, for which there must be a place, and a plan should they
+    /// Takes columns `mask` of a row that was never written, for which there must be a place, and a plan should they
     /// complete it.
     fn write_unencoded<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let wait = self.scheme.placement.encode_wait.0;

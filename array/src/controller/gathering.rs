@@ -184,7 +184,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// The row of `page`, with the members that consecutive pages from it on (before `end`) have there, and their number.
+/// The row of `page`, with the columns that consecutive pages from it on (before `end`) have there, and their number.
 fn run_of_row(gather: &crate::placement::gather::Gather, page: u64, end: u64) -> Option<(u64, u64, u64)> {
     let (row, column) = gather.slot(page)?;
     let mut mask = 1u64 << column;

@@ -21,14 +21,14 @@ impl<M: Memory> Array<M> {
         &self.geometry
     }
 
-    /// Elements of the array, those of a log among them.
-    pub fn elements(&self) -> u32 {
-        self.elements.count
+    /// Members of the array, those of a log among them.
+    pub fn members(&self) -> u32 {
+        self.members.count
     }
 
-    /// Pages that the array takes of each element.
-    pub fn element_pages(&self) -> u32 {
-        self.elements.pages
+    /// Pages that the array takes of each member.
+    pub fn member_pages(&self) -> u32 {
+        self.members.pages
     }
 
     /// The code of its parity, if it has any.
@@ -41,51 +41,51 @@ impl<M: Memory> Array<M> {
         &self.scheme
     }
 
-    /// Operations queued and in flight on each element.
+    /// Operations queued and in flight on each member.
     #[inline]
     pub fn loads(&self) -> &Loads {
         &self.loads
     }
 
-    /// When the first request arrived that waits to be issued, in whole or in part, and is for `element` by any of its rows,
-    /// whether issued or not; an update is for the elements of its data and parity. The request that is being cut into plans
+    /// When the first request arrived that waits to be issued, in whole or in part, and is for `member` by any of its rows,
+    /// whether issued or not; an update is for the members of its data and parity. The request that is being cut into plans
     /// does not count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
     ///
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
-    pub fn earliest_pending(&self, element: u16) -> Option<Nanos> {
-        let id = self.earliest.as_ref()?.of(element, self.splitting)?;
+    pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
+        let id = self.earliest.as_ref()?.of(member, self.splitting)?;
         Some(self.requests[id as usize].host.arrival)
     }
 
-    /// Whether `element` is failed.
-    pub fn is_failed(&self, element: u16) -> bool {
-        self.failed[element as usize]
+    /// Whether `member` is failed.
+    pub fn is_failed(&self, member: u16) -> bool {
+        self.failed[member as usize]
     }
 
-    /// Whether all can still be read without `element` too: whether its group does without no more than its parity bears, where
+    /// Whether all can still be read without `member` too: whether its group does without no more than its parity bears, where
     /// one that is being rebuilt counts as missing.
-    pub fn bears_loss_of(&self, element: u16) -> bool {
-        let rebuilt = self.rebuilding().map(|(element, ..)| u32::from(element));
+    pub fn bears_loss_of(&self, member: u16) -> bool {
+        let rebuilt = self.rebuilding().map(|(member, ..)| u32::from(member));
         let is_missing = |&other: &u32| {
-            other == u32::from(element) || self.failed[other as usize] || rebuilt == Some(other)
+            other == u32::from(member) || self.failed[other as usize] || rebuilt == Some(other)
         };
-        let group = self.geometry.group_of(element.into());
+        let group = self.geometry.group_of(member.into());
         self.geometry.group(group).filter(is_missing).count() <= self.geometry.parity() as usize
     }
 
-    /// `element` is not there: an array that is opened does without it.
-    pub(crate) fn take_out(&mut self, element: u16) {
-        self.failed[element as usize] = true;
+    /// `member` is not there: an array that is opened does without it.
+    pub(crate) fn take_out(&mut self, member: u16) {
+        self.failed[member as usize] = true;
         self.any_failed = true;
     }
 
-    /// Nothing is written to elements from now on.
+    /// Nothing is written to members from now on.
     pub(crate) fn only_read(&mut self) {
         self.read_only = true;
     }
 
-    /// The log, to be filled with what was found on the elements.
+    /// The log, to be filled with what was found on the members.
     pub(crate) fn log_to_recover(&mut self) -> &mut crate::placement::elastic::Elastic {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
@@ -101,9 +101,9 @@ impl<M: Memory> Array<M> {
     }
 
     /// The checksum of a page in place; none where there is no table of them.
-    pub(crate) fn checksum_in_place(&self, element: u16, page: u32) -> Option<u32> {
+    pub(crate) fn checksum_in_place(&self, member: u16, page: u32) -> Option<u32> {
         let journal = self.journal.as_ref()?;
-        let (group, position) = self.geometry.position_of(element.into());
+        let (group, position) = self.geometry.position_of(member.into());
         Some(journal.table.get(group, page - journal.layout.data.first, position))
     }
 
@@ -126,7 +126,7 @@ impl<M: Memory> Array<M> {
             && self.internal == Internal::Idle
             && self.woken.is_empty()
             && self.row_locks.len() == 0
-            && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
+            && (0..self.members.count as usize).all(|member| self.loads.total(member) == 0)
     }
 
     /// Whether an update holds `row`: only then may its parity differ from what it covers.
@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
         self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
     }
 
-    /// The row that holds the array's `page`, and the member there; `None` while it is only in controller memory, and under
+    /// The row that holds the array's `page`, and the column there; `None` while it is only in controller memory, and under
     /// the elastic placement, which has no rows.
     pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
         if self.elastic.is_some() {
@@ -168,7 +168,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The page of hosts that `column` (a data member) of `row` holds; `None` where placement leaves it unused.
+    /// The page of hosts that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
     pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
         let page = self.array_page(row, column);
         (page < self.host_pages() && self.locate(page) == Some((row, column))).then_some(page)
@@ -176,10 +176,10 @@ impl<M: Memory> Array<M> {
 
     /// Pages that the array offers.
     pub fn host_pages(&self) -> u64 {
-        self.capacity / u64::from(self.elements.page_bytes)
+        self.capacity / u64::from(self.members.page_bytes)
     }
 
-    /// Every row and member where `page` is, or was and nothing else has been since.
+    /// Every row and column where `page` is, or was and nothing else has been since.
     pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
         match &self.zones {
             None => self.locate(page).into_iter().collect(),
@@ -187,7 +187,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The elements of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
+    /// The members of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
     /// array's end, while the chunk is only in controller memory, and under the elastic placement.
     pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
         if byte >= self.capacity {
@@ -195,7 +195,7 @@ impl<M: Memory> Array<M> {
         }
         let (row, column) = self.locate(self.page_of(byte))?;
         let place = self.geometry.place(row);
-        let parity = (self.geometry.parity() > 0).then(|| self.geometry.element(place, self.geometry.data));
-        Some((self.geometry.element(place, column), parity, place.page))
+        let parity = (self.geometry.parity() > 0).then(|| self.geometry.member(place, self.geometry.data));
+        Some((self.geometry.member(place, column), parity, place.page))
     }
 }

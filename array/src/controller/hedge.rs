@@ -11,7 +11,7 @@ use crate::read::hedged::Reader;
 use crate::read::{HedgeMode, ReadPolicy};
 
 impl<M: Memory> Array<M> {
-    /// The read `plan`, whose steps are made, may have to ask other elements too.
+    /// The read `plan`, whose steps are made, may have to ask other members too.
     #[inline]
     pub(super) fn arm_hedge(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
@@ -44,7 +44,7 @@ impl<M: Memory> Array<M> {
         path.race = Race::Armed;
     }
 
-    /// Lets one read ask the other elements whose time has come. Returns false when there is none.
+    /// Lets one read ask the other members whose time has come. Returns false when there is none.
     #[inline]
     pub(super) fn hedge_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.scheme.read.policy != ReadPolicy::Hedged {
@@ -80,7 +80,7 @@ impl<M: Memory> Array<M> {
             self.lost_columns(plan) & !self.plans[plan as usize].lost
         };
         let without = late | lost | self.slow_columns(plan);
-        // Of what is back, that too whose element has been lost or slow since: all of it is made anew.
+        // Of what is back, that too whose member has been lost or slow since: all of it is made anew.
         let hedged = without & self.plans[plan as usize].wanted;
         let chunks = hedged.count_ones();
         if late == 0 || without.count_ones() > self.geometry.parity() || !self.is_decodable(plan) {
@@ -215,13 +215,13 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes an operation that waits in its element's queue back.
+    /// Takes an operation that waits in its member's queue back.
     fn cut_operation(&mut self, id: OperationId) {
         let slot = &mut self.slots[id as usize];
         slot.started_at = OVER;
         let operation = slot.operation;
-        self.queues.take_back(operation.element, id, &mut self.slots);
-        self.left(operation.element, operation.kind == OperationKind::Read);
+        self.queues.take_back(operation.member, id, &mut self.slots);
+        self.left(operation.member, operation.kind == OperationKind::Read);
         self.plans[id as usize / self.stride as usize].outstanding -= 1;
         self.reads.counts.cut += 1;
     }

@@ -1,4 +1,4 @@
-//! The intent bitmap at work: updates wait until the bit of their region is on the elements, flushes until missing elements are
+//! The intent bitmap at work: updates wait until the bit of their region is on the members, flushes until missing members are
 //! known there to be missing.
 
 use super::Array;
@@ -10,10 +10,10 @@ use crate::operation::OperationKind;
 use crate::plan::{Plan, Purpose};
 
 impl<M: Memory> Array<M> {
-    /// The bitmap of an array that is opened, as it is on the elements. The parity of what it marks is made anew before any
+    /// The bitmap of an array that is opened, as it is on the members. The parity of what it marks is made anew before any
     /// request is issued.
     pub(crate) fn begin_intent(&mut self, array: Uuid, epoch: u32, load: impl FnOnce(&mut Intent)) {
-        let missing = self.failed_elements();
+        let missing = self.failed_members();
         if let Some(intent) = &mut self.intent {
             (intent.array, intent.epoch, intent.missing) = (array, epoch, missing);
             load(intent);
@@ -106,18 +106,18 @@ impl<M: Memory> Array<M> {
                 intent.work.owned.push(buffer);
             }
             let page = intent.layout.intent.first + intent.layout.intent_page(version);
-            for element in self.geometry.group(group).map(|element| element as u16) {
-                if !self.failed[usize::from(element)] {
-                    writes.push((OperationKind::Write, element, page));
+            for member in self.geometry.group(group).map(|member| member as u16) {
+                if !self.failed[usize::from(member)] {
+                    writes.push((OperationKind::Write, member, page));
                     intent.work.pages.push(buffer);
                 }
             }
         }
-        let elements: Vec<u16> = writes.iter().map(|write| write.1).collect();
+        let members: Vec<u16> = writes.iter().map(|write| write.1).collect();
         self.push_own(plan, writes.into_iter());
-        if self.elements.volatile_cache {
-            intent.work.pages.resize(elements.len() * 2, 0);
-            self.push_own(plan, elements.into_iter().map(|element| (OperationKind::Flush, element, 0)));
+        if self.members.volatile_cache {
+            intent.work.pages.resize(members.len() * 2, 0);
+            self.push_own(plan, members.into_iter().map(|member| (OperationKind::Flush, member, 0)));
         }
         intent.work.is_under_way = true;
         self.intent = Some(intent);
@@ -125,7 +125,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The bitmap is on the elements: those that waited look again.
+    /// The bitmap is on the members: those that waited look again.
     pub(super) fn intent_written(&mut self) {
         let Some(intent) = &mut self.intent else { return };
         self.plans[intent.plan as usize].is_under_way = false;

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
 
-/// What an update changes of its row: members, one bit each.
+/// What an update changes of its row: columns, one bit each.
 struct Change {
     /// Those that get new content.
     written: u64,
@@ -33,9 +33,9 @@ impl Change {
 }
 
 impl<M: Memory> Array<M> {
-    /// The journal of an array that is opened: empty, with the table of checksums as it is on the elements.
+    /// The journal of an array that is opened: empty, with the table of checksums as it is on the members.
     pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums, area: Area) {
-        let missing = self.failed_elements();
+        let missing = self.failed_members();
         if let Some(journal) = &mut self.journal {
             (journal.array, journal.epoch, journal.table, journal.missing) = (array, epoch, table, missing);
             journal.lies_in(area);
@@ -104,7 +104,7 @@ impl<M: Memory> Array<M> {
         while let Some(&plan) = journal.waiting.front() {
             let Plan { row, defers, covers, .. } = self.plans[plan as usize];
             if defers && self.lost_columns(plan) != 0 {
-                // A row that has lost a member has its parity at once.
+                // A row that has lost a column has its parity at once.
                 journal.waiting.pop_front();
                 self.woken.push_back(plan);
                 continue;
@@ -151,7 +151,7 @@ impl<M: Memory> Array<M> {
         let place = self.plans[plan as usize].place;
         let page = place.page - self.geometry.first_page;
         for column in columns(change.written | change.zeroed) {
-            let element = self.geometry.element(place, column);
+            let member = self.geometry.member(place, column);
             let is_zeros = change.zeroed >> column & 1 != 0;
             let kind = match change.missing >> column & 1 != 0 {
                 true => RedoKind::Missing,
@@ -166,13 +166,13 @@ impl<M: Memory> Array<M> {
                 let bytes = content.map(|page| self.memory.bytes(page));
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
                 if M::CARRIES_DATA && kind == RedoKind::Missing && column >= self.geometry.data {
-                    // Nobody knows that of parity before its element is rebuilt.
-                    let (group, position) = self.geometry.position_of(element.into());
+                    // Nobody knows that of parity before its member is rebuilt.
+                    let (group, position) = self.geometry.position_of(member.into());
                     checksum = journal.table.get(group, page, position);
                 }
                 let begins = bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC));
                 let is_masked = kind.has_image() && begins;
-                journal.entries.push(RedoEntry { page, checksum, element, kind, is_masked });
+                journal.entries.push(RedoEntry { page, checksum, member, kind, is_masked });
                 if kind.has_image() {
                     journal.images.push(content.unwrap_or_default());
                 }
@@ -228,31 +228,31 @@ impl<M: Memory> Array<M> {
         self.copy_record(journal);
     }
 
-    /// Makes the steps by which the record comes to the elements that are to keep it and were not given it yet. False if there
+    /// Makes the steps by which the record comes to the members that are to keep it and were not given it yet. False if there
     /// are none.
     fn copy_record(&mut self, journal: &mut Journal) -> bool {
         let plan = journal.plan;
         self.clear_own(plan, Purpose::JournalWrite);
         let Copying { begun, pages, keepers } = journal.copying;
-        let missing = journal.missing | self.failed_elements();
+        let missing = journal.missing | self.failed_members();
         let wanted = self.geometry.keepers(journal.layout.copies, begun.number, missing);
-        let targets: Vec<u16> = wanted.filter(|&element| keepers >> element & 1 == 0).collect();
+        let targets: Vec<u16> = wanted.filter(|&member| keepers >> member & 1 == 0).collect();
         if targets.is_empty() {
             return false;
         }
-        journal.copying.keepers |= targets.iter().fold(0, |mask, &element| mask | 1 << element);
+        journal.copying.keepers |= targets.iter().fold(0, |mask, &member| mask | 1 << member);
         let first = journal.layout.journal.first + begun.first;
         let each = (0..pages).map(|nth| (OperationKind::Write, first + nth));
         let writes =
-            targets.iter().flat_map(|&element| each.clone().map(move |(kind, page)| (kind, element, page)));
+            targets.iter().flat_map(|&member| each.clone().map(move |(kind, page)| (kind, member, page)));
         self.push_own(plan, writes);
         // The buffers of a copy are those of the others.
         journal.record.pages.truncate(pages as usize);
         for _ in 1..targets.len() {
             journal.record.pages.extend_from_within(..pages as usize);
         }
-        if self.elements.volatile_cache && !self.has_bug(Bug::JournalNotFlushed) {
-            self.push_own(plan, targets.iter().map(|&element| (OperationKind::Flush, element, 0)));
+        if self.members.volatile_cache && !self.has_bug(Bug::JournalNotFlushed) {
+            self.push_own(plan, targets.iter().map(|&member| (OperationKind::Flush, member, 0)));
             journal.record.pages.resize(journal.record.pages.len() + targets.len(), 0);
         }
         true
@@ -276,7 +276,7 @@ impl<M: Memory> Array<M> {
         };
         record.encode(&mut journal.header);
         journal.entries = record.entries;
-        for bytes in journal.header.chunks_exact(self.elements.page_bytes as usize) {
+        for bytes in journal.header.chunks_exact(self.members.page_bytes as usize) {
             let page = self.memory.take();
             self.memory.bytes_mut(page).copy_from_slice(bytes);
             journal.record.pages.push(page);
@@ -287,7 +287,7 @@ impl<M: Memory> Array<M> {
             let mut page = image;
             if entry.is_masked {
                 page = self.memory.take();
-                self.memory.copy(page, image, 0, self.elements.page_bytes as usize);
+                self.memory.copy(page, image, 0, self.members.page_bytes as usize);
                 self.memory.bytes_mut(page)[..REDO_MAGIC.len()].fill(0);
                 journal.record.owned.push(page);
             }
@@ -295,19 +295,19 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Elements that are given up, one bit each.
-    pub(super) fn failed_elements(&self) -> u64 {
+    /// Members that are given up, one bit each.
+    pub(super) fn failed_members(&self) -> u64 {
         let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
-        failed.fold(0, |mask, (element, _)| mask | 1 << element)
+        failed.fold(0, |mask, (member, _)| mask | 1 << member)
     }
 
-    /// The elements that metadata is to call missing, where those of `told`, a mask, were before: of a group that has lost more
-    /// than parity bears those told before it had. Were all of them told, nobody could open the array again, though its elements
+    /// The members that metadata is to call missing, where those of `told`, a mask, were before: of a group that has lost more
+    /// than parity bears those told before it had. Were all of them told, nobody could open the array again, though its members
     /// came back.
     pub(super) fn missing_to_tell(&self, told: u64) -> u64 {
-        let failed = self.failed_elements();
+        let failed = self.failed_members();
         (0..self.geometry.groups).fold(0, |mask, group| {
-            let its = self.geometry.group(group).fold(0u64, |its, element| its | 1 << element);
+            let its = self.geometry.group(group).fold(0u64, |its, member| its | 1 << member);
             let is_borne = self.failed_of_group(group) <= self.geometry.parity();
             mask | its & if is_borne { failed } else { told }
         })
@@ -357,7 +357,7 @@ impl<M: Memory> Array<M> {
         journal.ring.keep(journal.copying.keepers);
         journal.ring.durable();
         for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
-            let (group, position) = self.geometry.position_of(entry.element.into());
+            let (group, position) = self.geometry.position_of(entry.member.into());
             journal.table.set(group, entry.page, position, entry.checksum);
         }
         journal.ready.extend(journal.updates.drain(..));
@@ -433,19 +433,19 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The next step of freeing records: pages of the table that they change, then a flush of all elements. Nothing when all that
+    /// The next step of freeing records: pages of the table that they change, then a flush of all members. Nothing when all that
     /// is done.
     fn make_cleaning(&mut self, journal: &mut Journal) -> Option<u32> {
         let plan = journal.plan + 1;
         let is_early = self.has_bug(Bug::JournalFreedEarly);
         if journal.freeing.pages.is_empty() {
-            let flushes = self.elements.volatile_cache && !is_early;
+            let flushes = self.members.volatile_cache && !is_early;
             if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
                 return None;
             }
             self.clear_own(plan, Purpose::JournalReclaim);
-            let living = (0..self.elements.count as u16).filter(|&element| !self.failed[element as usize]);
-            let flushes: Vec<_> = living.map(|element| (OperationKind::Flush, element, 0)).collect();
+            let living = (0..self.members.count as u16).filter(|&member| !self.failed[member as usize]);
+            let flushes: Vec<_> = living.map(|member| (OperationKind::Flush, member, 0)).collect();
             journal.cleaning.pages.resize(flushes.len(), 0);
             self.push_own(plan, flushes.into_iter());
         } else {
@@ -483,9 +483,9 @@ impl<M: Memory> Array<M> {
         }
         for copy in 0..journal.layout.copies {
             let (position, at) = journal.layout.copy_at(number, copy, version);
-            let element = self.geometry.element_at(group, position);
-            if !self.failed[element as usize] {
-                writes.push((OperationKind::Write, element, journal.layout.table.first + at));
+            let member = self.geometry.member_at(group, position);
+            if !self.failed[member as usize] {
+                writes.push((OperationKind::Write, member, journal.layout.table.first + at));
                 journal.cleaning.pages.push(buffer);
             }
         }
@@ -511,7 +511,7 @@ impl<M: Memory> Array<M> {
         slot.clear_steps();
     }
 
-    /// Appends a step to one of the journal's own plans: what is done on which element with which page.
+    /// Appends a step to one of the journal's own plans: what is done on which member with which page.
     pub(super) fn push_own(
         &mut self,
         plan: u32,
@@ -519,10 +519,10 @@ impl<M: Memory> Array<M> {
     ) {
         let first = self.plans[plan as usize].operations;
         self.plans[plan as usize].push_step(Step::Operations { first, count: 0 });
-        for (kind, element, page) in operations {
+        for (kind, member, page) in operations {
             let at = (plan * self.stride) as usize + self.plans[plan as usize].operations as usize;
             self.slots[at].operation =
-                Operation { page, element, kind, class: Class::Metadata, ..Operation::default() };
+                Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
             self.plans[plan as usize].add_to_step();
         }
     }
@@ -534,12 +534,12 @@ impl<M: Memory> Array<M> {
         else {
             return outcome;
         };
-        let Operation { element, page, class, .. } = self.slots[id as usize].operation;
+        let Operation { member, page, class, .. } = self.slots[id as usize].operation;
         if class == Class::Metadata {
             // Metadata lies outside of rows, and whoever reads it judges it.
             return outcome;
         }
-        let (group, position) = self.geometry.position_of(element.into());
+        let (group, position) = self.geometry.position_of(member.into());
         let expected = journal.table.get(group, page - self.geometry.first_page, position);
         let is_right = crc32c(self.memory.bytes(self.buffer_of(id))) == expected;
         if is_right { Outcome::Done } else { Outcome::Corrupt }
@@ -551,7 +551,7 @@ impl<M: Memory> Array<M> {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];
         let is_wrong = |&column: &u32| {
-            let (group, position) = self.geometry.position_of(self.geometry.element(place, column).into());
+            let (group, position) = self.geometry.position_of(self.geometry.member(place, column).into());
             let expected = journal.table.get(group, place.page - self.geometry.first_page, position);
             let content = self.content_of_old(plan, column).map(|page| crc32c(self.memory.bytes(page)));
             content.is_some_and(|checksum| checksum != expected)

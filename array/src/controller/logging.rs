@@ -59,7 +59,7 @@ impl<M: Memory> Array<M> {
         for parity in 0..self.geometry.parity() {
             let operation = Operation {
                 page,
-                element: log.element(parity),
+                member: log.member(parity),
                 kind: OperationKind::Write,
                 class: Class::Log,
                 column: (self.geometry.data + parity) as u8,
@@ -71,7 +71,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Adds the reads of all deltas of the parity members in `parity` to the last step of `plan`, which reads those members
+    /// Adds the reads of all deltas of the parity columns in `parity` to the last step of `plan`, which reads those columns
     /// in their place. Returns their number.
     pub(super) fn push_delta_reads(&mut self, plan: u32, parity: u64, class: Class) -> u16 {
         let (reads_behind, ignores) =
@@ -80,8 +80,8 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         slot.delta_first = slot.operations;
         for column in columns(parity) {
-            let element = log.element(column - self.geometry.data);
-            if ignores && self.failed[element as usize] {
+            let member = log.member(column - self.geometry.data);
+            if ignores && self.failed[member as usize] {
                 continue;
             }
             for page in log.slots_of(slot.row) {
@@ -89,7 +89,7 @@ impl<M: Memory> Array<M> {
                 let at = (plan * self.stride + u32::from(slot.operations)) as usize;
                 self.slots[at].operation = Operation {
                     page,
-                    element,
+                    member,
                     kind: OperationKind::Read,
                     class,
                     column: column as u8,
@@ -108,13 +108,13 @@ impl<M: Memory> Array<M> {
         self.log.as_ref().map_or(0, |log| log.count(row))
     }
 
-    /// Parity members of the plan's row of which a delta is lost with its element.
+    /// Parity columns of the plan's row of which a delta is lost with its member.
     #[inline]
     pub(super) fn lost_in_log(&self, row: u64) -> u64 {
         self.log.as_ref().map_or(0, |log| log.lost_of(row) << self.geometry.data)
     }
 
-    /// Parity members whose delta `plan` could not write.
+    /// Parity columns whose delta `plan` could not write.
     pub(super) fn unlogged(&self, plan: u32) -> u64 {
         let is_logged = self.plans[plan as usize].delta != NONE;
         self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << self.geometry.data)
@@ -211,14 +211,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The pages of the log elements that hold deltas of `row`, from the newest on: on each log element the same ones.
+    /// The pages of the log members that hold deltas of `row`, from the newest on: on each log member the same ones.
     pub fn delta_pages(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
         self.log.iter().flat_map(move |log| log.slots_of(row))
     }
 
-    /// The element that holds the deltas of the parity chunk of this number, if there is a log.
-    pub fn log_element(&self, parity: u32) -> Option<u16> {
-        self.log.as_ref().map(|log| log.element(parity))
+    /// The member that holds the deltas of the parity chunk of this number, if there is a log.
+    pub fn log_member(&self, parity: u32) -> Option<u16> {
+        self.log.as_ref().map(|log| log.member(parity))
     }
 
     /// Whether a commit in the background has `row`, or waits for it.
@@ -226,7 +226,7 @@ impl<M: Memory> Array<M> {
         self.log.as_ref().is_some_and(|log| log.is_due(row))
     }
 
-    /// Pages of each log element that are taken, vacant ones between them counted.
+    /// Pages of each log member that are taken, vacant ones between them counted.
     pub fn log_pages_taken(&self) -> u64 {
         self.log.as_ref().map_or(0, ParityLog::taken)
     }

@@ -1,4 +1,4 @@
-//! Elements that come into an array in place: superblocks tell of them before anything is written to them, then of what
+//! Members that come into an array in place: superblocks tell of them before anything is written to them, then of what
 //! they have, and that they are whole.
 
 use super::Array;
@@ -24,14 +24,14 @@ impl<M: Memory> Array<M> {
             // The new epoch has no records yet.
             roster.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }
-        roster.on_elements = Some(superblock.clone());
+        roster.on_members = Some(superblock.clone());
         (roster.superblock, roster.back) = (superblock, back);
     }
 
-    /// What superblocks on the elements say, where that is not what they would say of an array that is written.
-    pub(crate) fn has_on_elements(&mut self, superblock: Superblock) {
+    /// What superblocks on the members say, where that is not what they would say of an array that is written.
+    pub(crate) fn has_on_members(&mut self, superblock: Superblock) {
         if let Some(roster) = &mut self.roster {
-            roster.on_elements = Some(superblock);
+            roster.on_members = Some(superblock);
         }
     }
 
@@ -40,80 +40,80 @@ impl<M: Memory> Array<M> {
         self.geometry.rows() / u64::from(self.geometry.groups)
     }
 
-    /// Whether `element` may come into the array in place.
+    /// Whether `member` may come into the array in place.
     pub(super) fn check_member(
         &self,
         roster: &Roster,
-        element: u16,
+        member: u16,
         how: Rejoining,
     ) -> Result<(), RejoinError> {
         if self.read_only {
             return Err(RejoinError::ReadOnly);
         }
-        let returning = how.is_returned().then_some(element);
+        let returning = how.is_returned().then_some(member);
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = roster.telling.map(|telling| telling.element).filter(|&coming| coming != NOBODY);
-        if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.element)) {
+        let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NOBODY);
+        if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.member)) {
             return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
         check_newer(&roster.superblock, None, how)?;
         check_twin(&roster.superblock, how)
     }
 
-    /// A group of which more elements failed than parity bears, `returning` not counted.
+    /// A group of which more members failed than parity bears, `returning` not counted.
     fn group_beyond(&self, returning: Option<u16>) -> Option<u32> {
-        let its_group = returning.map(|element| self.geometry.group_of(element.into()));
+        let its_group = returning.map(|member| self.geometry.group_of(member.into()));
         let failed = |group| self.failed_of_group(group) - u32::from(its_group == Some(group));
         let mut groups = 0..self.geometry.groups;
         groups.find(|&group| self.any_failed && failed(group) > self.geometry.parity())
     }
 
-    /// The group that has lost too much for superblocks to tell anything, or for an element to be made whole: they would call all
+    /// The group that has lost too much for superblocks to tell anything, or for a member to be made whole: they would call all
     /// that failed so, and nobody could open the array again, though they came back.
     pub(super) fn halted_by(&self) -> Option<u32> {
         let telling = self.roster.as_ref()?.telling;
         let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
-        self.group_beyond(returning.map(|telling| telling.element))
+        self.group_beyond(returning.map(|telling| telling.member))
     }
 
-    /// `element`, which may, comes into the array in place.
-    pub(super) fn rejoin_in_place(&mut self, element: u16, how: Rejoining) {
-        self.queues.reopen(element);
-        let failed = self.failed_elements();
+    /// `member`, which may, comes into the array in place.
+    pub(super) fn rejoin_in_place(&mut self, member: u16, how: Rejoining) {
+        self.queues.reopen(member);
+        let failed = self.failed_members();
         let Some(roster) = &mut self.roster else { return };
-        roster.back[element as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
+        roster.back[member as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
         if let Rejoining::Replacement { uuid, .. } = how {
-            roster.superblock.members[element as usize].uuid = uuid;
+            roster.superblock.members[member as usize].uuid = uuid;
         }
         let news = News::Comes { is_returned: how.is_returned() };
-        roster.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
+        roster.telling = Some(Telling { member, news, stage: Stage::Clear, begun: 0, failed });
     }
 
-    /// An element failed: nothing is made of it any more.
-    pub(super) fn member_lost(&mut self, element: u16) {
+    /// A member failed: nothing is made of it any more.
+    pub(super) fn member_lost(&mut self, member: u16) {
         let Some(roster) = &mut self.roster else { return };
-        roster.rebuild.take_if(|rebuild| rebuild.element == element);
-        roster.telling.take_if(|telling| telling.element == element);
+        roster.rebuild.take_if(|rebuild| rebuild.member == member);
+        roster.telling.take_if(|telling| telling.member == member);
     }
 
-    /// Goes one step on with telling superblocks of an element. False when there is nothing to be done now.
+    /// Goes one step on with telling superblocks of a member. False when there is nothing to be done now.
     pub(super) fn tell_members<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        let failed = self.failed_elements();
+        let failed = self.failed_members();
         let Some(roster) = self.roster.as_mut().filter(|_| !self.read_only) else { return false };
         if roster.work.is_under_way {
             return false;
         }
         let Some(telling) = roster.telling else {
-            let Some((element, news)) = roster.news() else { return false };
-            roster.telling = Some(Telling { element, news, stage: Stage::Settle, begun: 0, failed });
+            let Some((member, news)) = roster.news() else { return false };
+            roster.telling = Some(Telling { member, news, stage: Stage::Settle, begun: 0, failed });
             return true;
         };
         if telling.stage == Stage::Clear {
             // What was on its way to it when it failed is not to come behind this.
             let is_idle = roster.rebuilding == 0;
-            if !(is_idle && self.is_known_to_fail(telling.element)) {
+            if !(is_idle && self.is_known_to_fail(telling.member)) {
                 return false;
             }
         }
@@ -129,12 +129,12 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether what is durable calls `element`, which failed, missing. Until then it would be taken for whole after a loss of
+    /// Whether what is durable calls `member`, which failed, missing. Until then it would be taken for whole after a loss of
     /// power, so its copies of the journal and the table are needed. If not, the next record will.
-    fn is_known_to_fail(&mut self, element: u16) -> bool {
+    fn is_known_to_fail(&mut self, member: u16) -> bool {
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
         // Of a group that has lost too much nothing is told.
-        let is_told = (told ^ self.missing_to_tell(told)) >> element & 1 == 0;
+        let is_told = (told ^ self.missing_to_tell(told)) >> member & 1 == 0;
         let Some(journal) = &mut self.journal else { return true };
         journal.wants_record |= !is_told;
         is_told && !journal.record.is_under_way
@@ -142,17 +142,17 @@ impl<M: Memory> Array<M> {
 
     /// Makes a plan of what is left of a stage. False when that is nothing.
     fn begin_stage(&mut self, roster: &mut Roster, telling: Telling) -> bool {
-        let Telling { element, stage, begun, failed, news } = telling;
+        let Telling { member, stage, begun, failed, news } = telling;
         if stage == Stage::Front && begun == 0 {
-            roster.begin_update(element, news, failed);
+            roster.begin_update(member, news, failed);
         }
         let span = superblock_pages(roster.superblock.page_bytes);
-        let takes_part = |other: &u16| *other == element || failed >> other & 1 == 0;
+        let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
         let targets: Vec<u16> = match stage {
-            Stage::Clear | Stage::Settle if element != NOBODY => vec![element],
-            _ => (0..self.elements.count as u16).filter(takes_part).collect(),
+            Stage::Clear | Stage::Settle if member != NOBODY => vec![member],
+            _ => (0..self.members.count as u16).filter(takes_part).collect(),
         };
-        let flushes = u32::from(self.elements.volatile_cache);
+        let flushes = u32::from(self.members.volatile_cache);
         // On each of them, from its first page on.
         let (kind, count) = match stage {
             Stage::Clear => (OperationKind::Write, self.geometry.first_page - span),
@@ -160,9 +160,9 @@ impl<M: Memory> Array<M> {
             Stage::Settle | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
         };
         let back = &roster.back;
-        let first_page = |element: u16| match stage {
+        let first_page = |member: u16| match stage {
             Stage::Clear => span,
-            Stage::Back => back[element as usize],
+            Stage::Back => back[member as usize],
             Stage::Settle | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
         };
         let now = begun..(targets.len() as u32 * count).min(begun + self.stride);
@@ -170,11 +170,11 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let operations = now.clone().map(|nth| {
-            let element = targets[(nth / count) as usize];
-            (kind, element, first_page(element) + nth % count)
+            let member = targets[(nth / count) as usize];
+            (kind, member, first_page(member) + nth % count)
         });
         let operations: Vec<(OperationKind, u16, u32)> = operations.collect();
-        for (nth, &(kind, element, _)) in now.zip(&operations) {
+        for (nth, &(kind, member, _)) in now.zip(&operations) {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
                 buffer = self.memory.take();
@@ -183,7 +183,7 @@ impl<M: Memory> Array<M> {
                 bytes.fill(0);
                 if stage != Stage::Clear {
                     let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
-                    encode_page(&mut roster.superblock, (element, nth % span), copy, bytes);
+                    encode_page(&mut roster.superblock, (member, nth % span), copy, bytes);
                 }
             }
             roster.work.pages.push(buffer);
@@ -202,7 +202,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn members_told(&mut self, plan: u32) {
         self.plans[plan as usize].is_under_way = false;
         let gave_up = self.plans[plan as usize].gave_up;
-        let now = self.failed_elements();
+        let now = self.failed_members();
         let Some(roster) = &mut self.roster else { return };
         roster.work.is_under_way = false;
         roster.work.pages.clear();
@@ -213,7 +213,7 @@ impl<M: Memory> Array<M> {
         };
         if telling.failed != now {
             // Others failed, and the superblocks are to say so. But no front copy is written over before all back copies of the
-            // version that it has are durable: power may be lost meanwhile, and an element would have neither.
+            // version that it has are durable: power may be lost meanwhile, and a member would have neither.
             let stage = match telling {
                 Telling { stage: Stage::Clear, .. } => Stage::Clear,
                 Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
@@ -229,7 +229,7 @@ impl<M: Memory> Array<M> {
         }
         // It is the one that was to come, and it does not.
         let epoch = roster.superblock.epoch;
-        if let Some(record) = roster.superblock.members.get_mut(telling.element as usize) {
+        if let Some(record) = roster.superblock.members.get_mut(telling.member as usize) {
             record.fail(epoch, 0);
         }
         roster.telling = None;
@@ -250,17 +250,17 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Superblocks tell of an element.
+    /// Superblocks tell of a member.
     fn news_told(&mut self, telling: Telling) {
-        let Telling { element, news, failed, .. } = telling;
+        let Telling { member, news, failed, .. } = telling;
         let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = self.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
-        roster.on_elements = Some(roster.superblock.clone());
+        roster.on_members = Some(roster.superblock.clone());
         // Those that failed while the back copies were written are told of by another version.
         let is_untold = |(number, record): (usize, &Member)| {
-            number != usize::from(element) && failed >> number & 1 != 0 && record.state != MemberState::Failed
+            number != usize::from(member) && failed >> number & 1 != 0 && record.state != MemberState::Failed
         };
         let has_more = roster.superblock.members.iter().enumerate().any(is_untold);
         roster.telling = has_more.then_some(Telling {
@@ -275,10 +275,10 @@ impl<M: Memory> Array<M> {
         match news {
             News::Comes { is_returned } => {
                 let done = if believes && is_returned { rows } else { 0 };
-                roster.begin_rebuild(element, (done, rows), is_returned, behind);
-                self.failed[element as usize] = false;
+                roster.begin_rebuild(member, (done, rows), is_returned, behind);
+                self.failed[member as usize] = false;
                 self.any_failed = self.failed.contains(&true);
-                self.welcome(element);
+                self.welcome(member);
             }
             News::Done(rows) => {
                 if let Some(rebuild) = &mut roster.rebuild {
@@ -296,11 +296,11 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `element` gets its copies of metadata, and the newest of all others is not to call it missing.
-    fn welcome(&mut self, element: u16) {
+    /// `member` gets its copies of metadata, and the newest of all others is not to call it missing.
+    fn welcome(&mut self, member: u16) {
         if let Some(journal) = &mut self.journal {
             journal.wants_record = true;
-            let (group, position) = self.geometry.position_of(element.into());
+            let (group, position) = self.geometry.position_of(member.into());
             for page in 0..journal.table.pages() {
                 let (its, number) = journal.table.locate(page);
                 let mut places =
@@ -316,10 +316,10 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// Writes page `page` of the superblock of `element` over `into`.
-fn encode_page(superblock: &mut Superblock, (element, page): (u16, u32), copy: Copy, into: &mut [u8]) {
-    superblock.number = element;
-    superblock.uuid = superblock.members[element as usize].uuid;
+/// Writes page `page` of the superblock of `member` over `into`.
+fn encode_page(superblock: &mut Superblock, (member, page): (u16, u32), copy: Copy, into: &mut [u8]) {
+    superblock.number = member;
+    superblock.uuid = superblock.members[member as usize].uuid;
     let mut bytes = [0; SUPERBLOCK_BYTES];
     superblock.encode(copy, &mut bytes);
     let from = page as usize * into.len();

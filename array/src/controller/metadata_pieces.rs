@@ -47,7 +47,7 @@ pub(super) struct Piece {
 /// Pages one behind the other, and which version of a structure they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    pub(super) element: u16,
+    pub(super) member: u16,
     pub(super) first: u32,
     pub(super) pages: u32,
     /// Another one when the copy was written anew.
@@ -68,10 +68,10 @@ pub(super) enum Place {
 
 impl<M: Memory> Array<M> {
     /// The superblock as all members have it, but for its number and identifier; none of an array that was not opened.
-    pub(super) fn superblock_on_elements(&self) -> Option<&Superblock> {
+    pub(super) fn superblock_on_members(&self) -> Option<&Superblock> {
         match (&self.roster, &self.elastic) {
-            (Some(roster), _) => roster.on_elements.as_ref(),
-            (None, Some(log)) => log.durable.as_ref()?.on_elements.as_ref(),
+            (Some(roster), _) => roster.on_members.as_ref(),
+            (None, Some(log)) => log.durable.as_ref()?.on_members.as_ref(),
             (None, None) => None,
         }
     }
@@ -87,15 +87,15 @@ impl<M: Memory> Array<M> {
             Kind::Record => self.record_piece(piece.nth),
         };
         match place {
-            Place::At(run) if self.failed[usize::from(run.element)] => Place::Nowhere,
+            Place::At(run) if self.failed[usize::from(run.member)] => Place::Nowhere,
             place => place,
         }
     }
 
     fn superblock_piece(&self, nth: u64) -> Place {
-        let Some(block) = self.superblock_on_elements() else { return Place::Over };
-        let element = (nth / 2) as usize;
-        if element >= block.members.len() {
+        let Some(block) = self.superblock_on_members() else { return Place::Over };
+        let member = (nth / 2) as usize;
+        if member >= block.members.len() {
             return Place::Over;
         }
         let (back, is_busy) = match (&self.roster, &self.elastic) {
@@ -104,7 +104,7 @@ impl<M: Memory> Array<M> {
                     matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
                 };
                 (
-                    roster.back[element],
+                    roster.back[member],
                     roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written),
                 )
             }
@@ -114,7 +114,7 @@ impl<M: Memory> Array<M> {
                     return Place::Nowhere;
                 }
                 let is_written = (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase);
-                (durable.back[element], durable.is_news || is_written)
+                (durable.back[member], durable.is_news || is_written)
             }
             (None, None) => return Place::Over,
         };
@@ -122,7 +122,7 @@ impl<M: Memory> Array<M> {
             return Place::Busy;
         }
         Place::At(Run {
-            element: element as u16,
+            member: member as u16,
             first: if nth.is_multiple_of(2) { 0 } else { back },
             pages: superblock_pages(block.page_bytes),
             version: block.update,
@@ -135,15 +135,15 @@ impl<M: Memory> Array<M> {
         else {
             return Place::Over;
         };
-        if nth >= self.elements.count.into() {
+        if nth >= self.members.count.into() {
             return Place::Over;
         }
         if durable.checkpoint_on >> nth & 1 == 0 || header.number != durable.checkpoint {
             return Place::Nowhere;
         }
-        let pages = 1 + header.body_bytes.div_ceil(self.elements.page_bytes.into()) as u32;
+        let pages = 1 + header.body_bytes.div_ceil(self.members.page_bytes.into()) as u32;
         let first = durable.slot_of_checkpoint(header.number);
-        Place::At(Run { element: nth as u16, first, pages, version: header.number })
+        Place::At(Run { member: nth as u16, first, pages, version: header.number })
     }
 
     fn commit_piece(&self, nth: u64) -> Place {
@@ -152,7 +152,7 @@ impl<M: Memory> Array<M> {
         else {
             return Place::Over;
         };
-        if nth >= self.elements.count.into() {
+        if nth >= self.members.count.into() {
             return Place::Over;
         }
         if on >> nth & 1 == 0 {
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         }
         let ring = durable.layout.commits;
         let first = ring.first + (commit.number % u64::from(ring.pages)) as u32;
-        Place::At(Run { element: nth as u16, first, pages: 1, version: commit.number })
+        Place::At(Run { member: nth as u16, first, pages: 1, version: commit.number })
     }
 
     fn table_piece(&self, nth: u64) -> Place {
@@ -176,45 +176,40 @@ impl<M: Memory> Array<M> {
         let (group, number) = journal.table.locate(page);
         let version = journal.table.version(page);
         let (position, at) = journal.layout.copy_at(number, copy, version);
-        let element = self.geometry.element_at(group, position);
-        if self.is_filled(element) {
+        let member = self.geometry.member_at(group, position);
+        if self.is_filled(member) {
             return Place::Nowhere;
         }
-        Place::At(Run { element, first: journal.layout.table.first + at, pages: 1, version })
+        Place::At(Run { member, first: journal.layout.table.first + at, pages: 1, version })
     }
 
     fn intent_piece(&self, nth: u64) -> Place {
-        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(self.elements.count)) else {
+        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(self.members.count)) else {
             return Place::Over;
         };
-        let element = nth as u16;
-        if self.is_filled(element) || intent.has_news && (self.has_lost_data() || self.read_only) {
+        let member = nth as u16;
+        if self.is_filled(member) || intent.has_news && (self.has_lost_data() || self.read_only) {
             return Place::Nowhere;
         }
         if intent.work.is_under_way || intent.has_news {
             return Place::Busy;
         }
-        let version = intent.version(self.geometry.group_of(element.into()));
+        let version = intent.version(self.geometry.group_of(member.into()));
         let first = intent.layout.intent.first + intent.layout.intent_page(version);
-        Place::At(Run { element, first, pages: 1, version })
+        Place::At(Run { member, first, pages: 1, version })
     }
 
     fn record_piece(&self, nth: u64) -> Place {
         let Some(journal) = &self.journal else { return Place::Over };
         let number = self.record_of(Piece { kind: Kind::Record, nth });
-        let element = (nth % u64::from(self.elements.count)) as u16;
+        let member = (nth % u64::from(self.members.count)) as u16;
         let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
         if number >= newest {
             return Place::Over;
         }
         match journal.ring.kept(number) {
-            Some((first, pages, keepers)) if keepers >> element & 1 != 0 && !self.is_filled(element) => {
-                Place::At(Run {
-                    element,
-                    first: journal.layout.journal.first + first,
-                    pages,
-                    version: number,
-                })
+            Some((first, pages, keepers)) if keepers >> member & 1 != 0 && !self.is_filled(member) => {
+                Place::At(Run { member, first: journal.layout.journal.first + first, pages, version: number })
             }
             _ => Place::Nowhere,
         }
@@ -222,13 +217,13 @@ impl<M: Memory> Array<M> {
 
     /// The number of the record that a piece is a copy of: pieces begin with the first record of the epoch.
     pub(super) fn record_of(&self, piece: Piece) -> u64 {
-        1 + piece.nth / u64::from(self.elements.count)
+        1 + piece.nth / u64::from(self.members.count)
     }
 
-    /// Whether `element` is being filled: it gets its copies of the table and the bitmap by that.
-    fn is_filled(&self, element: u16) -> bool {
+    /// Whether `member` is being filled: it gets its copies of the table and the bitmap by that.
+    fn is_filled(&self, member: u16) -> bool {
         let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
-        rebuild.is_some_and(|rebuild| rebuild.element == element)
+        rebuild.is_some_and(|rebuild| rebuild.member == member)
     }
 
     /// Whether `bytes`, read where `piece` is, are what should be there.
@@ -237,7 +232,7 @@ impl<M: Memory> Array<M> {
             Kind::Superblock => self.is_superblock(piece.nth, bytes),
             Kind::Checkpoint => {
                 let newest = self.elastic().durable().newest.as_ref();
-                let (head, body) = bytes.split_at(self.elements.page_bytes as usize);
+                let (head, body) = bytes.split_at(self.members.page_bytes as usize);
                 newest.is_some_and(|newest| {
                     CheckpointHeader::parse(head).is_ok_and(|header| header == *newest)
                         && newest.check_body(&body[..newest.body_bytes as usize]).is_ok()
@@ -267,7 +262,7 @@ impl<M: Memory> Array<M> {
     /// Whether a superblock is that of its place: a later version than the last that is on all members may be one whose update
     /// was interrupted by the loss of a member.
     fn is_superblock(&self, nth: u64, bytes: &[u8]) -> bool {
-        let Some(block) = self.superblock_on_elements() else { return true };
+        let Some(block) = self.superblock_on_members() else { return true };
         let bytes = &bytes[..SUPERBLOCK_BYTES];
         let copy = if nth.is_multiple_of(2) { Copy::Front } else { Copy::Back };
         let number = (nth / 2) as u16;
@@ -283,7 +278,7 @@ impl<M: Memory> Array<M> {
     /// Whether `bytes` are record `number` of the journal, with all of its images.
     fn is_record(&self, number: u64, bytes: &[u8]) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
         let Ok(record) = RedoRecord::parse(head) else { return false };
         let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());

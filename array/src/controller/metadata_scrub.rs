@@ -1,5 +1,5 @@
 //! Scrub of metadata: every copy of a superblock, checkpoint, commit record, redo record, page of the table of checksums and
-//! bitmap that a member should have is read and held against what the controller knows. What is damaged is written again by
+//! bitmap that a column should have is read and held against what the controller knows. What is damaged is written again by
 //! the ordinary update of its structure, and then read back: a copy counts as repaired when the second read finds it whole.
 
 use super::Array;
@@ -109,16 +109,16 @@ impl MetadataScrub {
 impl<M: Memory> Array<M> {
     /// A scrub begins: metadata comes first, as the repair of data writes some.
     pub(super) fn begin_metadata_scrub(&mut self) {
-        if M::CARRIES_DATA && self.superblock_on_elements().is_some() {
+        if M::CARRIES_DATA && self.superblock_on_members().is_some() {
             self.metadata.begin(false);
         }
     }
 
-    /// Reads the superblocks of all members before the array is closed, and repairs those that are damaged: with both copies
-    /// gone, the next start would not find the member. [`Self::metadata_scrubbed`] says what was found.
+    /// Reads the superblocks of all columns before the array is closed, and repairs those that are damaged: with both copies
+    /// gone, the next start would not find the column. [`Self::metadata_scrubbed`] says what was found.
     pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
-        if M::CARRIES_DATA && self.superblock_on_elements().is_some() {
+        if M::CARRIES_DATA && self.superblock_on_members().is_some() {
             self.stop_scrub();
             self.metadata.begin(true);
             self.poll(driver);
@@ -178,7 +178,7 @@ impl<M: Memory> Array<M> {
             self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()));
         // Those before the tail are needed no more.
         let skipped = if next == Kind::Record {
-            records.0.saturating_sub(1) * u64::from(self.elements.count)
+            records.0.saturating_sub(1) * u64::from(self.members.count)
         } else {
             0
         };
@@ -233,7 +233,7 @@ impl<M: Memory> Array<M> {
             return false;
         };
         reading.is_under_way = true;
-        let done = (reading.bytes.len() / self.elements.page_bytes as usize) as u32;
+        let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
         let count = (reading.run.pages - done).min(width);
         self.spend(count);
         let plan = self.take_plan(0, Purpose::Inspect);
@@ -246,16 +246,16 @@ impl<M: Memory> Array<M> {
     pub(super) fn build_inspect(&mut self, plan: u32) {
         let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
         let Some(reading) = reading.filter(|_| self.plans[plan as usize].lost == 0) else { return };
-        let done = (reading.bytes.len() / self.elements.page_bytes as usize) as u32;
-        let (element, first) = (reading.run.element, reading.run.first + done);
-        if self.failed[usize::from(element)] {
+        let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
+        let (member, first) = (reading.run.member, reading.run.first + done);
+        if self.failed[usize::from(member)] {
             return;
         }
         let count = self.plans[plan as usize].unit;
         for nth in 0..count {
             self.slots[(plan * self.stride + nth) as usize].operation = Operation {
                 page: first + nth,
-                element,
+                member,
                 kind: OperationKind::Read,
                 class: Class::Metadata,
                 column: nth as u8,
@@ -270,7 +270,7 @@ impl<M: Memory> Array<M> {
 
     /// Pages of metadata were read, or cannot be.
     pub(super) fn inspected<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
         for nth in 0..read {
@@ -284,7 +284,7 @@ impl<M: Memory> Array<M> {
         reading.is_unreadable |= lost != 0;
         reading.bytes.append(&mut pages);
         let place = self.piece(reading.piece);
-        // What was written anew meanwhile is whole, and where a member failed there is nothing to look at.
+        // What was written anew meanwhile is whole, and where a column failed there is nothing to look at.
         let is_moot = place != Place::At(reading.run);
         let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
         let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
@@ -301,7 +301,7 @@ impl<M: Memory> Array<M> {
                 walk.damaged.push(reading.piece);
                 self.metadata.found.damaged += 1;
                 if !reading.is_unreadable {
-                    driver.mismatched(reading.run.element, reading.run.first);
+                    driver.mismatched(reading.run.member, reading.run.first);
                 }
             }
             _ => {}
@@ -322,7 +322,7 @@ impl<M: Memory> Array<M> {
         }
         for piece in damaged {
             match piece.kind {
-                Kind::Superblock => wanted.update = self.superblock_on_elements().map(|block| block.update),
+                Kind::Superblock => wanted.update = self.superblock_on_members().map(|block| block.update),
                 Kind::Checkpoint | Kind::Commit => {
                     wanted.checkpoint = Some(self.elastic().durable().checkpoint);
                 }
@@ -352,8 +352,8 @@ impl<M: Memory> Array<M> {
 
     /// Begins to write superblocks in place, where they tell of nothing else just now. False if there is nothing to begin.
     fn tell_superblocks_again(&mut self, wanted: Wanted) -> bool {
-        let update = self.superblock_on_elements().map_or(0, |block| block.update);
-        let failed = self.failed_elements();
+        let update = self.superblock_on_members().map_or(0, |block| block.update);
+        let failed = self.failed_members();
         if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
             return false;
         }
@@ -361,7 +361,7 @@ impl<M: Memory> Array<M> {
             return false;
         };
         columns.telling =
-            Some(Telling { element: NOBODY, news: News::Again, stage: Stage::Front, begun: 0, failed });
+            Some(Telling { member: NOBODY, news: News::Again, stage: Stage::Front, begun: 0, failed });
         true
     }
 
@@ -371,7 +371,7 @@ impl<M: Memory> Array<M> {
             // Nothing is called durable any more.
             return true;
         }
-        let update = self.superblock_on_elements().map_or(0, |block| block.update);
+        let update = self.superblock_on_members().map_or(0, |block| block.update);
         let has_superblocks = wanted.update.is_none_or(|before| update > before);
         let log = self.elastic.as_ref();
         let has_checkpoint = wanted.checkpoint.is_none_or(|before| {

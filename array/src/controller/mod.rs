@@ -2,13 +2,13 @@
 //!
 //! What happens outside is told to it, always with the time:
 //! - [`Array::submit`]: a host request arrived;
-//! - [`Array::completed`]: an element operation ended; [`Array::computed`]: a parity computation ended;
+//! - [`Array::completed`]: a member operation ended; [`Array::computed`]: a parity computation ended;
 //! - [`Array::timer`]: a time that it asked for has come;
-//! - [`Array::element_failed`], [`Array::element_ready`], [`Array::element_slow`]: news of elements.
+//! - [`Array::member_failed`], [`Array::member_ready`], [`Array::member_slow`]: news of members.
 //!
-//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the elements. What the
+//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. What the
 //! controller wants done it asks of the [`Driver`]. The controller owns every queue: one of host requests, one for
-//! each row in use, one for each element.
+//! each row in use, one for each member.
 
 mod absorbing;
 mod bytes;
@@ -59,7 +59,7 @@ use stripewise_code::Code;
 
 use crate::cache::Cache;
 use crate::coordination::Coordination;
-use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
+use crate::dispatch::{Discipline, Earliest, LEVELS, MemberSet, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::ids::NONE;
@@ -78,7 +78,7 @@ use crate::read::Reads;
 use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::row_locks::RowLocks;
-use crate::scheme::{Elements, Scheme, SchemeError};
+use crate::scheme::{Members, Scheme, SchemeError};
 use crate::times::CellTimes;
 use crate::window::Window;
 use resync::Resync;
@@ -96,7 +96,7 @@ pub struct Array<M: Memory> {
     geometry: Geometry,
     /// Absent without parity.
     code: Option<Code>,
-    elements: Elements,
+    members: Members,
     capacity: u64,
     /// A mask with a bit for each sector of a page.
     whole_page: u64,
@@ -112,14 +112,14 @@ pub struct Array<M: Memory> {
     pending: VecDeque<u32>,
     sync_fifo: Option<SyncFifo>,
     piq: Option<Piq>,
-    /// The requests that wait, by element; only where some may wait for room or company.
+    /// The requests that wait, by member; only where some may wait for room or company.
     earliest: Option<Earliest>,
     /// The request that is being cut, or [`NONE`].
     splitting: u32,
-    /// Operations queued and in flight at an element from which on no new plan is issued to it.
+    /// Operations queued and in flight at a member from which on no new plan is issued to it.
     queue_limit: u32,
-    /// Elements that had no such room, and have it now.
-    freed: ElementSet,
+    /// Members that had no such room, and have it now.
+    freed: MemberSet,
     /// Requests that end in controller memory, in order of acknowledgement, with where their time went.
     buffered: VecDeque<(u32, Acknowledgement)>,
 
@@ -149,7 +149,7 @@ pub struct Array<M: Memory> {
     failed: Vec<bool>,
     any_failed: bool,
     slow: Slow,
-    /// Whether nothing is written to elements, whatever is found on them.
+    /// Whether nothing is written to members, whatever is found on them.
     read_only: bool,
     gather: Option<Gather>,
     encode: Option<Encode>,
@@ -183,49 +183,49 @@ pub struct Array<M: Memory> {
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller of `scheme` over `elements`.
+    /// The controller of `scheme` over `members`.
     ///
     /// # Errors
-    /// When the scheme has no meaning over these elements, with the reason.
-    pub fn new(scheme: &Scheme, elements: Elements, memory: M) -> Result<Self, SchemeError> {
-        let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
-        let code = scheme.code(&geometry, elements.page_bytes)?;
+    /// When the scheme has no meaning over these members, with the reason.
+    pub fn new(scheme: &Scheme, members: Members, memory: M) -> Result<Self, SchemeError> {
+        let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
+        let code = scheme.code(&geometry, members.page_bytes)?;
         let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
         let dispatch = &scheme.dispatch;
         let is_logging = scheme.placement.policy == PlacementPolicy::ParityLogging;
         let log =
-            is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
+            is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&members) as u32, &scheme.log));
         let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
         let buffers_each = geometry.columns * 2 + deltas;
-        let metadata = scheme.in_place_layout(&elements, &geometry)?;
+        let metadata = scheme.in_place_layout(&members, &geometry)?;
         let layout = metadata.filter(|_| scheme.has_redo_journal());
-        let stride = buffers_each.max(elements.count);
+        let stride = buffers_each.max(members.count);
         let stride = layout.as_ref().map_or(stride, |layout| stride.max(Journal::operations_max(layout)));
         // A page of the bitmap in all copies, and their flushes, for each group.
-        let stride = if metadata.is_some() { stride.max(2 * elements.count) } else { stride };
+        let stride = if metadata.is_some() { stride.max(2 * members.count) } else { stride };
         // Behind the plans of hosts are those of the journal, for which nobody waits.
         let own_plans = if metadata.is_some() { crate::journal::PLANS } else { 0 };
         let roster = metadata.map(|layout| {
-            let unnamed = Identity::unnamed(elements.count);
-            let superblock = superblock_in_place(scheme, &elements, &geometry, &layout, &unnamed);
+            let unnamed = Identity::unnamed(members.count);
+            let superblock = superblock_in_place(scheme, &members, &geometry, &layout, &unnamed);
             Roster::new(superblock, plans + crate::journal::PLANS - 1)
         });
         let intent = metadata.filter(|_| !scheme.has_redo_journal());
         let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
         let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
-        let sectors = elements.page_bytes / SECTOR_BYTES;
+        let sectors = members.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
-        let cache = Cache::new(&scheme.cache, &geometry, elements.page_bytes);
+        let cache = Cache::new(&scheme.cache, &geometry, members.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
-        let durable = scheme.log_layout(&elements).map(|layout| {
-            let identity = Identity::unnamed(elements.count);
-            (layout, superblock_of_log(scheme, &elements, &geometry, &layout, &identity))
+        let durable = scheme.log_layout(&members).map(|layout| {
+            let identity = Identity::unnamed(members.count);
+            (layout, superblock_of_log(scheme, &members, &geometry, &layout, &identity))
         });
-        let elastic = is_elastic
-            .then(|| Elastic::new(scheme, &geometry, elements.page_bytes, durable, M::CARRIES_DATA));
-        let awaits_flush = elements.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
+        let elastic =
+            is_elastic.then(|| Elastic::new(scheme, &geometry, members.page_bytes, durable, M::CARRIES_DATA));
+        let awaits_flush = members.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
         let zones = (scheme.placement.policy == PlacementPolicy::McRais)
-            .then(|| Zones::new(scheme, &geometry, elements.page_bytes, awaits_flush));
+            .then(|| Zones::new(scheme, &geometry, members.page_bytes, awaits_flush));
         let pages = scheme.pages(&geometry);
         let all_plans = plans + own_plans;
         let buffers = if M::CARRIES_DATA { all_plans as usize * buffers_each as usize } else { 0 };
@@ -243,10 +243,10 @@ impl<M: Memory> Array<M> {
             && scheme.placement.first_writes != FirstWrites::Encode
             && scheme.read.policy != crate::read::ReadPolicy::Hedged
             && dispatch.policy != Discipline::Piq
-            && scheme.parity.window.slots(geometry.elements) == 0;
+            && scheme.parity.window.slots(geometry.members) == 0;
         Ok(Self {
             only_plans,
-            capacity: pages * u64::from(elements.page_bytes),
+            capacity: pages * u64::from(members.page_bytes),
             whole_page: u64::MAX >> (64 - sectors),
             memory,
             now: 0,
@@ -261,10 +261,10 @@ impl<M: Memory> Array<M> {
                 .then(|| SyncFifo::new(dispatch.strict, requests)),
             piq: (dispatch.policy == Discipline::Piq)
                 .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
-            earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, elements.count)),
+            earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, members.count)),
             splitting: NONE,
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
-            freed: ElementSet::default(),
+            freed: MemberSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),
             plans: (0..all_plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
             free_plan: 0,
@@ -278,14 +278,14 @@ impl<M: Memory> Array<M> {
             buffers_each,
             covers: vec![0; all_plans as usize * geometry.data as usize],
             row_locks: RowLocks::new(plans),
-            queues: Queues::new(elements.count, scheme.dispatch.order),
-            loads: Loads::new(elements.count),
-            times: CellTimes::new(elements.count),
+            queues: Queues::new(members.count, scheme.dispatch.order),
+            loads: Loads::new(members.count),
+            times: CellTimes::new(members.count),
             asks_times: scheme.update.asks_times(),
             woken: VecDeque::with_capacity(plans as usize),
-            failed: vec![false; elements.count as usize],
+            failed: vec![false; members.count as usize],
             any_failed: false,
-            slow: Slow::new(elements.count),
+            slow: Slow::new(members.count),
             read_only: false,
             gather,
             encode: (scheme.placement.first_writes == FirstWrites::Encode)
@@ -307,20 +307,20 @@ impl<M: Memory> Array<M> {
             internal: Internal::Idle,
             spare_payload: None,
             window: Window::new(
-                scheme.parity.window.slots(geometry.elements),
+                scheme.parity.window.slots(geometry.members),
                 plans,
                 geometry.data,
-                geometry.elements,
-                // What a journal has is what elements would keep.
-                if layout.is_some() { 0 } else { elements.old_versions },
+                geometry.members,
+                // What a journal has is what members would keep.
+                if layout.is_some() { 0 } else { members.old_versions },
                 M::CARRIES_DATA,
             ),
-            reads: Reads::new(&scheme.read, elements.count),
+            reads: Reads::new(&scheme.read, members.count),
             coordination: Coordination::new(
                 scheme.coordination,
                 scheme.geometry.level,
                 &geometry,
-                elements.count,
+                members.count,
             ),
             resync: None,
             allowance: None,
@@ -331,7 +331,7 @@ impl<M: Memory> Array<M> {
             scheme: scheme.clone(),
             geometry,
             code,
-            elements,
+            members,
         })
     }
 
@@ -383,13 +383,13 @@ impl<M: Memory> Array<M> {
     /// The page that holds a byte.
     #[inline]
     fn page_of(&self, byte: u64) -> u64 {
-        byte >> self.elements.page_bytes.trailing_zeros()
+        byte >> self.members.page_bytes.trailing_zeros()
     }
 
     /// How far into its page a byte lies.
     #[inline]
     fn bytes_into_page(&self, byte: u64) -> u64 {
-        byte & u64::from(self.elements.page_bytes - 1)
+        byte & u64::from(self.members.page_bytes - 1)
     }
 
     fn check(&self, host: &HostRequest) -> Result<(), SubmitError> {
@@ -428,7 +428,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// When operation `id`, which is under way, was put into its element's queue.
+    /// When operation `id`, which is under way, was put into its member's queue.
     #[inline]
     pub fn queued_at(&self, id: OperationId) -> Nanos {
         self.slots[id as usize].queued_at
@@ -471,18 +471,18 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// An element is gone: what is queued for it ends, rows on it are degraded from now on. Operations in flight on it
+    /// A member is gone: what is queued for it ends, rows on it are degraded from now on. Operations in flight on it
     /// must still be reported, as [`Outcome::Gone`].
-    pub fn element_failed<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
+    pub fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.advance(now);
-        self.fail(element, driver);
+        self.fail(member, driver);
         self.poll(driver);
     }
 
-    /// An element that refused an operation may take one now.
+    /// A member that refused an operation may take one now.
     #[inline]
-    pub fn element_ready(&mut self, element: u16) {
-        self.queues.reopen(element);
+    pub fn member_ready(&mut self, member: u16) {
+        self.queues.reopen(member);
     }
 
     /// Writes out what waits in controller memory for company, and updates late parity: at the end of a run.
@@ -497,18 +497,18 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Offers queued operations to every element that may take one.
+    /// Offers queued operations to every member that may take one.
     #[inline]
     pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
-        while let Some(element) = self.queues.take_ready() {
+        while let Some(member) = self.queues.take_ready() {
             for level in 0..LEVELS {
-                self.dispatch_level(element, level, driver);
+                self.dispatch_level(member, level, driver);
             }
         }
     }
 
-    fn dispatch_level<D: Driver<M>>(&mut self, element: u16, level: usize, driver: &mut D) {
-        let (mut before, mut id) = self.queues.next_offer(element, level, &mut self.slots);
+    fn dispatch_level<D: Driver<M>>(&mut self, member: u16, level: usize, driver: &mut D) {
+        let (mut before, mut id) = self.queues.next_offer(member, level, &mut self.slots);
         let mut refused = 0;
         let mut closed = false;
         while id != NONE && !closed {
@@ -516,14 +516,14 @@ impl<M: Memory> Array<M> {
             let next = slot.link.next;
             match driver.admits(&slot.operation) {
                 Admission::Admitted => {
-                    slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
+                    slot.gc_ns = driver.gc_clock(member) - slot.gc_ns;
                     slot.started_at = self.now;
                     let operation = slot.operation;
                     if self.reads.observes {
                         let is_read = operation.kind == OperationKind::Read;
-                        self.reads.observed.started(self.now, element, is_read);
+                        self.reads.observed.started(self.now, member, is_read);
                     }
-                    self.queues.take(element, level, before, id, &mut self.slots);
+                    self.queues.take(member, level, before, id, &mut self.slots);
                     let page = self.buffer_of(id);
                     driver.start(id, &operation, page, &mut self.memory);
                 }
@@ -541,7 +541,7 @@ impl<M: Memory> Array<M> {
             id = next;
         }
         if before != NONE {
-            self.queues.refused(element, level, before, closed);
+            self.queues.refused(member, level, before, closed);
         }
     }
 

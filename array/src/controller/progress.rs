@@ -1,4 +1,4 @@
-//! What goes on by itself in an array with metadata, as observers see it: an element that is made whole, and scrub.
+//! What goes on by itself in an array with metadata, as observers see it: a member that is made whole, and scrub.
 
 use super::Array;
 use crate::driver::Driver;
@@ -10,7 +10,7 @@ use crate::placement::elastic::durable::Durable;
 /// Why a rebuild goes no further until the array is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// More elements of this group failed than its parity bears. All that failed may come back together.
+    /// More members of this group failed than its parity bears. All that failed may come back together.
     Beyond(u32),
     /// So many rows could not be made that no more can be told from those that were.
     Unmade(u64),
@@ -42,17 +42,17 @@ impl<M: Memory> Array<M> {
         self.durable().is_some_and(Durable::is_epoch_over)
     }
 
-    /// The element that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
+    /// The member that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
         if let Some(roster) = &self.roster {
             let all = short(self.rows_of_group());
             let rebuild = roster.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
-            let rebuilt = rebuild.map(|rebuild| (rebuild.element, short(rebuild.rows.cursor), all));
+            let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.rows.cursor), all));
             let comes = roster.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
-            return rebuilt.or(comes.map(|telling| (telling.element, 0, all)));
+            return rebuilt.or(comes.map(|telling| (telling.member, 0, all)));
         }
         let rebuild = self.durable()?.rebuild.as_ref()?;
-        Some((rebuild.element, rebuild.walk.segment, self.elastic().segments.count()))
+        Some((rebuild.member, rebuild.walk.segment, self.elastic().segments.count()))
     }
 
     /// Why the rebuild, if there is one, goes no further; `None` while it does. That of a log never halts: what it cannot make is
@@ -64,9 +64,9 @@ impl<M: Memory> Array<M> {
         self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(roster.unmade)))
     }
 
-    /// Stripes (log) or rows (in place) of which rebuilds could not make what the element has: too much of each is lost, and
-    /// reads of that fail. A log that has all of its elements again scrubs what it has, as the one that was missing may have
-    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the element is not whole for good then: the
+    /// Stripes (log) or rows (in place) of which rebuilds could not make what the member has: too much of each is lost, and
+    /// reads of that fail. A log that has all of its members again scrubs what it has, as the one that was missing may have
+    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the member is not whole for good then: the
     /// next scrub or opening of the array tries the rows again, from the first of these on.
     pub fn rebuild_lost(&self) -> u64 {
         self.roster.as_ref().map(|roster| roster.unmade).or(self.durable().map(|log| log.unmade)).unwrap_or(0)
@@ -127,7 +127,7 @@ impl<M: Memory> Array<M> {
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
     }
 
-    /// Elements have no space for what is written to them, or have some again. While they have none, the log refuses hosts'
+    /// Members have no space for what is written to them, or have some again. While they have none, the log refuses hosts'
     /// writes that would have to wait, those too that came before; what memory took already waits for space. In place writes
     /// that began wait, and nothing is refused.
     pub fn starve<D: Driver<M>>(&mut self, now: u64, is_starved: bool, driver: &mut D) {
@@ -138,7 +138,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Whether an element is being rebuilt, or a scrub goes on.
+    /// Whether a member is being rebuilt, or a scrub goes on.
     pub(super) fn is_walking(&self) -> bool {
         self.rebuilding().is_some() || self.scrub_counts().1
     }
@@ -152,14 +152,14 @@ fn short(rows: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::format::SEQUENCES_MAX;
-    use crate::{Elements, HostRequest, PageMemory, RequestKind, Scheme, SubmitError};
+    use crate::{HostRequest, Members, PageMemory, RequestKind, Scheme, SubmitError};
 
     #[test]
     fn a_log_takes_no_changes_when_the_births_of_its_epoch_come_to_an_end() {
         let scheme = "name = 'test'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\n[placement]\npolicy = 'elastic'\n\
             buffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 8\nacknowledge = 'buffered'\n";
         let scheme = Scheme::from_toml("test", scheme).unwrap();
-        let mut array = Array::new(&scheme, Elements::opaque(4, 1024, 200), PageMemory::new(1024)).unwrap();
+        let mut array = Array::new(&scheme, Members::opaque(4, 1024, 200), PageMemory::new(1024)).unwrap();
         let check = |array: &Array<PageMemory>, kind| {
             array.check(&HostRequest { kind, offset: 0, bytes: 1024, arrival: 0, tag: 0 })
         };

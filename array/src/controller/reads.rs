@@ -39,7 +39,7 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
-        // Of members whose parity is late memory has the content that hosts want, as long as the row is held.
+        // Of columns whose parity is late memory has the content that hosts want, as long as the row is held.
         let late = self.window.dirty(self.plans[plan as usize].row);
         if lost.count_ones() > self.geometry.parity() && wanted & lost & !late != 0 {
             let slot = &mut self.plans[plan as usize];
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
-            // What was noted of the cache stands for what elements cannot read.
+            // What was noted of the cache stands for what members cannot read.
             let rest = wanted & !(unreadable & held);
             let class = self.class_of(plan, Class::HostRead);
             self.push_operations(plan, rest, OperationKind::Read, |_| class, place);
@@ -72,7 +72,7 @@ impl<M: Memory> Array<M> {
             }
             return Ok(Built::Ready);
         }
-        // What a living element could not read is written back once it is decoded.
+        // What a living member could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];
         let unreadable = slot.lost & !self.columns_on_failed(plan);
         let repair = if self.read_only { 0 } else { unreadable };
@@ -88,7 +88,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
         } else {
             let sources = self.sources(lost);
-            // Decoding takes the versions that parity covers, which memory has where elements do not keep them.
+            // Decoding takes the versions that parity covers, which memory has where members do not keep them.
             let rest = if self.window.pins() { sources } else { sources & !late };
             let rest = rest & !self.take_covered(plan);
             self.plans[plan as usize].pinned = late;
@@ -108,8 +108,8 @@ impl<M: Memory> Array<M> {
         Ok(Built::Ready)
     }
 
-    /// The members from which those in `lost` are decoded: what is left of the data, and as many parity members as data
-    /// members are lost.
+    /// The columns from which those in `lost` are decoded: what is left of the data, and as many parity columns as data
+    /// columns are lost.
     pub(super) fn sources(&self, lost: u64) -> u64 {
         let data = self.geometry.data_columns();
         let needed = (lost & data).count_ones() as usize;
@@ -117,17 +117,17 @@ impl<M: Memory> Array<M> {
         parity.fold(data & !lost, |mask, column| mask | 1 << column)
     }
 
-    /// Page operations of decoding the data members in `lost`: each is a sum over all that it is decoded from.
+    /// Page operations of decoding the data columns in `lost`: each is a sum over all that it is decoded from.
     pub(super) fn decoded_pages(&self, lost: u64) -> u16 {
         let data = self.geometry.data_columns();
         ((lost & data).count_ones() * (self.geometry.data - 1)) as u16
     }
 
-    /// Members of the plan's row on failed elements.
+    /// Columns of the plan's row on failed members.
     pub(super) fn columns_on_failed(&self, plan: u32) -> u64 {
         let place = self.plans[plan as usize].place;
         (0..self.geometry.columns)
-            .filter(|&column| self.failed[self.geometry.element(place, column) as usize])
+            .filter(|&column| self.failed[self.geometry.member(place, column) as usize])
             .fold(0, |mask, column| mask | 1 << column)
     }
 }

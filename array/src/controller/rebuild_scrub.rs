@@ -1,4 +1,4 @@
-//! Walks over the rows of an array in place: one makes an element whole, the other reads everything and repairs what is
+//! Walks over the rows of an array in place: one makes a member whole, the other reads everything and repairs what is
 //! bad. Each holds its rows while it works on them.
 
 use super::updates::TooManyLost;
@@ -37,7 +37,7 @@ impl<M: Memory> Array<M> {
         if self.roster.is_some() { self.scrub_row(driver) } else { self.scrub_one(driver) }
     }
 
-    /// Makes what the element that is rebuilt has of the next row.
+    /// Makes what the member that is rebuilt has of the next row.
     fn rebuild_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let has_plan = self.free_plan != NONE && self.is_allowed() && !self.read_only;
         let Some(roster) = &mut self.roster else { return false };
@@ -61,17 +61,17 @@ impl<M: Memory> Array<M> {
         if !has_plan || !rebuild.rows.has_next() {
             return false;
         }
-        let (element, page) = (rebuild.element, rebuild.rows.begin());
+        let (member, page) = (rebuild.member, rebuild.rows.begin());
         roster.rebuilding += 1;
         self.spend(self.geometry.columns);
-        let (group, _) = self.geometry.position_of(element.into());
+        let (group, _) = self.geometry.position_of(member.into());
         let plan = self.take_plan(self.geometry.row_of(group, page as u32), Purpose::Rebuild);
-        self.plans[plan as usize].wanted = self.columns_on(plan, element);
+        self.plans[plan as usize].wanted = self.columns_on(plan, member);
         self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 
-    /// The element that is rebuilt, when all pages of the table that changed are about to be on the elements, or are.
+    /// The member that is rebuilt, when all pages of the table that changed are about to be on the members, or are.
     pub(super) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
         self.roster.as_mut()?.rebuild.as_mut()
     }
@@ -101,27 +101,27 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The members of the plan's row that `element` has, as a mask.
-    fn columns_on(&self, plan: u32, element: u16) -> u64 {
+    /// The members of the plan's row that `member` has, as a mask.
+    fn columns_on(&self, plan: u32, member: u16) -> u64 {
         let place = self.plans[plan as usize].place;
-        let is_its = |&column: &u32| self.geometry.element(place, column) == element;
+        let is_its = |&column: &u32| self.geometry.member(place, column) == member;
         (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
     }
 
-    /// The members of the plan's row on the element that is rebuilt, if it has not got there.
+    /// The members of the plan's row on the member that is rebuilt, if it has not got there.
     #[inline]
     pub(super) fn stale_columns(&self, plan: u32) -> u64 {
         let Some(roster) = self.roster.as_ref().filter(|roster| roster.rebuild.is_some()) else {
             return 0;
         };
         let page = self.plans[plan as usize].place.page - self.geometry.first_page;
-        roster.stale_at(page).map_or(0, |element| self.columns_on(plan, element))
+        roster.stale_at(page).map_or(0, |member| self.columns_on(plan, member))
     }
 
-    /// Whether what `element` has on `page` is not to be read.
-    pub(crate) fn is_stale_in_place(&self, element: u16, page: u32) -> bool {
+    /// Whether what `member` has on `page` is not to be read.
+    pub(crate) fn is_stale_in_place(&self, member: u16, page: u32) -> bool {
         let page = page - self.geometry.first_page;
-        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(element))
+        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(member))
     }
 
     /// Members that the plan cannot use. Once everything is read again if that seems to be too many.
@@ -139,7 +139,7 @@ impl<M: Memory> Array<M> {
         self.bearable_losses(plan)
     }
 
-    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What an element came back with is looked at
+    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What a member came back with is looked at
     /// first.
     pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
@@ -215,12 +215,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The checksums of parity that was made anew for an element. Nobody knew them while it was missing.
+    /// The checksums of parity that was made anew for a member. Nobody knew them while it was missing.
     fn note_parity(&mut self, plan: u32, parity: u64) {
         let place = self.plans[plan as usize].place;
         for column in columns(parity) {
             let checksum = self.content_of_old(plan, column).map(|page| crc32c(self.memory.bytes(page)));
-            let (group, position) = self.geometry.position_of(self.geometry.element(place, column).into());
+            let (group, position) = self.geometry.position_of(self.geometry.member(place, column).into());
             if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
                 journal.table.set(group, place.page - self.geometry.first_page, position, checksum);
             }

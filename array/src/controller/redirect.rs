@@ -1,4 +1,4 @@
-//! Reads around elements by choice: what a read policy is told, and what comes of its answer.
+//! Reads around members by choice: what a read policy is told, and what comes of its answer.
 
 use stripewise_base::Nanos;
 
@@ -18,7 +18,7 @@ use crate::row_locks::RowLock;
 const FOREVER: Nanos = Nanos::MAX / 8;
 
 impl<M: Memory> Array<M> {
-    /// The members of the read `plan` that it is to decode by choice; none are lost. Its row is held then.
+    /// The columns of the read `plan` that it is to decode by choice; none are lost. Its row is held then.
     #[inline]
     pub(super) fn redirect<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> u64 {
         let slot = &mut self.plans[plan as usize];
@@ -40,7 +40,7 @@ impl<M: Memory> Array<M> {
         way.avoided
     }
 
-    /// Whether the elements have all that it takes to decode members of the plan's stripe, up to date: parity was made, and is
+    /// Whether the members have all that it takes to decode columns of the plan's stripe, up to date: parity was made, and is
     /// neither late nor in a log nor in the write cache.
     #[inline]
     pub(super) fn is_decodable(&self, plan: u32) -> bool {
@@ -86,8 +86,8 @@ impl<M: Memory> Array<M> {
     pub(super) fn home_of(&self, plan: u32, column: u32) -> (u16, u32) {
         let place = self.plans[plan as usize].place;
         match &self.elastic {
-            None => (self.geometry.element(place, column), place.page),
-            Some(log) => log.element(log.homes(plan)[column as usize]),
+            None => (self.geometry.member(place, column), place.page),
+            Some(log) => log.member(log.homes(plan)[column as usize]),
         }
     }
 
@@ -114,8 +114,8 @@ impl<M: Memory> Array<M> {
                 gc_avoiding::choose(&ways.as_ways(wanted, self.geometry.parity()), sources)
             }
             ReadPolicy::LeastFinish => {
-                let (element, page) = self.home_of(plan, wanted.trailing_zeros());
-                let gain = section.gain.map_or_else(|| self.read_ns(element, page, driver), |gain| gain.0);
+                let (member, page) = self.home_of(plan, wanted.trailing_zeros());
+                let gain = section.gain.map_or_else(|| self.read_ns(member, page, driver), |gain| gain.0);
                 let cost = |column| self.finish_ns(plan, column, driver);
                 let ways = self.ways(plan, cost, |costs| costs.iter().all(|&cost| cost <= gain))?;
                 least_finish::choose(&ways.as_ways(wanted, self.geometry.parity()), gain, sources)
@@ -123,7 +123,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The costs of all members of the plan's stripe; none if those of the members that are wanted are already good enough.
+    /// The costs of all columns of the plan's stripe; none if those of the columns that are wanted are already good enough.
     fn ways(
         &self,
         plan: u32,
@@ -146,65 +146,65 @@ impl<M: Memory> Array<M> {
     }
 
     /// L_r: what a read of this page takes once it is started.
-    fn read_ns<D: Driver<M>>(&self, element: u16, page: u32, driver: &D) -> Nanos {
-        let told = || driver.read_ns(element, page, false);
-        self.told(told).unwrap_or_else(|| self.reads.observed.service_ns(element).0)
+    fn read_ns<D: Driver<M>>(&self, member: u16, page: u32, driver: &D) -> Nanos {
+        let told = || driver.read_ns(member, page, false);
+        self.told(told).unwrap_or_else(|| self.reads.observed.service_ns(member).0)
     }
 
-    /// What the element tells, if the policy asks for that.
+    /// What the member tells, if the policy asks for that.
     fn told<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
         if self.scheme.read.state == StateSource::Model { ask() } else { None }
     }
 
-    /// WT and L_r of the element of `column` (paper 002, section III-D).
+    /// WT and L_r of the member of `column` (paper 002, section III-D).
     fn estimate<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Estimate {
-        let (element, page) = self.home_of(plan, column);
-        let read = self.read_ns(element, page, driver);
-        let write = self.told(|| driver.write_ns(element));
-        let write = write.unwrap_or_else(|| self.reads.observed.service_ns(element).1);
-        let (reads, writes) = (self.loads.reads[element as usize], self.loads.writes[element as usize]);
+        let (member, page) = self.home_of(plan, column);
+        let read = self.read_ns(member, page, driver);
+        let write = self.told(|| driver.write_ns(member));
+        let write = write.unwrap_or_else(|| self.reads.observed.service_ns(member).1);
+        let (reads, writes) = (self.loads.reads[member as usize], self.loads.writes[member as usize]);
         Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
     }
 
     /// How long garbage collection holds up a read of `column`.
     fn gc_wait_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
-        let (element, page) = self.home_of(plan, column);
+        let (member, page) = self.home_of(plan, column);
         let wait = match self.scheme.read.state {
-            StateSource::Model => driver.gc_wait_ns(element, page).unwrap_or(0),
-            StateSource::Observed => self.reads.observed.stalled_ns(self.now, element),
+            StateSource::Model => driver.gc_wait_ns(member, page).unwrap_or(0),
+            StateSource::Observed => self.reads.observed.stalled_ns(self.now, member),
         };
         wait.min(FOREVER)
     }
 
-    /// When a read of `column` is predicted to be done: behind what is in its element, and behind what waits for it there.
+    /// When a read of `column` is predicted to be done: behind what is in its member, and behind what waits for it there.
     fn finish_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
-        let (element, page) = self.home_of(plan, column);
-        let Some(start) = self.told(|| driver.start_ns(element, page)) else {
-            let load = self.loads.total(element as usize);
-            return self.reads.observed.finish_ns(self.now, element, load).min(FOREVER);
+        let (member, page) = self.home_of(plan, column);
+        let Some(start) = self.told(|| driver.start_ns(member, page)) else {
+            let load = self.loads.total(member as usize);
+            return self.reads.observed.finish_ns(self.now, member, load).min(FOREVER);
         };
-        let read = self.read_ns(element, page, driver);
-        let (reads, writes) = self.reads.observed.in_flight(element);
-        let reads = self.loads.reads[element as usize] - reads;
+        let read = self.read_ns(member, page, driver);
+        let (reads, writes) = self.reads.observed.in_flight(member);
+        let reads = self.loads.reads[member as usize] - reads;
         let mut ahead = read * u64::from(reads);
         if self.scheme.dispatch.order != QueueOrder::ReadFirst {
-            let writes = self.loads.writes[element as usize] - writes;
-            ahead += u64::from(writes) * driver.write_ns(element).unwrap_or(read);
+            let writes = self.loads.writes[member as usize] - writes;
+            ahead += u64::from(writes) * driver.write_ns(member).unwrap_or(read);
         }
         (start + ahead + read).min(FOREVER)
     }
 
-    /// How long after the read `plan` arrived the next request wants the element of `column`; looked for as far as a helper
+    /// How long after the read `plan` arrived the next request wants the member of `column`; looked for as far as a helper
     /// needs that is done `within` so long.
     fn slack<D: Driver<M>>(&self, plan: u32, column: u32, within: Nanos, driver: &mut D) -> Option<Nanos> {
-        let (element, _) = self.home_of(plan, column);
+        let (member, _) = self.home_of(plan, column);
         let arrival = self.arrival_of(plan);
-        let pending = || self.earliest_pending(element);
+        let pending = || self.earliest_pending(member);
         let next = match self.scheme.read.at {
             NextArrival::Off => None,
             NextArrival::Pending => pending(),
             NextArrival::Oracle => {
-                let coming = driver.next_arrival(arrival + within, &mut |host| self.targets(host, element));
+                let coming = driver.next_arrival(arrival + within, &mut |host| self.targets(host, member));
                 pending().into_iter().chain(coming).min()
             }
         };
@@ -219,8 +219,8 @@ impl<M: Memory> Array<M> {
             .map_or(self.now, |node| self.requests[node.request as usize].host.arrival)
     }
 
-    /// Whether `host` would read or write a page of `element`.
-    fn targets(&self, host: &HostRequest, element: u16) -> bool {
+    /// Whether `host` would read or write a page of `member`.
+    fn targets(&self, host: &HostRequest, member: u16) -> bool {
         if self.check(host).is_err() || host.bytes == 0 {
             return false;
         }
@@ -230,19 +230,19 @@ impl<M: Memory> Array<M> {
             Some((row, column)) => {
                 let place = self.geometry.place(row);
                 let parity = if is_write { self.geometry.parity_columns() } else { 0 };
-                columns(parity | 1 << column).any(|column| self.geometry.element(place, column) == element)
+                columns(parity | 1 << column).any(|column| self.geometry.member(place, column) == member)
             }
-            None => self.chunk_in_log(page).is_some_and(|(home, _)| home == element),
+            None => self.chunk_in_log(page).is_some_and(|(home, _)| home == member),
         })
     }
 
-    /// What reads around elements came to so far.
+    /// What reads around members came to so far.
     pub fn read_counts(&self) -> ReadCounts {
         self.reads.counts
     }
 }
 
-/// Costs of all members of a stripe.
+/// Costs of all columns of a stripe.
 struct Costs([Nanos; COLUMNS_MAX as usize]);
 
 impl Costs {

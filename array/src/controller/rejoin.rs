@@ -1,11 +1,11 @@
-//! Elements that come into an array which serves without them: what may come, and what may not.
+//! Members that come into an array which serves without them: what may come, and what may not.
 
 use super::Array;
 use crate::driver::Driver;
 use crate::format::{Stamp, Superblock, Uuid};
 use crate::memory::Memory;
 
-/// What comes into the array in the place of an element.
+/// What comes into the array in the place of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Rejoining {
     /// One of which nothing is known, of so many pages.
@@ -40,7 +40,7 @@ impl Rejoining {
     }
 }
 
-/// Why an element cannot come into the array.
+/// Why a member cannot come into the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RejoinError {
     /// It would change nothing.
@@ -64,7 +64,7 @@ pub enum RejoinError {
         /// Pages that it needs.
         needed: u32,
     },
-    /// Identifiers tell elements apart.
+    /// Identifiers tell members apart.
     #[error("it has the identifier {uuid}, which element {number} has or had; give a replacement a new one")]
     Twin {
         /// The identifier.
@@ -89,60 +89,60 @@ pub enum RejoinError {
     /// Nothing is written to the array.
     #[error("the array was opened to be read alone; open it for writing")]
     ReadOnly,
-    /// The array has no format on its elements.
+    /// The array has no format on its members.
     #[error("elements come back into arrays with metadata = \"on\" alone")]
     NoMetadata,
 }
 
 impl<M: Memory> Array<M> {
-    /// Brings `element` back into the array, whole in the end. See [`Self::rebuilding`].
+    /// Brings `member` back into the array, whole in the end. See [`Self::rebuilding`].
     ///
     /// # Errors
     /// Why not.
     pub fn rejoin<D: Driver<M>>(
         &mut self,
         now: u64,
-        element: u16,
+        member: u16,
         how: Rejoining,
         driver: &mut D,
     ) -> Result<(), RejoinError> {
-        self.check_rejoin(element, how)?;
+        self.check_rejoin(member, how)?;
         self.advance(now);
         if self.is_kept() {
-            self.rejoin_log(element, how);
+            self.rejoin_log(member, how);
         } else {
-            self.rejoin_in_place(element, how);
+            self.rejoin_in_place(member, how);
         }
         self.poll(driver);
         Ok(())
     }
 
-    /// What `copies`, the superblocks at both ends of what returns as `element`, say that it has: see [`Stamp::of`].
-    pub fn stamp_of(&self, element: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
+    /// What `copies`, the superblocks at both ends of what returns as `member`, say that it has: see [`Stamp::of`].
+    pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
         let own = match &self.roster {
             Some(roster) => &roster.superblock,
             None => &self.elastic.as_ref()?.durable.as_ref()?.superblock,
         };
-        Stamp::of(copies, own.array, own.members[element as usize].uuid)
+        Stamp::of(copies, own.array, own.members[member as usize].uuid)
     }
 
-    /// Whether [`Self::rejoin`] would take an element now.
+    /// Whether [`Self::rejoin`] would take a member now.
     ///
     /// # Errors
     /// Why not.
-    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
+    pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
         if !self.is_kept() && self.roster.is_none() {
             return Err(RejoinError::NoMetadata);
         }
-        if !self.failed[element as usize] {
-            return Err(RejoinError::Active(element));
+        if !self.failed[member as usize] {
+            return Err(RejoinError::Active(member));
         }
-        let (pages, needed) = (how.pages(), self.element_pages());
+        let (pages, needed) = (how.pages(), self.member_pages());
         if pages < needed {
             return Err(RejoinError::TooSmall { pages, needed });
         }
         match &self.roster {
-            Some(roster) => self.check_member(roster, element, how),
+            Some(roster) => self.check_member(roster, member, how),
             None => self.check_log_member(how),
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn check_newer(
 
 /// Whether a replacement has an identifier that no member has.
 pub(super) fn check_twin(superblock: &Superblock, how: Rejoining) -> Result<(), RejoinError> {
-    let Rejoining::Replacement { uuid: element, .. } = how else { return Ok(()) };
-    let twin = superblock.members.iter().position(|its| its.uuid == element);
-    twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { uuid: element, number: twin as u16 }))
+    let Rejoining::Replacement { uuid: member, .. } = how else { return Ok(()) };
+    let twin = superblock.members.iter().position(|its| its.uuid == member);
+    twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { uuid: member, number: twin as u16 }))
 }

@@ -1,4 +1,4 @@
-//! Loss of power: what a new controller over the same elements begins with, and making parity right again.
+//! Loss of power: what a new controller over the same members begins with, and making parity right again.
 //!
 //! Without persistent memory nobody knows which rows were under update, and their parity may not be that of their data:
 //! the write hole of RAID-5 and RAID-6. All rows are walked before the first request is issued, as Linux md does after
@@ -23,7 +23,7 @@ struct Redo {
     row: u64,
     written: u64,
     trimmed: u64,
-    /// What is to be written, by member.
+    /// What is to be written, by column.
     pages: Vec<(u32, PageId)>,
 }
 
@@ -77,7 +77,7 @@ impl Scheme {
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller after a loss of power: a new one of the same scheme over the same elements, of which those that were
+    /// The controller after a loss of power: a new one of the same scheme over the same members, of which those that were
     /// failed stay failed. A persistent write cache keeps what it had, and with it what updates that write from it have made.
     /// Requests and operations under way are forgotten; nobody will be told of them. Time begins anew.
     ///
@@ -96,17 +96,17 @@ impl<M: Memory> Array<M> {
             }
             zones.restarted()
         });
-        let mut array = Self::new(&self.scheme, self.elements, self.memory)?;
+        let mut array = Self::new(&self.scheme, self.members, self.memory)?;
         #[cfg(debug_assertions)]
         array.plant(self.bug);
         array.any_failed = self.any_failed;
         array.failed = self.failed;
         array.zones = zones;
         if let Some(before) = before {
-            array.cache = before.restarted(&self.scheme.cache, &array.geometry, self.elements.page_bytes);
+            array.cache = before.restarted(&self.scheme.cache, &array.geometry, self.members.page_bytes);
             self.window.stale().for_each(|row| array.window.set_stale(row, true));
         }
-        let has_hole = array.geometry.parity() > 0 && (!is_kept || array.elements.volatile_cache);
+        let has_hole = array.geometry.parity() > 0 && (!is_kept || array.members.volatile_cache);
         let walks = has_hole && !array.has_bug(Bug::ResyncSkipped);
         let next = if walks { 0 } else { array.geometry.rows() };
         array.resync = Some(Resync { next, ..resync });
@@ -139,7 +139,7 @@ impl<M: Memory> Array<M> {
         Resync { redo, ..Resync::default() }
     }
 
-    /// The members that `plan` writes and those that it trims, if it has begun to.
+    /// The columns that `plan` writes and those that it trims, if it has begun to.
     fn changed_by(&self, plan: u32) -> (u64, u64) {
         let slot = &self.plans[plan as usize];
         let base = plan as usize * self.stride as usize;
@@ -240,7 +240,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Steps of making the parity of a row right: all data is read, decoded where it cannot be, and what parity was not
-    /// needed for that is written. Data on living elements that had to be decoded is written back.
+    /// needed for that is written. Data on living members that had to be decoded is written back.
     pub(super) fn build_resync(&mut self, plan: u32) {
         // Parity may be wrong: before it is believed, what gave an error is read a second time.
         let believes = self.has_bug(Bug::ResyncBelievesParity);
@@ -298,8 +298,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Parity that was made anew is on its elements, and what the cache had of it is older. Nor is parity right that nothing was
-    /// made of because its element is gone: the data that it covers may never have reached its own.
+    /// Parity that was made anew is on its members, and what the cache had of it is older. Nor is parity right that nothing was
+    /// made of because its member is gone: the data that it covers may never have reached its own.
     fn forget_cached_parity(&mut self, plan: u32) {
         let Plan { row, missing, .. } = self.plans[plan as usize];
         let made = self.geometry.parity_columns() & !self.sources(missing);

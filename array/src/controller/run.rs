@@ -210,19 +210,19 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Puts the operations of a step into the queues of their elements.
+    /// Puts the operations of a step into the queues of their members.
     pub(super) fn enqueue<D: Driver<M>>(&mut self, plan: u32, first: u16, count: u16, driver: &mut D) {
         let base = plan * self.stride + u32::from(first);
         let request = self.plans[plan as usize].request;
         for id in base..base + u32::from(count) {
             let operation = self.slots[id as usize].operation;
             if self.any_failed
-                && self.failed[operation.element as usize]
+                && self.failed[operation.member as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
-                // Superblocks go to an element that is to come before it is in the array.
+                // Superblocks go to a member that is to come before it is in the array.
                 && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
             {
-                // The element failed after the steps were made: only writes come to this.
+                // The member failed after the steps were made: only writes come to this.
                 self.plans[plan as usize].outstanding -= 1;
                 self.plans[plan as usize].trouble = true;
                 continue;
@@ -232,10 +232,10 @@ impl<M: Memory> Array<M> {
             slot.operation.request = request;
             slot.queued_at = self.now;
             slot.started_at = NOT_STARTED;
-            slot.gc_ns = driver.gc_clock(operation.element);
+            slot.gc_ns = driver.gc_clock(operation.member);
             let is_read = operation.kind == OperationKind::Read;
-            self.loads.add(operation.element, is_read);
-            self.queues.push(operation.element, is_read, id, &mut self.slots);
+            self.loads.add(operation.member, is_read);
+            self.queues.push(operation.member, is_read, id, &mut self.slots);
         }
         if self.plans[plan as usize].outstanding == 0 {
             self.recover(plan, false, driver);
@@ -274,22 +274,22 @@ impl<M: Memory> Array<M> {
         let outcome = self.verified(id, outcome);
         let outcome = if is_read { self.verified_in_place(id, outcome) } else { outcome };
         if outcome != answered {
-            // A read that a write may have overtaken is repeated before it is blamed on the element.
+            // A read that a write may have overtaken is repeated before it is blamed on the member.
             let is_doubt = self.journal.is_some() && self.plans[plan as usize].may_doubt();
             if !is_doubt {
-                driver.mismatched(operation.element, operation.page);
+                driver.mismatched(operation.member, operation.page);
             }
         }
-        self.left(operation.element, is_read);
+        self.left(operation.member, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
-            let left = self.loads.total(operation.element as usize);
+            let left = self.loads.total(operation.member as usize);
             let at = (slot.queued_at, slot.started_at);
-            self.reads.observed.ended(self.now, operation.element, is_read, at, left);
+            self.reads.observed.ended(self.now, operation.member, is_read, at, left);
         }
         self.slots[id as usize].started_at = OVER;
         if self.asks_times {
             match operation.kind {
-                OperationKind::Read => self.times.observe_read(operation.element, timing.cell_ns),
+                OperationKind::Read => self.times.observe_read(operation.member, timing.cell_ns),
                 OperationKind::Write => self.times.observe_write(timing.cell_ns),
                 OperationKind::Trim | OperationKind::Flush => {}
             }
@@ -323,12 +323,12 @@ impl<M: Memory> Array<M> {
         self.run(plan, driver);
     }
 
-    /// An operation has left `element`, or its queue.
+    /// An operation has left `member`, or its queue.
     #[inline]
-    pub(super) fn left(&mut self, element: u16, is_read: bool) {
-        self.loads.remove(element, is_read);
-        if self.loads.total(element as usize) + 1 == self.queue_limit {
-            self.freed.insert(element);
+    pub(super) fn left(&mut self, member: u16, is_read: bool) {
+        self.loads.remove(member, is_read);
+        if self.loads.total(member as usize) + 1 == self.queue_limit {
+            self.freed.insert(member);
         }
     }
 
@@ -358,7 +358,7 @@ impl<M: Memory> Array<M> {
         self.run(plan, driver);
     }
 
-    /// Notes what a failed operation means: a bad page is lost to the plan; an element that does not answer or cannot
+    /// Notes what a failed operation means: a bad page is lost to the plan; a member that does not answer or cannot
     /// be written is given up.
     pub(super) fn trouble<D: Driver<M>>(&mut self, plan: u32, id: u32, outcome: Outcome, driver: &mut D) {
         let operation = self.slots[id as usize].operation;
@@ -372,13 +372,13 @@ impl<M: Memory> Array<M> {
                 slot.unread_once |= 1 << operation.column;
             }
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
-            Outcome::MediumError if self.bears_write_error(plan, operation.element) => {
+            Outcome::MediumError if self.bears_write_error(plan, operation.member) => {
                 self.plans[plan as usize].gave_up = true;
             }
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
-                if !self.failed[operation.element as usize] {
-                    driver.gave_up(operation.element);
-                    self.fail(operation.element, driver);
+                if !self.failed[operation.member as usize] {
+                    driver.gave_up(operation.member);
+                    self.fail(operation.member, driver);
                 }
             }
         }
@@ -441,22 +441,22 @@ impl<M: Memory> Array<M> {
         self.run(plan, driver);
     }
 
-    /// Takes `element` out of service, and ends what is queued for it.
-    pub(super) fn fail<D: Driver<M>>(&mut self, element: u16, driver: &mut D) {
-        if std::mem::replace(&mut self.failed[element as usize], true) {
+    /// Takes `member` out of service, and ends what is queued for it.
+    pub(super) fn fail<D: Driver<M>>(&mut self, member: u16, driver: &mut D) {
+        if std::mem::replace(&mut self.failed[member as usize], true) {
             return;
         }
         self.any_failed = true;
-        self.slow.set(element, false);
-        // Rows on the element bear no other loss: none of them is left late.
+        self.slow.set(member, false);
+        // Rows on the member bear no other loss: none of them is left late.
         self.window.flushes_deferred = !self.window.is_empty();
         if let Some(log) = &mut self.log {
-            log.lose(element);
+            log.lose(member);
         }
-        self.elastic_lost(element);
-        self.member_lost(element);
-        self.queues.reopen(element);
-        while let Some(id) = self.queues.take_any(element, &mut self.slots) {
+        self.elastic_lost(member);
+        self.member_lost(member);
+        self.queues.reopen(member);
+        while let Some(id) = self.queues.take_any(member, &mut self.slots) {
             self.slots[id as usize].gc_ns = 0;
             self.operation_over(id, Outcome::Gone, Timing::default(), driver);
         }
@@ -527,7 +527,7 @@ impl<M: Memory> Array<M> {
             // Some of the writes may need no old content.
             return self.finish(plan, driver);
         }
-        // Of what was written before, only what lies on lost members is gone.
+        // Of what was written before, only what lies on lost columns is gone.
         let mask = slot.wanted | (slot.dirty & slot.missing);
         self.fail_requests(plan, mask);
         self.acknowledge_plan(plan, false, driver);

@@ -2,7 +2,7 @@
 
 use super::{Array, columns};
 use crate::bugs::Bug;
-use crate::dispatch::{BatchKind, Discipline, ElementSet, Piq};
+use crate::dispatch::{BatchKind, Discipline, MemberSet, Piq};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::request::RequestKind;
@@ -12,7 +12,7 @@ use crate::request::RequestKind;
 pub(super) enum Split {
     /// It is wholly issued.
     Done,
-    /// An element that it wants has as much queued as `dispatch.queue` allows.
+    /// A member that it wants has as much queued as `dispatch.queue` allows.
     WantsRoom,
     /// Plans, attachments, or room in controller memory are wanting.
     WantsPlans,
@@ -94,7 +94,7 @@ impl<M: Memory> Array<M> {
         let Some(piq) = &mut self.piq else { return false };
         let is_idle = self.under_way == self.pending.len() as u32 + piq.waiting();
         if !piq.begin_walk(&self.freed, is_idle) {
-            self.freed = ElementSet::default();
+            self.freed = MemberSet::default();
             return false;
         }
         // What is freed meanwhile is for the next walk.
@@ -121,14 +121,14 @@ impl<M: Memory> Array<M> {
                     let issue = |piq: &mut Piq| {
                         if stays {
                             piq.wants_room();
-                            return ElementSet::default();
+                            return MemberSet::default();
                         }
                         piq.issued()
                     };
                     let targets = self.piq.as_mut().map(issue).unwrap_or_default();
                     if !freed.is_empty() {
-                        targets.iter().filter(|&element| !self.has_room(element)).for_each(|element| {
-                            freed.remove(element);
+                        targets.iter().filter(|&member| !self.has_room(member)).for_each(|member| {
+                            freed.remove(member);
                         });
                     }
                     self.waits_no_longer(id);
@@ -140,10 +140,10 @@ impl<M: Memory> Array<M> {
         any
     }
 
-    /// Notes that request `id` waits to be issued. Returns its target elements, where somebody asks for them.
-    fn waits(&mut self, id: u32) -> ElementSet {
+    /// Notes that request `id` waits to be issued. Returns its target members, where somebody asks for them.
+    fn waits(&mut self, id: u32) -> MemberSet {
         if self.earliest.is_none() {
-            return ElementSet::default();
+            return MemberSet::default();
         }
         let targets = self.targets_of(id);
         if let Some(earliest) = &mut self.earliest {
@@ -159,27 +159,27 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether an operation of a new plan may go to `element`.
+    /// Whether an operation of a new plan may go to `member`.
     #[inline]
-    fn has_room(&self, element: u16) -> bool {
-        self.loads.total(element as usize) < self.queue_limit
+    fn has_room(&self, member: u16) -> bool {
+        self.loads.total(member as usize) < self.queue_limit
     }
 
-    /// Whether all elements that a plan about members `mask` of `row` is for have room: those of the members, and for an
+    /// Whether all members that a plan about columns `mask` of `row` is for have room: those of the columns, and for an
     /// update those of parity.
     pub(super) fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
         let place = self.geometry.place(row);
-        columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.element(place, column)))
+        columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.member(place, column)))
     }
 
-    /// Parity members that requests of this kind change.
+    /// Parity columns that requests of this kind change.
     fn parity_of(&self, kind: RequestKind) -> u64 {
         if kind == RequestKind::Read { 0 } else { self.geometry.parity_columns() }
     }
 
-    /// The elements that the rest of request `id` is for, all of its rows taken together. What goes to memory needs none.
-    fn targets_of(&self, id: u32) -> ElementSet {
-        let mut targets = ElementSet::default();
+    /// The members that the rest of request `id` is for, all of its rows taken together. What goes to memory needs none.
+    fn targets_of(&self, id: u32) -> MemberSet {
+        let mut targets = MemberSet::default();
         let request = &self.requests[id as usize];
         let kind = request.host.kind;
         if kind == RequestKind::Flush || kind == RequestKind::Write && self.cache.is_some() {
@@ -189,7 +189,7 @@ impl<M: Memory> Array<M> {
         while let Some(piece) = cursor.next(&self.geometry) {
             let place = self.geometry.place(piece.row);
             for column in columns(super::split::mask_of(&piece) | self.parity_of(kind)) {
-                targets.insert(self.geometry.element(place, column));
+                targets.insert(self.geometry.member(place, column));
             }
         }
         targets

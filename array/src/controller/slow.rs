@@ -1,8 +1,8 @@
-//! Elements that do not answer in time: reads go around them as long as that lasts.
+//! Members that do not answer in time: reads go around them as long as that lasts.
 //!
-//! The driver reports an element slow when it has had reads or writes for some time and has answered none. New reads then decode
-//! what lies there, and reads that wait for it ask the other elements as well. Neither waits for a row that an update holds: such
-//! a read is answered by the element, or is repeated for every further report.
+//! The driver reports a member slow when it has had reads or writes for some time and has answered none. New reads then decode
+//! what lies there, and reads that wait for it ask the other members as well. Neither waits for a row that an update holds: such
+//! a read is answered by the member, or is repeated for every further report.
 
 use super::{Array, columns};
 use crate::driver::Driver;
@@ -10,35 +10,35 @@ use crate::memory::Memory;
 use crate::plan::{Plan, Purpose, Race, Step};
 use crate::read::Way;
 
-/// Elements that were reported slow.
+/// Members that were reported slow.
 #[derive(Debug)]
 pub(super) struct Slow {
-    elements: Vec<bool>,
+    members: Vec<bool>,
     /// Whether there is one: nothing else is looked at where there is none.
     is_any: bool,
 }
 
 impl Slow {
-    pub(super) fn new(elements: u32) -> Self {
-        Self { elements: vec![false; elements as usize], is_any: false }
+    pub(super) fn new(members: u32) -> Self {
+        Self { members: vec![false; members as usize], is_any: false }
     }
 
-    pub(super) fn set(&mut self, element: u16, is_slow: bool) {
-        self.elements[element as usize] = is_slow;
-        self.is_any = self.elements.contains(&true);
+    pub(super) fn set(&mut self, member: u16, is_slow: bool) {
+        self.members[member as usize] = is_slow;
+        self.is_any = self.members.contains(&true);
     }
 }
 
 impl<M: Memory> Array<M> {
-    /// An element has not answered for some time, or answers again. While it does not answer, a further report repeats the
+    /// A member has not answered for some time, or answers again. While it does not answer, a further report repeats the
     /// attempt for reads that could not be decoded before.
-    pub fn element_slow<D: Driver<M>>(&mut self, now: u64, element: u16, is_slow: bool, driver: &mut D) {
+    pub fn member_slow<D: Driver<M>>(&mut self, now: u64, member: u16, is_slow: bool, driver: &mut D) {
         self.advance(now);
-        let is_slow = is_slow && !self.failed[element as usize];
-        self.slow.set(element, is_slow);
+        let is_slow = is_slow && !self.failed[member as usize];
+        self.slow.set(member, is_slow);
         if is_slow {
             for plan in 0..self.plans.len() as u32 {
-                if self.waits_for(plan, element) {
+                if self.waits_for(plan, member) {
                     self.note_returned(plan);
                     self.begin_second(plan, driver);
                 }
@@ -48,12 +48,12 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Whether an element was last reported slow.
-    pub fn is_slow(&self, element: u16) -> bool {
-        self.slow.elements[element as usize]
+    /// Whether a member was last reported slow.
+    pub fn is_slow(&self, member: u16) -> bool {
+        self.slow.members[member as usize]
     }
 
-    /// The members of the plan's stripe that lie on slow elements.
+    /// The columns of the plan's stripe that lie on slow members.
     pub(super) fn slow_columns(&self, plan: u32) -> u64 {
         if !self.slow.is_any {
             return 0;
@@ -63,7 +63,7 @@ impl<M: Memory> Array<M> {
         columns(all).filter(is_slow).fold(0, |mask, column| mask | 1 << column)
     }
 
-    /// The members of the read `plan` beside those in `lost` that it is to decode because their elements are slow. Its row is
+    /// The columns of the read `plan` beside those in `lost` that it is to decode because their members are slow. Its row is
     /// held then.
     #[inline]
     pub(super) fn around_slow(&mut self, plan: u32, lost: u64) -> u64 {
@@ -84,8 +84,8 @@ impl<M: Memory> Array<M> {
         slow
     }
 
-    /// Whether `plan` reads what hosts want as it lies on the elements, and has begun to wait for `element`.
-    fn waits_for(&self, plan: u32, element: u16) -> bool {
+    /// Whether `plan` reads what hosts want as it lies on the members, and has begun to wait for `member`.
+    fn waits_for(&self, plan: u32, member: u16) -> bool {
         let slot = &self.plans[plan as usize];
         let is_direct = slot.is_under_way
             && slot.purpose == Purpose::Read
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
             && !slot.trouble
             && (!self.reads.is_active || slot.path.race <= Race::Armed)
             && matches!(slot.steps(), [Step::Operations { .. }]);
-        is_direct && columns(slot.wanted).any(|column| self.home_of(plan, column).0 == element)
+        is_direct && columns(slot.wanted).any(|column| self.home_of(plan, column).0 == member)
     }
 
     /// Notes what is back of the read `plan`, where that was not noted all along.

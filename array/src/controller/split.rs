@@ -43,7 +43,7 @@ impl<M: Memory> Array<M> {
     /// [`Self::split`] row by row.
     #[inline]
     fn split_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Split {
-        // What goes to memory needs no element.
+        // What goes to memory needs no member.
         let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
         if self.encode.is_some() {
             return self.split_encoding(id, kind, is_bounded, driver);
@@ -107,7 +107,7 @@ impl<M: Memory> Array<M> {
         driver.set_timer(acknowledgement.at);
     }
 
-    /// Reads members `mask` of `row` for request `id`.
+    /// Reads columns `mask` of `row` for request `id`.
     pub(super) fn read_row<D: Driver<M>>(
         &mut self,
         id: u32,
@@ -130,7 +130,7 @@ impl<M: Memory> Array<M> {
         self.acquire(plan, lock, driver);
     }
 
-    /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
+    /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let absorbs = self.makes_parity_first();
         if self.cache.is_some() && !absorbs {
@@ -208,13 +208,13 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Trims members `mask` of `row` for request `id`, as far as parity allows.
+    /// Trims columns `mask` of `row` for request `id`, as far as parity allows.
     pub(super) fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         // With parity only a whole row can go, or its parity would no longer match.
         let partial = self.partial_columns(id, row, mask);
         let mask = mask & !partial;
         let whole = self.geometry.parity() == 0 || mask == self.geometry.data_columns();
-        if !self.elements.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
+        if !self.members.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
             return;
         }
         let plan = self.take_plan(row, Purpose::Trim);
@@ -223,7 +223,7 @@ impl<M: Memory> Array<M> {
         self.acquire(plan, RowLock::Exclusive, driver);
     }
 
-    /// A flush first drains volatile controller memory, then flushes every element.
+    /// A flush first drains volatile controller memory, then flushes every member.
     fn split_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         if self.read_only {
             return true;
@@ -242,15 +242,15 @@ impl<M: Memory> Array<M> {
         }
         let slot = &mut self.requests[id as usize];
         let is_whole = slot.remaining == 1 && !slot.flushed;
-        if is_whole && self.flushes_elements() {
-            return self.flush_elements(id, driver);
+        if is_whole && self.flushes_members() {
+            return self.flush_members(id, driver);
         }
         true
     }
 
-    /// Whether a flush of a host means one of every element: not where the journal is flushed with each record.
-    pub(super) fn flushes_elements(&self) -> bool {
-        let has_to = self.elements.volatile_cache && self.journal.is_none() || self.intent.is_some();
+    /// Whether a flush of a host means one of every member: not where the journal is flushed with each record.
+    pub(super) fn flushes_members(&self) -> bool {
+        let has_to = self.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
         has_to && !self.has_bug(Bug::ElementsNotFlushed)
     }
 
@@ -259,8 +259,8 @@ impl<M: Memory> Array<M> {
         self.journal.is_some() || self.intent.is_some()
     }
 
-    /// Flushes every element for request `id`; false when there is no plan to be had.
-    pub(super) fn flush_elements<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    /// Flushes every member for request `id`; false when there is no plan to be had.
+    pub(super) fn flush_members<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         if self.free_plan == NONE {
             return false;
         }
@@ -298,15 +298,15 @@ impl<M: Memory> Array<M> {
         self.build_flush_of(plan, |_| true);
     }
 
-    /// Steps of a flush of those elements of which `is_meant` says so.
+    /// Steps of a flush of those members of which `is_meant` says so.
     pub(super) fn build_flush_of(&mut self, plan: u32, is_meant: impl Fn(u16) -> bool) {
         let base = (plan * self.stride) as usize;
         let mut count = 0u16;
-        for element in 0..self.elements.count as u16 {
-            if !self.failed[element as usize] && is_meant(element) {
+        for member in 0..self.members.count as u16 {
+            if !self.failed[member as usize] && is_meant(member) {
                 self.slots[base + count as usize].operation = Operation {
                     page: 0,
-                    element,
+                    member,
                     kind: OperationKind::Flush,
                     class: Class::Metadata,
                     column: 0,
@@ -319,7 +319,7 @@ impl<M: Memory> Array<M> {
         slot.operations = count;
         slot.push_step(Step::Operations { first: 0, count });
         if let Some(intent) = &mut self.intent {
-            // What was written without a missing element is durable when that is known to be missing.
+            // What was written without a missing member is durable when that is known to be missing.
             slot.push_step(Step::Journal);
             intent.flush_begun();
         }
@@ -435,7 +435,7 @@ impl<M: Memory> Array<M> {
         node != NONE
     }
 
-    /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
+    /// Adds columns `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;
         let partial = self.partial_columns(id, row, mask);
@@ -465,7 +465,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Which of members `mask` of `row` request `id` covers only in part.
+    /// Which of columns `mask` of `row` request `id` covers only in part.
     #[inline]
     pub(super) fn partial_columns(&self, id: u32, row: u64, mask: u64) -> u64 {
         if !self.requests[id as usize].in_part {
@@ -502,7 +502,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// The members that a piece covers, as a mask.
+/// The columns that a piece covers, as a mask.
 #[inline]
 pub(super) fn mask_of(piece: &RowPiece) -> u64 {
     (u64::MAX >> (63 - piece.last)) & (u64::MAX << piece.first)

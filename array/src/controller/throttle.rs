@@ -19,7 +19,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Whether an element is being rebuilt, or a scrub goes on, and nothing more is allowed.
+    /// Whether a member is being rebuilt, or a scrub goes on, and nothing more is allowed.
     pub fn wants_allowance(&self) -> bool {
         self.is_walking() && !self.is_allowed()
     }

@@ -10,7 +10,7 @@ use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::Acknowledge;
 use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
-/// More members of a row are lost than its code can bear.
+/// More columns of a row are lost than its code can bear.
 pub(super) struct TooManyLost;
 
 impl<M: Memory> Array<M> {
@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].kept = self.take_covered(plan);
         }
         let lost = self.lost_columns(plan);
-        // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
+        // A page that could not be read can still be written, and is healed by it; a failed member takes nothing.
         let failed = if lost == 0 { 0 } else { self.columns_on_failed(plan) };
         self.plans[plan as usize].missing =
             if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
@@ -64,7 +64,7 @@ impl<M: Memory> Array<M> {
                 if !has_written || slot.lost == 0 || slot.looked_again {
                     return Err(TooManyLost);
                 }
-                // Data is on the elements already: before its row is given up, everything is read once more.
+                // Data is on the members already: before its row is given up, everything is read once more.
                 slot.looked_again = true;
                 slot.lost = 0;
                 return self.build_update(plan, driver);
@@ -145,7 +145,7 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// Chooses the routine, and the members to pre-read.
+    /// Chooses the routine, and the columns to pre-read.
     #[inline]
     fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
         let Plan { row, wanted, partial, dirty, kept, absorbs, .. } = self.plans[plan as usize];
@@ -153,7 +153,7 @@ impl<M: Memory> Array<M> {
         let forced = Decision::forced;
         let data = self.geometry.data_columns();
         let parity = self.geometry.parity_columns();
-        // Of a row whose parity is made before it comes into the write cache, that has what elements need not be asked for.
+        // Of a row whose parity is made before it comes into the write cache, that has what members need not be asked for.
         let held = if absorbs { kept } else { 0 };
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
@@ -185,7 +185,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The routine that reads fewer pages, where RMW reads `deltas` beside the members of its mask; RMW if they are equal.
+    /// The routine that reads fewer pages, where RMW reads `deltas` beside the columns of its mask; RMW if they are equal.
     fn choose_by_pages(&self, rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
         let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
         let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
@@ -218,7 +218,7 @@ impl<M: Memory> Array<M> {
             old: pinned,
             geometry: &self.geometry,
             place,
-            page_bytes: self.elements.page_bytes,
+            page_bytes: self.members.page_bytes,
             loads: &self.loads,
             times: &self.times,
         };
@@ -240,7 +240,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Appends a step with one operation for each member of `mask`.
+    /// Appends a step with one operation for each column of `mask`.
     #[inline]
     pub(super) fn push_operations(
         &mut self,
@@ -266,7 +266,7 @@ impl<M: Memory> Array<M> {
         for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             slot.operation = Operation {
                 page: place.page,
-                element: self.geometry.element(place, column),
+                member: self.geometry.member(place, column),
                 kind,
                 class: class(column),
                 column: column as u8,
@@ -278,7 +278,7 @@ impl<M: Memory> Array<M> {
         slot.push_step(Step::Operations { first, count });
     }
 
-    /// Members of the plan's row that cannot be used: on failed elements, or found bad by the plan itself.
+    /// Columns of the plan's row that cannot be used: on failed members, or found bad by the plan itself.
     #[inline]
     pub(super) fn lost_columns(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
@@ -292,7 +292,7 @@ impl<M: Memory> Array<M> {
         lost |= self.stale_columns(plan);
         if self.any_failed {
             for column in 0..self.geometry.columns {
-                if self.failed[self.geometry.element(slot.place, column) as usize] {
+                if self.failed[self.geometry.member(slot.place, column) as usize] {
                     lost |= 1 << column;
                 }
             }

@@ -87,7 +87,7 @@ impl<M: Memory> Array<M> {
         let whole_end = self.whole_end(id, page, end);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = self.has_bug(Bug::MoveNotAwaited);
-        // Without parity every chunk stands for itself, and one on an element that is lost takes nothing.
+        // Without parity every chunk stands for itself, and one on a member that is lost takes nothing.
         let (geometry, failed) = (&self.geometry, &self.failed);
         let stands_alone = self.any_failed && geometry.parity() == 0;
         let can_write = |page| {
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
                 return true;
             }
             let (row, column) = geometry.slot(page);
-            !failed[usize::from(geometry.element(geometry.place(row), column))]
+            !failed[usize::from(geometry.member(geometry.place(row), column))]
         };
         let Some(zones) = &mut self.zones else { return false };
         let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
@@ -150,7 +150,7 @@ impl<M: Memory> Array<M> {
         self.zones.as_ref()?.mover_to(page)
     }
 
-    /// The write cache holds what request `id` writes to members `mask` of `row`.
+    /// The write cache holds what request `id` writes to columns `mask` of `row`.
     #[inline]
     pub(super) fn cached_in_zones(&mut self, id: u32, row: u64, mask: u64) {
         if self.zones.is_none() {
@@ -164,7 +164,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `plan` writes members `mask` of its row for request `id`, which may move pages there.
+    /// `plan` writes columns `mask` of its row for request `id`, which may move pages there.
     #[inline]
     pub(super) fn moves_in_zones(&mut self, plan: u32, id: u32, mask: u64) {
         if self.zones.is_none() {
@@ -229,7 +229,7 @@ impl<M: Memory> Array<M> {
         payload: M::Host,
         driver: &mut D,
     ) {
-        let page = u64::from(self.elements.page_bytes);
+        let page = u64::from(self.members.page_bytes);
         let host = HostRequest {
             tag: u64::MAX,
             arrival: self.now,

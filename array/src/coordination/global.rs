@@ -45,19 +45,19 @@ impl Global {
         Self { groups, permit, wanted, idle: idles.then_some(section.idle.0), timer: Nanos::MAX }
     }
 
-    /// An element must collect, or finished a block.
+    /// A member must collect, or finished a block.
     pub(crate) fn heard<M: Memory, D: Driver<M>>(
         &mut self,
         now: Nanos,
-        element: u16,
+        member: u16,
         activity: Activity,
         driver: &mut D,
     ) {
-        let turn = driver.gc_turn(element);
+        let turn = driver.gc_turn(member);
         if !turn.collects {
-            driver.forbid_gc(element);
+            driver.forbid_gc(member);
         }
-        let group = self.groups.of(element);
+        let group = self.groups.of(member);
         if turn.need.is_some() {
             self.open(group, driver);
         } else if !turn.collects && self.is_idle(now, activity) {

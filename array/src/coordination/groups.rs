@@ -2,36 +2,36 @@
 
 use crate::geometry::{Geometry, Level};
 
-/// Every element of an array in exactly one group.
+/// Every member of an array in exactly one group.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// The elements, group by group.
+    /// The members, group by group.
     order: Vec<u16>,
     /// For each group its first place in `order`, and the end.
     first: Vec<u32>,
-    /// For each element its group.
+    /// For each member its group.
     group_of: Vec<u16>,
 }
 
 impl Groups {
-    /// The parity groups of `geometry`; elements beyond it, of `count`, are groups of their own.
+    /// The parity groups of `geometry`; members beyond it, of `count`, are groups of their own.
     pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
         let mut groups = Self::none(count);
         for group in 0..geometry.groups {
             // Stripes are dealt to the groups in turn.
             let place = geometry.place(u64::from(group) * u64::from(geometry.chunk_pages));
             let mut members: Vec<u16> =
-                (0..geometry.columns).map(|column| geometry.element(place, column)).collect();
+                (0..geometry.columns).map(|column| geometry.member(place, column)).collect();
             members.sort_unstable();
             groups.add(members.into_iter());
         }
-        for element in geometry.elements..count {
-            groups.add(std::iter::once(element as u16));
+        for member in geometry.members..count {
+            groups.add(std::iter::once(member as u16));
         }
         groups
     }
 
-    /// Those whose collections requests meet together: the parity groups, and without parity all `count` elements in one.
+    /// Those whose collections requests meet together: the parity groups, and without parity all `count` members in one.
     pub(crate) fn of_requests(level: Level, geometry: &Geometry, count: u32) -> Self {
         if level != Level::Raid0 {
             return Self::of_parity(geometry, count);
@@ -63,9 +63,9 @@ impl Groups {
         self.first.len() - 1
     }
 
-    /// The group of an element.
-    pub(crate) fn of(&self, element: u16) -> usize {
-        self.group_of[element as usize].into()
+    /// The group of a member.
+    pub(crate) fn of(&self, member: u16) -> usize {
+        self.group_of[member as usize].into()
     }
 
     /// The members of a group, in order.

@@ -1,6 +1,6 @@
-//! GC coordination: which elements collect garbage when.
+//! GC coordination: which members collect garbage when.
 //!
-//! One file for each published scheme. Elements that collect by themselves need none of it; those with the capability
+//! One file for each published scheme. Members that collect by themselves need none of it; those with the capability
 //! `gc_control` begin a block only while they are permitted to, and tell when that may matter. A scheme of this axis turns
 //! their news into permissions. What a device does within its own collections (preemption, suspension) is the device's.
 
@@ -27,11 +27,11 @@ pub struct CoordinationSection {
     /// Which scheme.
     pub policy: CoordinationPolicy,
     /// Of `rotating`: who has permission next. Choice: the papers' devices rotate by time (IODA) or by hand-over
-    /// (TTFLASH); a token never lets an element wait for a turn that nobody uses.
+    /// (TTFLASH); a token never lets a member wait for a turn that nobody uses.
     pub turn: Turn,
     /// Of `turn = "window"`: how long each member of a group has permission. Choice: tens of collections.
     pub window: Span,
-    /// Of `rotating`: an element that has permission also collects planes with no more than so many blocks above their low
+    /// Of `rotating`: a member that has permission also collects planes with no more than so many blocks above their low
     /// watermark, so that it seldom has to ask. Choice: one block.
     pub ahead: u32,
     /// Of `global`: what windows begin with.
@@ -107,12 +107,12 @@ impl CoordinationSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoordinationPolicy {
-    /// Every element collects when it has to.
+    /// Every member collects when it has to.
     #[default]
     None,
-    /// At most one element of a parity group collects at a time.
+    /// At most one member of a parity group collects at a time.
     Rotating,
-    /// The elements of a group collect in the same windows of time.
+    /// The members of a group collect in the same windows of time.
     Global,
 }
 
@@ -120,7 +120,7 @@ pub enum CoordinationPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// An element that has to collect.
+    /// A member that has to collect.
     #[default]
     Reactive,
     /// That, or a [`Trigger`].
@@ -132,11 +132,11 @@ pub enum Start {
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// The array has been idle for a while (no request is under way, and no operation is queued or in flight anywhere), and
-    /// an element is below half of the margin; while that lasts, window after window. Half, so that others are below the
+    /// a member is below half of the margin; while that lasts, window after window. Half, so that others are below the
     /// soft limit by then and windows are few.
     #[default]
     Idle,
-    /// An element comes to the soft limit. Then those collect with it that are below twice the margin.
+    /// A member comes to the soft limit. Then those collect with it that are below twice the margin.
     SoftLimit,
 }
 
@@ -195,7 +195,7 @@ pub struct GcPermit {
     pub ahead_planes: u32,
 }
 
-/// What an element tells of its permission to collect.
+/// What a member tells of its permission to collect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcTurn {
     /// It collects a block, or is about to begin one that it is permitted to.
@@ -204,7 +204,7 @@ pub struct GcTurn {
     pub need: Option<u32>,
 }
 
-/// What hosts and elements are doing.
+/// What hosts and members are doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// A request is under way.
@@ -226,7 +226,7 @@ pub(crate) enum Coordination {
 }
 
 impl Coordination {
-    /// The scheme of `section` over `geometry`, of which an array of `count` elements is made; none if elements collect by
+    /// The scheme of `section` over `geometry`, of which an array of `count` members is made; none if members collect by
     /// themselves.
     pub(crate) fn new(
         section: CoordinationSection,
@@ -245,17 +245,17 @@ impl Coordination {
         }
     }
 
-    /// An element needs permission, or finished a block.
+    /// A member needs permission, or finished a block.
     pub(crate) fn heard<M: Memory, D: Driver<M>>(
         &mut self,
         now: Nanos,
-        element: u16,
+        member: u16,
         activity: Activity,
         driver: &mut D,
     ) {
         match self {
-            Self::Rotating(rotating) => rotating.heard(now, element, driver),
-            Self::Global(global) => global.heard(now, element, activity, driver),
+            Self::Rotating(rotating) => rotating.heard(now, member, driver),
+            Self::Global(global) => global.heard(now, member, activity, driver),
         }
     }
 

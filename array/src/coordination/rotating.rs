@@ -1,5 +1,5 @@
-//! Rotating permission: at most one element of a parity group collects at a time, so that whatever a read wants can be
-//! decoded from elements that do not.
+//! Rotating permission: at most one member of a parity group collects at a time, so that whatever a read wants can be
+//! decoded from members that do not.
 //!
 //! Source: Yan et al., "Tiny-Tail Flash", FAST 2017 (rotating GC: one plane of a plane group at a time); Li et al.,
 //! "IODA", SOSP 2021 (time windows in which one device of the array may collect). Both bound the collections of a stripe
@@ -38,9 +38,9 @@ impl Rotating {
         Self { section, groups, turns, timer: Nanos::MAX }
     }
 
-    /// An element needs permission, or finished a block.
-    pub(crate) fn heard<M: Memory, D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
-        self.turn(now, self.groups.of(element), driver);
+    /// A member needs permission, or finished a block.
+    pub(crate) fn heard<M: Memory, D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+        self.turn(now, self.groups.of(member), driver);
     }
 
     /// A time has come that was asked for, or another one.
@@ -113,7 +113,7 @@ impl Rotating {
             self.turns[group].holder = Some(own);
             driver.permit_gc(own, self.permit(u32::MAX));
         }
-        let is_wanted = |&element: &u16| driver.gc_turn(element) != GcTurn::default();
+        let is_wanted = |&member: &u16| driver.gc_turn(member) != GcTurn::default();
         let wanted = members.iter().any(is_wanted);
         // A member without company keeps what it has.
         let held = self.turns[group].holder.is_some() && members.len() > 1;

@@ -1,4 +1,4 @@
-//! Who gets permission, and when: elements that tell what a test has them tell.
+//! Who gets permission, and when: members that tell what a test has them tell.
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
@@ -10,15 +10,15 @@ use super::{
     Activity, Ahead, CoordinationPolicy, CoordinationSection, GcPermit, GcTurn, Start, Trigger, Turn,
 };
 use crate::driver::{Acknowledgement, Admission, Driver};
-use crate::element_state::ElementState;
 use crate::geometry::{Geometry, Level};
+use crate::member_load::MemberLoad;
 use crate::memory::NoMemory;
 use crate::operation::{Operation, OperationId};
-use crate::{Elements, Scheme};
+use crate::{Members, Scheme};
 
 const MS: Nanos = 1_000_000;
 
-/// Eight elements, what they need, and what was asked of them.
+/// Eight members, what they need, and what was asked of them.
 #[derive(Default)]
 struct Told {
     turns: [GcTurn; 8],
@@ -27,19 +27,19 @@ struct Told {
     timers: Vec<Nanos>,
     /// Whoever is permitted begins.
     is_rotating: bool,
-    /// Elements below the soft limit.
+    /// Members below the soft limit.
     near: Vec<u16>,
-    /// Elements below half of the margin.
+    /// Members below half of the margin.
     wanting: Vec<u16>,
 }
 
 impl Told {
-    fn needs(&mut self, element: u16, free_pages: u32) {
-        self.turns[element as usize].need = Some(free_pages);
+    fn needs(&mut self, member: u16, free_pages: u32) {
+        self.turns[member as usize].need = Some(free_pages);
     }
 
-    fn finishes(&mut self, element: u16, need: Option<u32>) {
-        self.turns[element as usize] = GcTurn { collects: false, need };
+    fn finishes(&mut self, member: u16, need: Option<u32>) {
+        self.turns[member as usize] = GcTurn { collects: false, need };
     }
 
     fn asked(&mut self) -> (Vec<(u16, u32)>, Vec<u16>) {
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-impl ElementState for Told {}
+impl MemberLoad for Told {}
 
 impl Driver<NoMemory> for Told {
     fn admits(&mut self, _: &Operation) -> Admission {
@@ -61,29 +61,29 @@ impl Driver<NoMemory> for Told {
         self.timers.push(at);
     }
     fn acknowledge(&mut self, _: &Acknowledgement, (): ()) {}
-    fn permit_gc(&mut self, element: u16, permit: GcPermit) {
-        self.permitted.push((element, permit.blocks));
-        let turn = &mut self.turns[element as usize];
+    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
+        self.permitted.push((member, permit.blocks));
+        let turn = &mut self.turns[member as usize];
         let collects =
-            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&element);
+            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&member);
         *turn = GcTurn { collects, need: None };
     }
-    fn is_near_gc(&self, element: u16, ahead: Ahead) -> bool {
-        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&element)
+    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
+        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&member)
     }
-    fn forbid_gc(&mut self, element: u16) {
-        self.forbidden.push(element);
+    fn forbid_gc(&mut self, member: u16) {
+        self.forbidden.push(member);
     }
-    fn gc_turn(&self, element: u16) -> GcTurn {
-        self.turns[element as usize]
+    fn gc_turn(&self, member: u16) -> GcTurn {
+        self.turns[member as usize]
     }
 }
 
-/// Groups of eight elements, of a scheme with these lines in its section `[geometry]`.
+/// Groups of eight members, of a scheme with these lines in its section `[geometry]`.
 fn resolved(lines: &str) -> Geometry {
     let text = format!("name = 'test'\n[geometry]\n{lines}");
     let scheme = Scheme::from_toml("test", &text).unwrap();
-    let elements = Elements {
+    let members = Members {
         count: 8,
         page_bytes: 4096,
         pages: 64,
@@ -94,7 +94,7 @@ fn resolved(lines: &str) -> Geometry {
         gc_state: true,
         streams: 1,
     };
-    scheme.resolve(&elements, false).unwrap()
+    scheme.resolve(&members, false).unwrap()
 }
 
 fn rotating(turn: Turn, groups: u32) -> (Rotating, Told) {
@@ -110,12 +110,12 @@ fn global(start: Start, trigger: Trigger, level: Level, lines: &str) -> (Global,
     (Global::new(&section, Groups::of_requests(level, &resolved(lines), 8)), Told::default())
 }
 
-fn global_heard(global: &mut Global, now: Nanos, element: u16, activity: Activity, told: &mut Told) {
-    global.heard::<NoMemory, _>(now, element, activity, told);
+fn global_heard(global: &mut Global, now: Nanos, member: u16, activity: Activity, told: &mut Told) {
+    global.heard::<NoMemory, _>(now, member, activity, told);
 }
 
-fn heard(rotating: &mut Rotating, now: Nanos, element: u16, told: &mut Told) {
-    rotating.heard::<NoMemory, _>(now, element, told);
+fn heard(rotating: &mut Rotating, now: Nanos, member: u16, told: &mut Told) {
+    rotating.heard::<NoMemory, _>(now, member, told);
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn the_token_goes_to_whoever_has_the_fewest_free_pages_after_each_block() {
 #[test]
 fn each_group_has_a_permission_of_its_own() {
     let (mut rotating, mut told) = rotating(Turn::Token, 2);
-    for element in [0, 3, 4] {
-        told.needs(element, 7);
-        heard(&mut rotating, 0, element, &mut told);
+    for member in [0, 3, 4] {
+        told.needs(member, 7);
+        heard(&mut rotating, 0, member, &mut told);
     }
     assert_eq!(told.asked(), (vec![(0, 1), (4, 1)], vec![]));
 }
@@ -214,7 +214,7 @@ fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
 }
 
 #[test]
-fn without_parity_all_elements_collect_together() {
+fn without_parity_all_members_collect_together() {
     let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid0, "level = 'raid0'");
     told.near = (0..8).collect();
     told.needs(6, 7);
@@ -243,10 +243,10 @@ fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_
     global_heard(&mut global, 9 * MS, 4, rests, &mut told);
     assert_eq!(told.asked(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
     told.wanting.clear();
-    for element in [2, 4] {
-        told.finishes(element, None);
-        global_heard(&mut global, 10 * MS, element, rests, &mut told);
-        assert_eq!(told.asked(), window(&[], &[element]), "nobody will have to soon");
+    for member in [2, 4] {
+        told.finishes(member, None);
+        global_heard(&mut global, 10 * MS, member, rests, &mut told);
+        assert_eq!(told.asked(), window(&[], &[member]), "nobody will have to soon");
     }
     told.wanting = vec![4];
     global_heard(&mut global, 11 * MS, 4, BUSY, &mut told);

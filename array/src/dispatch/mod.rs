@@ -1,7 +1,7 @@
-//! Dispatch policies: when a host request is issued to the elements, and in which order an element's queue gives its
+//! Dispatch policies: when a host request is issued to the members, and in which order a member's queue gives its
 //! operations out.
 //!
-//! A request is issued in pieces, a plan for each row. With `queue` bounded, a plan waits until each element that it is for
+//! A request is issued in pieces, a plan for each row. With `queue` bounded, a plan waits until each member that it is for
 //! has room: a read those of its members, an update those of its data and parity. What a plan does elsewhere or later (the
 //! chunks that RCW reads, the writes behind pre-reads) goes on.
 //!
@@ -9,7 +9,7 @@
 //! pre-read goes behind queued reads, before all writes).
 
 mod earliest;
-mod elements;
+mod members;
 mod piq;
 mod queues;
 mod sync_fifo;
@@ -17,7 +17,7 @@ mod sync_fifo;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use earliest::Earliest;
-pub(crate) use elements::ElementSet;
+pub(crate) use members::MemberSet;
 pub(crate) use piq::{BatchKind, Piq};
 pub(crate) use queues::{LEVELS, Link, Queues};
 pub(crate) use sync_fifo::SyncFifo;
@@ -28,15 +28,15 @@ pub(crate) use sync_fifo::SyncFifo;
 pub struct Dispatch {
     /// Which discipline.
     pub policy: Discipline,
-    /// Operations queued and in flight at an element from which on no new plan is issued to it; absent means no bound.
+    /// Operations queued and in flight at a member from which on no new plan is issued to it; absent means no bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// In which order an element's queue gives its operations out.
+    /// In which order a member's queue gives its operations out.
     pub order: QueueOrder,
-    /// How many queued operations of one kind are offered to an element before it is left alone. A channel may admit
+    /// How many queued operations of one kind are offered to a member before it is left alone. A channel may admit
     /// the second of its queue when the first one's die is busy.
     pub lookahead: u32,
-    /// Of `sync-fifo`: whether a request waits for all before it, or only for those with which it shares an element.
+    /// Of `sync-fifo`: whether a request waits for all before it, or only for those with which it shares a member.
     #[serde(skip_serializing_if = "is_true")]
     pub strict: bool,
     /// Of `piq`: whether a batch is issued when the one before it is acknowledged, or as soon as there is room.
@@ -47,7 +47,7 @@ pub struct Dispatch {
     pub overtake: u32,
 }
 
-/// The literature names no bound; ours keeps a hot element's requests from waiting for a whole round of others.
+/// The literature names no bound; ours keeps a hot member's requests from waiting for a whole round of others.
 const OVERTAKE: u32 = 16;
 
 fn is_true(value: &bool) -> bool {
@@ -77,7 +77,7 @@ impl Default for Dispatch {
 }
 
 impl Dispatch {
-    /// Whether it asks for the elements of a request before the request is issued.
+    /// Whether it asks for the members of a request before the request is issued.
     pub(crate) fn asks_targets(&self) -> bool {
         self.queue.is_some() || self.policy == Discipline::Piq || !self.strict
     }
@@ -103,12 +103,12 @@ impl Dispatch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// Each element serves its own queue; requests are issued in order of arrival, and the first waits for room.
+    /// Each member serves its own queue; requests are issued in order of arrival, and the first waits for room.
     #[default]
     AsyncFifo,
     /// A request is issued when those before it are acknowledged.
     SyncFifo,
-    /// Requests that share no element are issued together, reads before writes.
+    /// Requests that share no member are issued together, reads before writes.
     Piq,
 }
 
@@ -119,7 +119,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("piq", "requests without common elements are issued together, in batches (paper 002, Algorithm 1)"),
 ];
 
-/// Orders inside an element's queue.
+/// Orders inside a member's queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueOrder {
@@ -128,7 +128,7 @@ pub enum QueueOrder {
     /// Reads, pre-reads among them, before writes.
     #[default]
     ReadFirst,
-    /// In rounds: what is queued when the element takes the first of it, reads before writes; what comes later waits for
+    /// In rounds: what is queued when the member takes the first of it, reads before writes; what comes later waits for
     /// the next round. So a write waits behind reads that are pending, and never behind those that come later (paper
     /// 002, section III-C; that a round is such a snapshot is our choice).
     Rounds,

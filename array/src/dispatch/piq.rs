@@ -1,19 +1,19 @@
-//! PIQ, parallel issue queuing: requests that share no element are issued together, as a batch.
+//! PIQ, parallel issue queuing: requests that share no member are issued together, as a batch.
 //!
 //! A round takes in what waits when it begins. Algorithm 1 deals its requests to batches: each joins the first batch of
-//! its kind with which it shares no element, or makes a new one. Batches of reads are issued before batches of writes, so
+//! its kind with which it shares no member, or makes a new one. Batches of reads are issued before batches of writes, so
 //! that a write waits behind the reads then pending and before those that come later.
 //!
 //! Source: paper 002, sections II-D and III-D, Algorithm 1, after Gao et al., MSST 2014. Our choices: a round is what waits
 //! when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round; a write of what another
-//! write of the round covers waits for the next one, for elements without room may let the later of two batches go first.
+//! write of the round covers waits for the next one, for members without room may let the later of two batches go first.
 //!
 //! The walk over a round costs nothing for requests that cannot go on: a batch is visited once when its turn has come, and
-//! again only for an element that had no room and has some now.
+//! again only for a member that had no room and has some now.
 
 use std::collections::VecDeque;
 
-use super::elements::ElementSet;
+use super::members::MemberSet;
 use crate::ids::NONE;
 
 /// Which batches a request may join.
@@ -29,7 +29,7 @@ pub(crate) enum BatchKind {
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    targets: ElementSet,
+    targets: MemberSet,
     kind: BatchKind,
     /// Its first and last page of the array.
     pages: (u64, u64),
@@ -39,8 +39,8 @@ struct Request {
 
 #[derive(Clone, Copy, Debug)]
 struct Batch {
-    /// The elements of those that are left.
-    targets: ElementSet,
+    /// The members of those that are left.
+    targets: MemberSet,
     first: u32,
     last: u32,
     is_flush: bool,
@@ -89,7 +89,7 @@ impl Piq {
     pub(crate) fn new(overtake: u32, is_sync: bool, requests: u32) -> Self {
         let requests = requests as usize;
         let vacant =
-            Request { targets: ElementSet::default(), kind: BatchKind::Read, pages: (0, 0), next: NONE };
+            Request { targets: MemberSet::default(), kind: BatchKind::Read, pages: (0, 0), next: NONE };
         Self {
             overtake: overtake as usize,
             is_sync,
@@ -114,7 +114,7 @@ impl Piq {
     }
 
     /// Request `id` for these pages, the first and the last, waits for the next round.
-    pub(crate) fn push(&mut self, id: u32, kind: BatchKind, pages: (u64, u64), targets: ElementSet) {
+    pub(crate) fn push(&mut self, id: u32, kind: BatchKind, pages: (u64, u64), targets: MemberSet) {
         self.requests[id as usize] = Request { targets, kind, pages, next: NONE };
         self.arrived.push_back(id);
     }
@@ -149,14 +149,14 @@ impl Piq {
         }
         self.round.append(&mut self.writes);
         if flush != NONE {
-            let targets = ElementSet::default();
+            let targets = MemberSet::default();
             self.round.push(Batch { targets, first: flush, last: flush, is_flush: true });
         }
     }
 
     /// Begins a walk, with a new round if the last is over. `is_idle`: nothing that was issued is under way.
-    /// Returns whether there may be something to issue where `freed` elements have room again.
-    pub(crate) fn begin_walk(&mut self, freed: &ElementSet, is_idle: bool) -> bool {
+    /// Returns whether there may be something to issue where `freed` members have room again.
+    pub(crate) fn begin_walk(&mut self, freed: &MemberSet, is_idle: bool) -> bool {
         if self.left == 0 {
             if self.arrived.is_empty() {
                 return false;
@@ -183,7 +183,7 @@ impl Piq {
 
     /// The next request that may have room: all of batches that were not visited, and those that want one of `freed`.
     /// Tell of it with [`Self::issued`] or [`Self::wants_room`], or leave it at that.
-    pub(crate) fn next(&mut self, freed: &ElementSet) -> Option<u32> {
+    pub(crate) fn next(&mut self, freed: &MemberSet) -> Option<u32> {
         loop {
             let is_new = self.at.batch >= self.visited;
             if self.at.batch >= self.open || (!is_new && freed.is_empty() && self.visited >= self.open) {
@@ -208,17 +208,17 @@ impl Piq {
         }
     }
 
-    /// What [`Self::next`] returned waits on: one of its elements has no room.
+    /// What [`Self::next`] returned waits on: one of its members has no room.
     pub(crate) fn wants_room(&mut self) {
         self.at.before = self.at.request;
         self.at.request = self.requests[self.at.request as usize].next;
     }
 
-    /// What [`Self::next`] returned is wholly issued. Returns its target elements.
-    pub(crate) fn issued(&mut self) -> ElementSet {
+    /// What [`Self::next`] returned is wholly issued. Returns its target members.
+    pub(crate) fn issued(&mut self) -> MemberSet {
         let Request { targets, next, .. } = self.requests[self.at.request as usize];
         let batch = &mut self.round[self.at.batch];
-        // No two of a batch share an element.
+        // No two of a batch share a member.
         batch.targets.take_away(&targets);
         if self.at.before == NONE {
             batch.first = next;
@@ -241,7 +241,7 @@ fn is_rewrite(written: &mut Vec<(u64, u64)>, pages: (u64, u64)) -> bool {
     is_rewrite
 }
 
-/// Algorithm 1: deals request `id` to the first batch with which it shares no element, of the last that it may join.
+/// Algorithm 1: deals request `id` to the first batch with which it shares no member, of the last that it may join.
 fn add(batches: &mut Vec<Batch>, requests: &mut [Request], overtake: usize, id: u32) {
     let targets = requests[id as usize].targets;
     let first = batches.len().saturating_sub(overtake + 1);

@@ -1,4 +1,4 @@
-//! The element queues: two intrusive lists an element, threaded through the operations themselves; in rounds, two more
+//! The member queues: two intrusive lists a member, threaded through the operations themselves; in rounds, two more
 //! for the round that follows.
 //!
 //! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
@@ -22,9 +22,9 @@ impl Default for Link {
 struct List {
     first: u32,
     last: u32,
-    /// The last operation that was refused since the element was last ready: those up to it are not offered again.
+    /// The last operation that was refused since the member was last ready: those up to it are not offered again.
     asked: u32,
-    /// Nothing of this list is offered until the element is ready.
+    /// Nothing of this list is offered until the member is ready.
     closed: bool,
 }
 
@@ -58,10 +58,10 @@ impl List {
     }
 }
 
-/// Lists of an element: reads (or everything, in order of arrival), then writes.
+/// Lists of a member: reads (or everything, in order of arrival), then writes.
 pub(crate) const LEVELS: usize = 2;
 
-/// All elements' queues, and which of them may have something to start.
+/// All members' queues, and which of them may have something to start.
 #[derive(Debug)]
 pub(crate) struct Queues {
     lists: Vec<[List; LEVELS]>,
@@ -74,11 +74,11 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(elements: u32, order: QueueOrder) -> Self {
-        let rounds = if order == QueueOrder::Rounds { elements as usize } else { 0 };
+    pub(crate) fn new(members: u32, order: QueueOrder) -> Self {
+        let rounds = if order == QueueOrder::Rounds { members as usize } else { 0 };
         Self {
-            lists: vec![[List::EMPTY; LEVELS]; elements as usize],
-            ready: vec![0; elements.div_ceil(64) as usize],
+            lists: vec![[List::EMPTY; LEVELS]; members as usize],
+            ready: vec![0; members.div_ceil(64) as usize],
             order,
             later: vec![[List::EMPTY; LEVELS]; rounds],
             is_open: vec![true; rounds],
@@ -91,23 +91,23 @@ impl Queues {
         self.order == QueueOrder::Arrival
     }
 
-    /// The element may take what it refused.
+    /// The member may take what it refused.
     #[inline]
-    pub(crate) fn reopen(&mut self, element: u16) {
-        for list in &mut self.lists[element as usize] {
+    pub(crate) fn reopen(&mut self, member: u16) {
+        for list in &mut self.lists[member as usize] {
             list.asked = NONE;
             list.closed = false;
         }
-        self.mark_ready(element);
+        self.mark_ready(member);
     }
 
-    /// Marks an element to be offered its queue.
+    /// Marks a member to be offered its queue.
     #[inline]
-    fn mark_ready(&mut self, element: u16) {
-        self.ready[element as usize / 64] |= 1 << (element % 64);
+    fn mark_ready(&mut self, member: u16) {
+        self.ready[member as usize / 64] |= 1 << (member % 64);
     }
 
-    /// Takes the lowest-numbered element that is marked.
+    /// Takes the lowest-numbered member that is marked.
     #[inline]
     pub(crate) fn take_ready(&mut self) -> Option<u16> {
         for (word, bits) in self.ready.iter_mut().enumerate() {
@@ -122,11 +122,11 @@ impl Queues {
 
     /// Puts operation `id` behind those of its kind.
     #[inline]
-    pub(crate) fn push(&mut self, element: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
+    pub(crate) fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
         let level = usize::from(!is_read && !self.is_mixed());
-        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[element as usize];
+        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member as usize];
         let lists = if comes_late { &mut self.later } else { &mut self.lists };
-        let list = &mut lists[element as usize][level];
+        let list = &mut lists[member as usize][level];
         links[id as usize].as_mut().next = NONE;
         if list.last == NONE {
             list.first = id;
@@ -135,19 +135,14 @@ impl Queues {
         }
         list.last = id;
         if !list.closed && !comes_late {
-            self.mark_ready(element);
+            self.mark_ready(member);
         }
     }
 
     /// What to offer next of a list, and the operation in front of it.
     #[inline]
-    pub(crate) fn next_offer(
-        &self,
-        element: u16,
-        level: usize,
-        links: &mut [impl AsMut<Link>],
-    ) -> (u32, u32) {
-        let list = &self.lists[element as usize][level];
+    pub(crate) fn next_offer(&self, member: u16, level: usize, links: &mut [impl AsMut<Link>]) -> (u32, u32) {
+        let list = &self.lists[member as usize][level];
         if list.closed {
             (NONE, NONE)
         } else if list.asked == NONE {
@@ -159,17 +154,17 @@ impl Queues {
 
     /// Notes that everything up to `asked` was refused, and whether the rest need not be offered either.
     #[inline]
-    pub(crate) fn refused(&mut self, element: u16, level: usize, asked: u32, closed: bool) {
-        let list = &mut self.lists[element as usize][level];
+    pub(crate) fn refused(&mut self, member: u16, level: usize, asked: u32, closed: bool) {
+        let list = &mut self.lists[member as usize][level];
         list.asked = asked;
         list.closed = closed;
     }
 
-    /// Takes whatever comes first out of an element's queue.
-    pub(crate) fn take_any(&mut self, element: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
-        let level = (0..LEVELS).find(|&level| self.lists[element as usize][level].first != NONE)?;
-        let id = self.lists[element as usize][level].first;
-        self.take(element, level, NONE, id, links);
+    /// Takes whatever comes first out of a member's queue.
+    pub(crate) fn take_any(&mut self, member: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+        let level = (0..LEVELS).find(|&level| self.lists[member as usize][level].first != NONE)?;
+        let id = self.lists[member as usize][level].first;
+        self.take(member, level, NONE, id, links);
         Some(id)
     }
 
@@ -177,35 +172,35 @@ impl Queues {
     #[inline]
     pub(crate) fn take(
         &mut self,
-        element: u16,
+        member: u16,
         level: usize,
         before: u32,
         id: u32,
         links: &mut [impl AsMut<Link>],
     ) {
-        self.lists[element as usize][level].unlink(before, id, links);
+        self.lists[member as usize][level].unlink(before, id, links);
         if self.order == QueueOrder::Rounds {
-            self.taken(element);
+            self.taken(member);
         }
     }
 
-    /// Takes back `id`, which waits in the element's queue.
-    pub(crate) fn take_back(&mut self, element: u16, id: u32, links: &mut [impl AsMut<Link>]) {
+    /// Takes back `id`, which waits in the member's queue.
+    pub(crate) fn take_back(&mut self, member: u16, id: u32, links: &mut [impl AsMut<Link>]) {
         for level in 0..LEVELS {
-            let list = &mut self.lists[element as usize][level];
+            let list = &mut self.lists[member as usize][level];
             if let Some(before) = list.in_front_of(id, links) {
                 if list.asked == id {
                     list.asked = before;
                 }
                 list.unlink(before, id, links);
                 if self.order == QueueOrder::Rounds {
-                    let is_open = self.is_open[element as usize];
-                    self.taken(element);
-                    self.is_open[element as usize] |= is_open;
+                    let is_open = self.is_open[member as usize];
+                    self.taken(member);
+                    self.is_open[member as usize] |= is_open;
                 }
                 return;
             }
-            let later = self.later.get_mut(element as usize).map(|lists| &mut lists[level]);
+            let later = self.later.get_mut(member as usize).map(|lists| &mut lists[level]);
             if let Some(list) = later
                 && let Some(before) = list.in_front_of(id, links)
             {
@@ -215,13 +210,13 @@ impl Queues {
     }
 
     /// An operation of the round was taken: it is closed now, and if it is over the next begins.
-    fn taken(&mut self, element: u16) {
-        let lists = &mut self.lists[element as usize];
+    fn taken(&mut self, member: u16) {
+        let lists = &mut self.lists[member as usize];
         let is_over = lists.iter().all(|list| list.first == NONE);
-        self.is_open[element as usize] = is_over;
+        self.is_open[member as usize] = is_over;
         if is_over {
-            *lists = std::mem::replace(&mut self.later[element as usize], [List::EMPTY; LEVELS]);
-            self.mark_ready(element);
+            *lists = std::mem::replace(&mut self.later[member as usize], [List::EMPTY; LEVELS]);
+            self.mark_ready(member);
         }
     }
 }
@@ -241,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Takes what the element would be offered first and admits.
+    /// Takes what the member would be offered first and admits.
     fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
         queues.reopen(0);
         (0..LEVELS).find_map(|level| {
@@ -298,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_element_gives_up_every_operation_once_whatever_round_it_is_in() {
+    fn a_lost_member_gives_up_every_operation_once_whatever_round_it_is_in() {
         let (mut queues, mut slots) = (Queues::new(1, QueueOrder::Rounds), vec![Slot::default(); 6]);
         (0..3).for_each(|id| queues.push(0, id == 1, id, &mut slots));
         assert_eq!(take(&mut queues, &mut slots), Some(1));

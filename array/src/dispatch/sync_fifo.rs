@@ -3,16 +3,16 @@
 //! Source: paper 002, section II-D and Fig. 5(a). The text has a request wait "if there are contentions", the figure has
 //! every request wait; `strict` chooses.
 
-use super::elements::ElementSet;
+use super::members::MemberSet;
 
 /// Which requests are under way under synchronous FIFO.
 #[derive(Debug)]
 pub(crate) struct SyncFifo {
     strict: bool,
-    /// For each request its target elements.
-    targets: Vec<ElementSet>,
-    /// Target elements of requests under way: each is that of one request.
-    busy: ElementSet,
+    /// For each request its target members.
+    targets: Vec<MemberSet>,
+    /// Target members of requests under way: each is that of one request.
+    busy: MemberSet,
     /// The request that was begun last, while it may still wait for plans or room.
     begun: Option<u32>,
 }
@@ -20,11 +20,11 @@ pub(crate) struct SyncFifo {
 impl SyncFifo {
     pub(crate) fn new(strict: bool, requests: u32) -> Self {
         let sets = if strict { 0 } else { requests as usize };
-        Self { strict, targets: vec![ElementSet::default(); sets], busy: ElementSet::default(), begun: None }
+        Self { strict, targets: vec![MemberSet::default(); sets], busy: MemberSet::default(), begun: None }
     }
 
-    /// Request `id` waits from now on. Target elements count where it is not strict.
-    pub(crate) fn submitted(&mut self, id: u32, targets: ElementSet) {
+    /// Request `id` waits from now on. Target members count where it is not strict.
+    pub(crate) fn submitted(&mut self, id: u32, targets: MemberSet) {
         if !self.strict {
             self.targets[id as usize] = targets;
         }
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn a_request_that_waits_for_plans_goes_on_after_a_flush_that_went_before_it() {
         let mut fifo = SyncFifo::new(false, 3);
-        let mut targets = ElementSet::default();
+        let mut targets = MemberSet::default();
         targets.insert(4);
         fifo.submitted(0, targets);
         fifo.submitted(1, targets);
-        fifo.submitted(2, ElementSet::default());
+        fifo.submitted(2, MemberSet::default());
         assert!(fifo.may_begin(0, 0) && fifo.may_begin(2, 0) && fifo.may_begin(0, 0));
         assert!(!fifo.may_begin(1, 0));
         fifo.ended(2);

@@ -1,4 +1,4 @@
-//! The checksum of everything on the elements; the only place that knows which library makes it.
+//! The checksum of everything on the members; the only place that knows which library makes it.
 
 /// CRC-32C (Castagnoli) of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {

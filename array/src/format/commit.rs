@@ -1,4 +1,4 @@
-//! The record of a commit: how far the log is on the elements for good.
+//! The record of a commit: how far the log is on the members for good.
 
 use serde::Serialize;
 
@@ -15,9 +15,9 @@ pub struct Commit {
     pub epoch: u32,
     /// The number of the record: that of its place in the ring, too.
     pub number: u64,
-    /// The durable horizon: all batches up to this one are on the elements for good.
+    /// The durable horizon: all batches up to this one are on the members for good.
     pub horizon: u64,
-    /// The newest checkpoint that was on the elements for good; 0 in records of programs that did not tell.
+    /// The newest checkpoint that was on the members for good; 0 in records of programs that did not tell.
     pub checkpoint: u64,
 }
 

@@ -68,8 +68,8 @@ impl Display for Superblock {
         for line in self.settings.lines().filter(|line| !line.is_empty()) {
             writeln!(f, "  {line}")?;
         }
-        let elements = self.members.len();
-        writeln!(f, "element {} of 0 to {}: {}", self.number, elements - 1, self.uuid)?;
+        let members = self.members.len();
+        writeln!(f, "element {} of 0 to {}: {}", self.number, members - 1, self.uuid)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
         if self.version > 1 {
             let clean = if self.is_clean { "stopped cleanly" } else { "not stopped cleanly" };
@@ -176,8 +176,8 @@ struct Described<'a> {
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Member { uuid: element, state, failed_epoch, failed_batch, cursor } = self.member;
-        write!(f, "{element}, ")?;
+        let Member { uuid: member, state, failed_epoch, failed_batch, cursor } = self.member;
+        write!(f, "{member}, ")?;
         match state {
             MemberState::Active => f.write_str("active"),
             MemberState::Failed => write!(f, "failed in epoch {failed_epoch}, behind batch {failed_batch}"),
@@ -201,7 +201,7 @@ impl Display for Summary<'_> {
             header.segment,
             header.generation,
             header.stream,
-            List(members_of(header.elements)),
+            List(members_of(header.members)),
             header.horizon,
         )?;
         let slots = || (header.first..).zip(self.entries());
@@ -336,7 +336,7 @@ it has feature bit 1, which this program does not know: it can read the array, n
             generation: 7,
             first: 10,
             end: 20,
-            elements: 0b11011,
+            members: 0b11011,
             horizon: 41,
             stream: 1,
         };

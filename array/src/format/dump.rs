@@ -1,4 +1,4 @@
-//! What is on elements, structure by structure. It tells what is there, and does not decide what counts: that is recovery's.
+//! What is on members, structure by structure. It tells what is there, and does not decide what counts: that is recovery's.
 
 mod finding;
 mod in_place;
@@ -29,7 +29,7 @@ pub struct Dump {
 /// Why there is nothing to be dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DumpError {
-    /// None of the elements has a superblock that can be read.
+    /// None of the members has a superblock that can be read.
     #[error(
         "no superblock on any of the elements: they hold no array of this format, or all copies are damaged"
     )]
@@ -44,10 +44,10 @@ pub enum DumpError {
     },
 }
 
-/// The array whose elements are dumped, and where they are.
+/// The array whose members are dumped, and where they are.
 struct Subject {
     block: Superblock,
-    /// Of each member, the element that was offered for it.
+    /// Of each member, the member that was offered for it.
     offered: Vec<Option<u16>>,
 }
 
@@ -74,7 +74,7 @@ impl Dump {
         }
         subject.owners(media, told);
         match subject.block.placement {
-            // Without any element that can be read, nothing bounds what a superblock says that there is.
+            // Without any member that can be read, nothing bounds what a superblock says that there is.
             _ if subject.present().next().is_none() => {}
             Placement::Log => {
                 subject.commits(media, told);
@@ -171,7 +171,7 @@ fn superblock(
 }
 
 impl Subject {
-    /// The members that were offered, with the elements that they are.
+    /// The members that were offered, with the members that they are.
     fn present(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         (0..).zip(&self.offered).filter_map(|(member, device)| Some((member, (*device)?)))
     }

@@ -1,9 +1,9 @@
-//! What bytes of an element can be instead of the structure that was expected there.
+//! What bytes of a member can be instead of the structure that was expected there.
 
 /// A structure of `docs/format.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// The superblock of an element.
+    /// The superblock of a member.
     Superblock,
     /// The summary of a batch.
     Summary,

@@ -1,4 +1,4 @@
-//! Where things lie on an element of an array in place: `docs/format.md`, "An element" and "In place".
+//! Where things lie on a member of an array in place: `docs/format.md`, "A member" and "In place".
 
 use super::journal::{redo_entries_max, redo_header_pages};
 use super::paged::{CHECKSUMS_AT, INTENT_AT};
@@ -7,7 +7,7 @@ use super::superblock::{Area, Superblock, superblock_pages};
 /// The most bytes of a journal that nobody asked to be larger.
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
 
-/// Of an element: the part that a journal takes that nobody asked to be larger.
+/// Of a member: the part that a journal takes that nobody asked to be larger.
 const JOURNAL_PART: u32 = 32;
 
 /// Records of the greatest size that any journal has room for: so the next one can be written while others are done in place.
@@ -17,9 +17,9 @@ const RECORDS_MIN: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InPlaceShape {
     pub(crate) page_bytes: u32,
-    /// Pages of an element.
+    /// Pages of a member.
     pub(crate) pages: u32,
-    /// Members of a group.
+    /// Columns of a group.
     pub(crate) columns: u32,
     /// Copies of metadata: one more than the parity chunks of a stripe.
     pub(crate) copies: u32,
@@ -27,7 +27,7 @@ pub(crate) struct InPlaceShape {
     pub(crate) chunk_pages: u32,
 }
 
-/// The areas of an element of an array in place.
+/// The areas of a member of an array in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InPlaceLayout {
     pub(crate) page_bytes: u32,
@@ -42,13 +42,13 @@ pub(crate) struct InPlaceLayout {
     pub(crate) region_pages: u32,
 }
 
-/// The fewest pages of a journal over groups of so many members.
+/// The fewest pages of a journal over groups of so many columns.
 pub(crate) fn journal_pages_min(columns: u32, page_bytes: u32) -> u32 {
     RECORDS_MIN * (redo_header_pages(columns, page_bytes) + redo_entries_max(columns))
 }
 
 impl InPlaceLayout {
-    /// With a redo journal of so many pages, or as many as are the rule. An element that is too small has no data.
+    /// With a redo journal of so many pages, or as many as are the rule. A member that is too small has no data.
     pub(crate) fn with_journal(shape: &InPlaceShape, pages: Option<u32>) -> Self {
         let bare = Self::bare(shape);
         let rule =
@@ -127,12 +127,12 @@ impl InPlaceLayout {
         self.data.pages.div_ceil(self.rows_per_page())
     }
 
-    /// Pages of the area of an element for the table of `data` pages.
+    /// Pages of the area of a member for the table of `data` pages.
     fn table_area_pages(&self, data: u32) -> u32 {
         self.area_pages(data.div_ceil(self.rows_per_page()))
     }
 
-    /// Pages of the area of an element for `pages` pages in two versions and as many copies as there are.
+    /// Pages of the area of a member for `pages` pages in two versions and as many copies as there are.
     fn area_pages(&self, pages: u32) -> u32 {
         let units = (u64::from(pages) * u64::from(self.copies)).div_ceil(self.columns.into());
         u32::try_from(units * 2).unwrap_or(u32::MAX)
@@ -143,12 +143,12 @@ impl InPlaceLayout {
         self.data.pages.div_ceil(self.region_pages.max(1))
     }
 
-    /// The page of the bitmap's area that has `version` of a group's page, on each of its members.
+    /// The page of the bitmap's area that has `version` of a group's page, on each of its columns.
     pub(crate) fn intent_page(&self, version: u64) -> u32 {
         (version % 2) as u32
     }
 
-    /// Copy `copy` of page `number` of the table in `version`: the position of its member, and the page in the area.
+    /// Copy `copy` of page `number` of the table in `version`: the position of its column, and the page in the area.
     pub(crate) fn copy_at(&self, number: u32, copy: u32, version: u64) -> (u32, u32) {
         let unit = u64::from(number) * u64::from(self.copies) + u64::from(copy);
         let columns = u64::from(self.columns);
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn areas_lie_one_behind_the_other() {
         let layout = InPlaceLayout::with_journal(&SHAPE, None);
-        // 16 MiB of journal; 202 rows of 5 checksums a page of the table, in 2 copies and 2 versions over 5 elements.
+        // 16 MiB of journal; 202 rows of 5 checksums a page of the table, in 2 copies and 2 versions over 5 members.
         assert_eq!(layout.rows_per_page(), 202);
         assert_eq!(layout.journal.pages, 4096);
         assert_eq!(layout.table.first, 1);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_is_too_small_has_no_data() {
+    fn a_member_that_is_too_small_has_no_data() {
         assert_eq!(InPlaceLayout::with_journal(&InPlaceShape { pages: 130, ..SHAPE }, None).data.pages, 0);
         assert_eq!(InPlaceLayout::with_bitmap(&InPlaceShape { pages: 10, ..SHAPE }).data.pages, 0);
     }

@@ -25,7 +25,7 @@ pub enum RedoKind {
     Image,
     /// It becomes zeros.
     Zeros,
-    /// Its element is missing: parity alone has its content.
+    /// Its member is missing: parity alone has its content.
     Missing,
     /// Its parity is late, and covers what its image has: it has new content in the same record.
     Before,
@@ -45,8 +45,8 @@ pub struct RedoEntry {
     pub page: u32,
     /// CRC-32C of its new content, or of that before it.
     pub checksum: u32,
-    /// The element.
-    pub element: u16,
+    /// The member.
+    pub member: u16,
     /// What becomes of the page.
     pub kind: RedoKind,
     /// Whether the image has zeros for its first 8 bytes, because the page begins as the header of a record does.
@@ -64,7 +64,7 @@ pub struct RedoRecord {
     pub number: u64,
     /// The first record that has to be done again.
     pub tail: u64,
-    /// Elements that were missing, one bit each.
+    /// Members that were missing, one bit each.
     pub missing: u64,
     /// The page of the ring at which it begins.
     pub first: u32,
@@ -107,7 +107,7 @@ impl RedoRecord {
         for (entry, at) in self.entries.iter().zip((HEAD_BYTES..).step_by(ENTRY_BYTES)) {
             put(into, at, &entry.page.to_le_bytes());
             put(into, at + 4, &entry.checksum.to_le_bytes());
-            put(into, at + 8, &entry.element.to_le_bytes());
+            put(into, at + 8, &entry.member.to_le_bytes());
             put(into, at + 10, &[entry.kind as u8, u8::from(entry.is_masked)]);
         }
         FRAME.seal(into);
@@ -155,7 +155,7 @@ fn entry(bytes: &[u8]) -> Result<RedoEntry, FormatError> {
     Ok(RedoEntry {
         page: u32_at(bytes, 0),
         checksum: u32_at(bytes, 4),
-        element: u16_at(bytes, 8),
+        member: u16_at(bytes, 8),
         kind,
         is_masked: masked == 1,
     })
@@ -170,10 +170,10 @@ mod tests {
     fn entry() -> impl Strategy<Value = RedoEntry> {
         let kinds = [RedoKind::Image, RedoKind::Zeros, RedoKind::Missing, RedoKind::Before];
         (any::<[u32; 2]>(), any::<u16>(), prop::sample::select(kinds.to_vec()), any::<bool>()).prop_map(
-            |([page, checksum], element, kind, begins)| RedoEntry {
+            |([page, checksum], member, kind, begins)| RedoEntry {
                 page,
                 checksum,
-                element,
+                member,
                 kind,
                 is_masked: begins && kind.has_image(),
             },
@@ -252,11 +252,11 @@ mod tests {
             ],
         );
         let entries = vec![
-            RedoEntry { page: 5, checksum: 0x1122_3344, element: 3, kind: RedoKind::Image, is_masked: true },
+            RedoEntry { page: 5, checksum: 0x1122_3344, member: 3, kind: RedoKind::Image, is_masked: true },
             RedoEntry {
                 page: 5,
                 checksum: 0x5566_7788,
-                element: 1,
+                member: 1,
                 kind: RedoKind::Missing,
                 is_masked: false,
             },

@@ -1,12 +1,12 @@
-//! Where things lie on an element: `docs/format.md`, "An element".
+//! Where things lie on a member: `docs/format.md`, "A member".
 
 use super::checkpoint::body_bytes;
 use super::superblock::{Area, superblock_pages};
 
-/// Commit records that an element has room for. A torn one must leave the one before it.
+/// Commit records that a member has room for. A torn one must leave the one before it.
 const COMMIT_PAGES: u32 = 8;
 
-/// The areas of an element of an array with a log.
+/// The areas of a member of an array with a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Pages of a copy of the superblock.
@@ -18,8 +18,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of elements of `pages` pages in `groups` groups, whose segments take `rows` pages of each and have at most
-    /// `segment_chunks` chunks. Elements that are too small have no data.
+    /// Of members of `pages` pages in `groups` groups, whose segments take `rows` pages of each and have at most
+    /// `segment_chunks` chunks. Members that are too small have no data.
     pub(crate) fn of_log(page_bytes: u32, pages: u32, groups: u32, rows: u32, segment_chunks: u64) -> Self {
         let superblock_pages = superblock_pages(page_bytes);
         let segments = u64::from(pages / rows) * u64::from(groups);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_is_too_small_has_no_data() {
+    fn a_member_that_is_too_small_has_no_data() {
         assert_eq!(Layout::of_log(512, 32, 1, 16, 48).data.pages, 0);
     }
 }

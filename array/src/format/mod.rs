@@ -1,4 +1,4 @@
-//! What is written on the elements beside chunks, byte by byte: `docs/format.md`.
+//! What is written on the members beside chunks, byte by byte: `docs/format.md`.
 //!
 //! One module for each structure, with what writes it and what reads it. Readers take whatever bytes there are: they never
 //! panic, and say what was wrong.

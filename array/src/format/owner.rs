@@ -88,7 +88,7 @@ impl Owner {
     }
 }
 
-/// The host, by name and identifier. The name comes from the elements, so what a terminal would obey is escaped.
+/// The host, by name and identifier. The name comes from the members, so what a terminal would obey is escaped.
 impl Display for Owner {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "host \"{}\" ({})", self.name.escape_debug(), self.host)

@@ -38,7 +38,7 @@ pub struct IntentPage {
     pub group: u32,
     /// Bits behind the head.
     pub bits: u32,
-    /// Elements that were missing, one bit each.
+    /// Members that were missing, one bit each.
     pub missing: u64,
 }
 

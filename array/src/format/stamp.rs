@@ -17,16 +17,16 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `element` of `array`. None where a copy
+    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `member` of `array`. None where a copy
     /// is missing or damaged, is of another member, or has a version of the format without stamps.
     ///
     /// The older copy counts: a file that was copied while the array served has in front what is older, and at its end what
     /// is newer, than most of its content. Nothing on a member is older than the older of the two.
-    pub fn of(copies: [Option<&Superblock>; 2], array: Uuid, element: Uuid) -> Option<Self> {
+    pub fn of(copies: [Option<&Superblock>; 2], array: Uuid, member: Uuid) -> Option<Self> {
         let [Some(front), Some(back)] = copies else { return None };
-        let is_its = |block: &&Superblock| (block.array, block.uuid) == (array, element) && block.version > 1;
+        let is_its = |block: &&Superblock| (block.array, block.uuid) == (array, member) && block.version > 1;
         let older = [front, back].into_iter().min_by_key(|block| block.update)?;
-        let member = older.members.get(usize::from(older.number)).filter(|its| its.uuid == element)?;
+        let member = older.members.get(usize::from(older.number)).filter(|its| its.uuid == member)?;
         // One that was being rebuilt has no more than what it came with.
         let horizon = match member.state {
             MemberState::Active => older.horizon,
@@ -85,14 +85,14 @@ mod tests {
     fn the_older_copy_counts_and_both_have_to_be_there() {
         let (older, newer) =
             (Superblock { update: 5, ..block(4, 40) }, Superblock { update: 6, ..block(5, 60) });
-        let (uuid, element) = (older.array, older.uuid);
-        let of = |front, back| Stamp::of([front, back], uuid, element);
+        let (uuid, member) = (older.array, older.uuid);
+        let of = |front, back| Stamp::of([front, back], uuid, member);
         let expected = Some(Stamp { update: 6, epoch: 4, horizon: 40 });
         assert_eq!(of(Some(&older), Some(&newer)), expected);
         assert_eq!(of(Some(&newer), Some(&older)), expected);
         assert_eq!(of(Some(&newer), None), None);
         assert_eq!(of(None, Some(&older)), None);
-        assert_eq!(Stamp::of([Some(&older), Some(&newer)], Uuid([9; 16]), element), None, "another array's");
+        assert_eq!(Stamp::of([Some(&older), Some(&newer)], Uuid([9; 16]), member), None, "another array's");
         assert_eq!(Stamp::of([Some(&older), Some(&newer)], uuid, Uuid([9; 16])), None, "another member's");
         let first = Superblock { version: 1, horizon: 0, ..older.clone() };
         assert_eq!(of(Some(&first), Some(&first)), None, "version 1 has none");

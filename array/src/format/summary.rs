@@ -32,8 +32,9 @@ pub struct SummaryHeader {
     pub first: u32,
     /// The slot behind its last.
     pub end: u32,
-    /// Elements of the group that took part: bit i, member i.
-    pub elements: u64,
+    /// Members of the group that took part: bit i, member i.
+    #[serde(rename = "elements")]
+    pub members: u64,
     /// The durable horizon when it was written.
     pub horizon: u64,
     /// The stream that it belongs to.
@@ -44,7 +45,7 @@ pub struct SummaryHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryRole {
-    /// Nothing: it was passed over, because its element is missing.
+    /// Nothing: it was passed over, because its member is missing.
     Skipped,
     /// A chunk of data.
     Data,
@@ -114,7 +115,7 @@ pub fn encode(
     put(into, 44, &header.generation.to_le_bytes());
     put(into, 48, &header.first.to_le_bytes());
     put(into, 52, &header.end.to_le_bytes());
-    put(into, 56, &header.elements.to_le_bytes());
+    put(into, 56, &header.members.to_le_bytes());
     put(into, 64, &header.horizon.to_le_bytes());
     put(into, 72, &(tombstones.len() as u32).to_le_bytes());
     put(into, 76, &header.stream.to_le_bytes());
@@ -161,7 +162,7 @@ impl<'a> Summary<'a> {
             generation: u32_at(page, 44),
             first: u32_at(page, 48),
             end: u32_at(page, 52),
-            elements: u64_at(page, 56),
+            members: u64_at(page, 56),
             horizon: u64_at(page, 64),
             stream: u16_at(page, 76),
         };
@@ -264,13 +265,13 @@ mod tests {
             entries in Just(entries),
             array in uuid(),
             epoch in 0..EPOCHS_MAX,
-            (batch, elements, horizon) in (0..NUMBERS_MAX, any::<u64>(), any::<u64>()),
+            (batch, members, horizon) in (0..NUMBERS_MAX, any::<u64>(), any::<u64>()),
             (segment, generation, stream) in any::<(u32, u32, u16)>(),
             first in 0..u32::MAX - 10_000,
         ) -> Whole {
             let end = first + entries.len() as u32;
             let header = SummaryHeader {
-                array, epoch, batch, segment, generation, first, end, elements, horizon, stream,
+                array, epoch, batch, segment, generation, first, end, members, horizon, stream,
             };
             Whole { header, entries, tombstones }
         }
@@ -340,7 +341,7 @@ mod tests {
             generation: 7,
             first: 256,
             end: 259,
-            elements: 0b1011,
+            members: 0b1011,
             horizon: 41,
             stream: 3,
         };

@@ -1,4 +1,4 @@
-//! The superblock of an element: what the array is, where everything lies, who its members are, how its epochs ended.
+//! The superblock of a member: what the array is, where everything lies, who its members are, how its epochs ended.
 
 mod check;
 mod codec;
@@ -34,7 +34,7 @@ pub const fn superblock_pages(page_bytes: u32) -> u32 {
     (SUPERBLOCK_BYTES as u32).div_ceil(page_bytes)
 }
 
-/// Which of the two superblocks of an element.
+/// Which of the two superblocks of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copy {
@@ -61,7 +61,7 @@ pub enum Placement {
     InPlace,
 }
 
-/// Pages of an element, one behind the other. What an array does not have has none, from page 0 on.
+/// Pages of a member, one behind the other. What an array does not have has none, from page 0 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Area {
     /// The first page.
@@ -118,7 +118,7 @@ impl Member {
     }
 }
 
-/// What an element says of itself and of its array.
+/// What a member says of itself and of its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {
     /// The array.
@@ -126,7 +126,7 @@ pub struct Superblock {
     /// The identifier of this member.
     #[serde(rename = "element")]
     pub uuid: Uuid,
-    /// This element's number in the array, from 0 on.
+    /// This member's number in the array, from 0 on.
     pub number: u16,
     /// The version of the format that the array has, 1 or 2.
     pub version: u16,
@@ -144,23 +144,23 @@ pub struct Superblock {
     pub placement: Placement,
     /// Bytes of a page.
     pub page_bytes: u32,
-    /// Pages of an element that the array uses.
+    /// Pages of a member that the array uses.
     pub pages: u32,
     /// Redundancy.
     pub level: Level,
     /// The parity code; none without parity.
     pub code: Option<Kind>,
-    /// Parity groups; without parity one for each element.
+    /// Parity groups; without parity one for each member.
     pub groups: u16,
-    /// Elements of a group.
+    /// Members of a group.
     pub members_of_group: u16,
-    /// Which elements form a group.
+    /// Which members form a group.
     pub membership: Membership,
     /// How parity moves from stripe to stripe, in place.
     pub rotation: Rotation,
     /// Pages of a chunk.
     pub chunk_pages: u32,
-    /// Log: pages of a segment on each element. In place: stripes after which parity moves on.
+    /// Log: pages of a segment on each member. In place: stripes after which parity moves on.
     pub segment_rows: u32,
     /// Pages that hosts see.
     pub capacity: u64,
@@ -189,7 +189,7 @@ pub struct Superblock {
     /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`settings_bytes_max`]. In version 1 it
     /// is empty where it did not fit.
     pub settings: String,
-    /// All elements, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
+    /// All members, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<Member>,
 }
 
@@ -199,8 +199,8 @@ impl Superblock {
         !self.features.unknown(FeatureClass::ReadOnly).is_empty()
     }
 
-    /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take
-    /// effect may be on elements that were absent when the next got that number.
+    /// Whether both are the same version, though of different members. Its number does not tell: a version that did not take
+    /// effect may be on members that were absent when the next got that number.
     pub(crate) fn is_version_of(&self, other: &Self) -> bool {
         self.update == other.update
             && Self { number: other.number, uuid: other.uuid, ..self.clone() } == *other
@@ -251,7 +251,7 @@ impl Superblock {
         codec::parse(bytes)
     }
 
-    /// Whether it describes an array that can be: every count in its bounds, every area inside the element and apart from the
+    /// Whether it describes an array that can be: every count in its bounds, every area inside the member and apart from the
     /// others, every name no longer than its place.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Names of arrays and elements that are the same wherever they are plugged in.
+//! Names of arrays and members that are the same wherever they are plugged in.
 
 /// An identifier (RFC 9562). Whoever creates an array draws it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

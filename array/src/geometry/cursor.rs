@@ -15,14 +15,14 @@ pub struct RowCursor {
     given: u32,
 }
 
-/// Members `first..=last` of `row` that a run covers.
+/// Columns `first..=last` of `row` that a run covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPiece {
     /// The row.
     pub row: u64,
-    /// First data member covered.
+    /// First data column covered.
     pub first: u32,
-    /// Last data member covered.
+    /// Last data column covered.
     pub last: u32,
 }
 
@@ -43,7 +43,7 @@ impl RowCursor {
         self.page >= self.end
     }
 
-    /// The next row, and which of its data members the run covers.
+    /// The next row, and which of its data columns the run covers.
     #[inline]
     pub fn next(&mut self, geometry: &Geometry) -> Option<RowPiece> {
         if self.is_done() {

@@ -1,9 +1,9 @@
-//! Which elements form a parity group: neighbours, or those furthest apart.
+//! Which members form a parity group: neighbours, or those furthest apart.
 //!
-//! Over `n` elements in `m` groups of `t`, neighbours put element `c` into group `c div t`; the longest code interval puts it
-//! into group `c mod m`, so that the members of a group lie `m` elements apart. Consecutive chunks go to consecutive elements
+//! Over `n` members in `m` groups of `t`, neighbours put member `c` into group `c div t`; the longest code interval puts it
+//! into group `c mod m`, so that the columns of a group lie `m` members apart. Consecutive chunks go to consecutive members
 //! either way: inside one stripe here, from group to group there. So a burst of requests to neighbouring addresses, which
-//! keeps neighbouring elements busy, takes few members of each group, and a redirected read finds the others idle.
+//! keeps neighbouring members busy, takes few columns of each group, and a redirected read finds the others idle.
 //!
 //! Source: paper 002, section III-B and figure 8. Its text writes group `i` as `C_i, C_{t+i}, …, C_{(m-1)t+i}`, which are `t`
 //! groups of `m`; it says what the figure shows when `m` and `t` change places.
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Geometry, Level};
 
-/// Which elements form a parity group.
+/// Which members form a parity group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Membership {
-    /// Neighbours: element `c` of groups of `t` is in group `c div t`.
+    /// Neighbours: member `c` of groups of `t` is in group `c div t`.
     #[default]
     Contiguous,
-    /// Elements as far apart as can be: element `c` is in group `c mod m` of `m` (LCI).
+    /// Members as far apart as can be: member `c` is in group `c mod m` of `m` (LCI).
     LongestCodeInterval,
 }
 
@@ -37,7 +37,7 @@ impl Membership {
         *self == Self::default()
     }
 
-    /// Elements from one member of a group to the next, where there are so many groups.
+    /// Members from one column of a group to the next, where there are so many groups.
     pub(super) fn stride(self, groups: u32) -> u32 {
         match self {
             Self::Contiguous => 1,
@@ -61,7 +61,7 @@ impl Membership {
 }
 
 impl Geometry {
-    /// Pages of the array that follow each other before the next one is another member's of the same row: a chunk, or a
+    /// Pages of the array that follow each other before the next one is another column's of the same row: a chunk, or a
     /// chunk of every group.
     #[inline]
     pub(super) fn column_pages(&self) -> u64 {
@@ -74,7 +74,7 @@ impl Geometry {
         self.column_pages() * u64::from(self.data)
     }
 
-    /// The first element of `group`.
+    /// The first member of `group`.
     #[inline]
     pub fn base(&self, group: u32) -> u32 {
         match self.membership {
@@ -83,45 +83,45 @@ impl Geometry {
         }
     }
 
-    /// The group of `element`, one of those that the geometry spans.
+    /// The group of `member`, one of those that the geometry spans.
     #[inline]
-    pub fn group_of(&self, element: u32) -> u32 {
+    pub fn group_of(&self, member: u32) -> u32 {
         match self.membership {
-            Membership::Contiguous => element / self.columns,
-            Membership::LongestCodeInterval => element % self.groups,
+            Membership::Contiguous => member / self.columns,
+            Membership::LongestCodeInterval => member % self.groups,
         }
     }
 
-    /// The group of `element`, and its position among the members of that.
+    /// The group of `member`, and its position among the columns of that.
     #[inline]
-    pub fn position_of(&self, element: u32) -> (u32, u32) {
-        let group = self.group_of(element);
-        (group, (element - self.base(group)) / self.stride)
+    pub fn position_of(&self, member: u32) -> (u32, u32) {
+        let group = self.group_of(member);
+        (group, (member - self.base(group)) / self.stride)
     }
 
-    /// The element of `group` at `position` among its members.
+    /// The member of `group` at `position` among its columns.
     #[inline]
-    pub fn element_at(&self, group: u32, position: u32) -> u16 {
+    pub fn member_at(&self, group: u32, position: u32) -> u16 {
         (self.base(group) + position * self.stride) as u16
     }
 
-    /// The elements, at most `copies`, that keep number `nth` of something written again and again while those of `missing`, a
-    /// mask, are: of one group, so that no P elements of each have all copies, and others each time.
+    /// The members, at most `copies`, that keep number `nth` of something written again and again while those of `missing`, a
+    /// mask, are: of one group, so that no P members of each have all copies, and others each time.
     pub(crate) fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
         let (groups, width) = (u64::from(self.groups), u64::from(self.columns));
-        let is_missing = move |element: u32| missing >> element & 1 != 0;
+        let is_missing = move |member: u32| missing >> member & 1 != 0;
         let is_alive = move |&group: &u32| {
-            self.group(group).filter(|&element| is_missing(element)).count() <= self.parity() as usize
+            self.group(group).filter(|&member| is_missing(member)).count() <= self.parity() as usize
         };
         let group = (0..groups).map(|more| ((nth + more) % groups) as u32).find(is_alive).unwrap_or(0);
         let first = nth / groups % width;
         (0..width)
-            .map(move |more| self.element_at(group, ((first + more) % width) as u32))
-            .filter(move |&element| !is_missing(element.into()))
+            .map(move |more| self.member_at(group, ((first + more) % width) as u32))
+            .filter(move |&member| !is_missing(member.into()))
             .take(copies as usize)
     }
 
-    /// The elements of `group`, ascending.
+    /// The members of `group`, ascending.
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {
         let first = self.base(group);

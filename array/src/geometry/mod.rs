@@ -1,7 +1,7 @@
-//! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
+//! Where chunks lie: the arithmetic between the array's addresses, its rows and its members.
 //!
-//! An array of `n` elements has `groups` parity groups of `columns` elements each (RAID-0: `n` groups of one).
-//! A stripe spans one group; stripes are dealt to the groups in turn. Which elements are a group, and which stripe the next
+//! An array of `n` members has `groups` parity groups of `columns` members each (RAID-0: `n` groups of one).
+//! A stripe spans one group; stripes are dealt to the groups in turn. Which members are a group, and which stripe the next
 //! chunk belongs to, says [`Membership`]. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk of
 //! a stripe: the unit of holds, merging and parity work.
 
@@ -20,11 +20,11 @@ pub use membership::Membership;
 pub use rotation::Rotation;
 pub use zones::Zone;
 
-/// The most members a parity group can have: sets of members are 64-bit masks.
+/// The most columns a parity group can have: sets of columns are 64-bit masks.
 pub const COLUMNS_MAX: u32 = 64;
 
-/// The most elements an array can have.
-pub const ELEMENTS_MAX: u32 = 512;
+/// The most members an array can have.
+pub const MEMBERS_MAX: u32 = 512;
 
 /// Redundancy of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Level {
         }
     }
 
-    /// The fewest elements of a group.
+    /// The fewest members of a group.
     fn columns_min(self) -> u32 {
         match self {
             Self::Raid0 => raid0::MEMBERS_MIN,
@@ -68,16 +68,16 @@ impl Level {
     }
 }
 
-/// The geometry section of a scheme, resolved against a number of elements and their size.
+/// The geometry section of a scheme, resolved against a number of members and their size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Redundancy.
     pub level: Level,
-    /// Elements of the array.
-    pub elements: u32,
-    /// Parity groups; for RAID-0 one for each element.
+    /// Members of the array.
+    pub members: u32,
+    /// Parity groups; for RAID-0 one for each member.
     pub groups: u32,
-    /// Elements of one group: data and parity.
+    /// Members of one group: data and parity.
     pub columns: u32,
     /// Data chunks of one stripe.
     pub data: u32,
@@ -89,38 +89,38 @@ pub struct Geometry {
     pub rotation: Rotation,
     /// Stripes of a group after which parity moves on.
     pub rotate_every: u32,
-    /// Which elements form a group.
+    /// Which members form a group.
     pub membership: Membership,
-    /// From one member of a group to the next it is so many elements, and the array's addresses walk over so many stripes
+    /// From one column of a group to the next it is so many members, and the array's addresses walk over so many stripes
     /// before they come back to the first one: 1, or the number of groups.
     pub stride: u32,
     /// Stripes of the first zone: of the whole array, where there is but one.
     pub stripes: u64,
-    /// The page of each element on which row 0 of its group lies; in front of it is metadata.
+    /// The page of each member on which row 0 of its group lies; in front of it is metadata.
     pub first_page: u32,
     /// Zones of other chunks behind the first one.
     zones: Vec<Zone>,
 }
 
-/// Where a row lies: enough to name the element and page of each of its members.
+/// Where a row lies: enough to name the member and page of each of its columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// First element of the row's group.
+    /// First member of the row's group.
     pub base: u16,
-    /// Position of the first parity member inside the group (of no meaning without parity).
+    /// Position of the first parity column inside the group (of no meaning without parity).
     pub parity: u16,
-    /// The row's page on every one of its elements.
+    /// The row's page on every one of its members.
     pub page: u32,
 }
 
 /// Why a geometry cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
-    /// Too few or too many elements, or a number that groups cannot share.
-    #[error("{elements} elements cannot form {groups} group(s) of {level}: {remedy}")]
-    Elements {
-        /// Elements given.
-        elements: u32,
+    /// Too few or too many members, or a number that groups cannot share.
+    #[error("{members} elements cannot form {groups} group(s) of {level}: {remedy}")]
+    Members {
+        /// Members given.
+        members: u32,
         /// Groups asked for.
         groups: u32,
         /// Level asked for.
@@ -128,7 +128,7 @@ pub enum GeometryError {
         /// What would do.
         remedy: &'static str,
     },
-    /// Elements that form no groups which could be chosen in another way.
+    /// Members that form no groups which could be chosen in another way.
     #[error("membership = \"{membership}\" {reason}")]
     Membership {
         /// Membership asked for.
@@ -136,7 +136,7 @@ pub enum GeometryError {
         /// Why it does not do, and what would.
         reason: &'static str,
     },
-    /// The chunk does not fit the page or the element.
+    /// The chunk does not fit the page or the member.
     #[error("a chunk of {chunk_bytes} bytes {reason}")]
     Chunk {
         /// Chunk size asked for.
@@ -151,21 +151,21 @@ pub enum GeometryError {
 pub struct Shape {
     /// Redundancy.
     pub level: Level,
-    /// Elements of the array.
-    pub elements: u32,
+    /// Members of the array.
+    pub members: u32,
     /// Parity groups they form.
     pub groups: u32,
     /// Chunk size in bytes.
     pub chunk_bytes: u64,
     /// Page size in bytes.
     pub page_bytes: u32,
-    /// Pages that each element offers.
-    pub element_pages: u32,
+    /// Pages that each member offers.
+    pub member_pages: u32,
     /// How parity moves.
     pub rotation: Rotation,
     /// Stripes of a group after which parity moves on.
     pub rotate_every: u32,
-    /// Which elements form a group.
+    /// Which members form a group.
     pub membership: Membership,
 }
 
@@ -173,20 +173,20 @@ impl Geometry {
     /// The geometry of `shape`.
     ///
     /// # Errors
-    /// When the elements cannot form the groups, or the chunk does not fit.
+    /// When the members cannot form the groups, or the chunk does not fit.
     pub fn new(shape: &Shape) -> Result<Self, GeometryError> {
-        let Shape { level, elements, groups, chunk_bytes, page_bytes, element_pages, .. } = *shape;
-        let refuse = |remedy| Err(GeometryError::Elements { elements, groups, level, remedy });
-        if elements == 0 || elements > ELEMENTS_MAX {
+        let Shape { level, members, groups, chunk_bytes, page_bytes, member_pages, .. } = *shape;
+        let refuse = |remedy| Err(GeometryError::Members { members, groups, level, remedy });
+        if members == 0 || members > MEMBERS_MAX {
             return refuse("use 1 to 512 elements");
         }
-        if groups == 0 || !elements.is_multiple_of(groups) {
+        if groups == 0 || !members.is_multiple_of(groups) {
             return refuse("use a number of groups that divides the number of elements");
         }
         // Without parity chunks do not depend on each other: each is a stripe, and a group, of its own.
         let (groups, columns) = match level {
-            Level::Raid0 => (elements, 1),
-            Level::Raid5 | Level::Raid6 => (groups, elements / groups),
+            Level::Raid0 => (members, 1),
+            Level::Raid5 | Level::Raid6 => (groups, members / groups),
         };
         if columns > COLUMNS_MAX {
             return refuse("use at most 64 elements a group: raise geometry.groups");
@@ -205,15 +205,13 @@ impl Geometry {
         let Ok(chunk_pages) = u32::try_from(chunk_bytes / u64::from(page_bytes)) else {
             return chunk("is larger than any element".into());
         };
-        let stripes = u64::from(element_pages / chunk_pages) * u64::from(groups);
+        let stripes = u64::from(member_pages / chunk_pages) * u64::from(groups);
         if stripes == 0 {
-            return chunk(format!(
-                "is larger than an element of {element_pages} pages of {page_bytes} bytes"
-            ));
+            return chunk(format!("is larger than an element of {member_pages} pages of {page_bytes} bytes"));
         }
         Ok(Self {
             level,
-            elements,
+            members,
             groups,
             columns,
             data: columns - level.parity(),
@@ -275,16 +273,16 @@ impl Geometry {
         }
     }
 
-    /// The row on page `page`, counted from the first of the data, of the elements of `group`.
+    /// The row on page `page`, counted from the first of the data, of the members of `group`.
     pub fn row_of(&self, group: u32, page: u32) -> u64 {
         let chunk_pages = u64::from(self.chunk_pages);
         let (local, in_chunk) = (u64::from(page) / chunk_pages, u64::from(page) % chunk_pages);
         (local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk
     }
 
-    /// The element that holds `column` of the row at `place`; members `0..data` are data, then comes parity.
+    /// The member that holds `column` of the row at `place`; columns `0..data` are data, then comes parity.
     #[inline]
-    pub fn element(&self, place: Place, column: u32) -> u16 {
+    pub fn member(&self, place: Place, column: u32) -> u16 {
         let position = match self.level {
             Level::Raid0 => column,
             Level::Raid5 | Level::Raid6 => {
@@ -306,25 +304,25 @@ impl Geometry {
         }
     }
 
-    /// All members of a row, as a mask.
+    /// All columns of a row, as a mask.
     #[inline]
     pub fn all_columns(&self) -> u64 {
         u64::MAX >> (64 - self.columns)
     }
 
-    /// The parity members of a row, as a mask.
+    /// The parity columns of a row, as a mask.
     #[inline]
     pub fn parity_columns(&self) -> u64 {
         self.all_columns() & !self.data_columns()
     }
 
-    /// The data members of a row, as a mask.
+    /// The data columns of a row, as a mask.
     #[inline]
     pub fn data_columns(&self) -> u64 {
         u64::MAX >> (64 - self.data)
     }
 
-    /// The page of the array that `column` (a data member) of `row` holds.
+    /// The page of the array that `column` (a data column) of `row` holds.
     pub fn array_page(&self, row: u64, column: u32) -> u64 {
         if !self.zones.is_empty() && row >= self.first_zone_rows() {
             return self.array_page_behind(row, column);
@@ -333,7 +331,7 @@ impl Geometry {
         (row / pages * u64::from(self.data) + u64::from(column)) * pages + row % pages
     }
 
-    /// The row of the array's `page`, and the data member of it that holds the page.
+    /// The row of the array's `page`, and the data column of it that holds the page.
     pub fn slot(&self, page: u64) -> (u64, u32) {
         if !self.zones.is_empty() && page >= self.first_zone_pages() {
             return self.slot_behind(page);

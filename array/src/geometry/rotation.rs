@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotation {
-    /// Parity moves from the last member down; data starts behind it and wraps. The default of Linux md.
+    /// Parity moves from the last column down; data starts behind it and wraps. The default of Linux md.
     #[default]
     LeftSymmetric,
-    /// Parity moves from the last member down; data fills the others in ascending order.
+    /// Parity moves from the last column down; data fills the others in ascending order.
     LeftAsymmetric,
-    /// Parity moves from the first member up; data starts behind it and wraps.
+    /// Parity moves from the first column up; data starts behind it and wraps.
     RightSymmetric,
-    /// Parity moves from the first member up; data fills the others in ascending order (paper 002).
+    /// Parity moves from the first column up; data fills the others in ascending order (paper 002).
     RightAsymmetric,
-    /// Parity stays on the last members: RAID-4, or RAID-6 without rotation.
+    /// Parity stays on the last columns: RAID-4, or RAID-6 without rotation.
     None,
 }
 
 impl Rotation {
-    /// Position of the first parity member in the `turn`-th placement of `data` data and `parity` parity chunks.
+    /// Position of the first parity column in the `turn`-th placement of `data` data and `parity` parity chunks.
     #[inline]
     pub(super) fn parity(self, turn: u64, data: u32, parity: u32) -> u32 {
         let columns = data + parity;
@@ -35,7 +35,7 @@ impl Rotation {
         }
     }
 
-    /// Position of `column` (data, then parity) when the first parity member is at `at`.
+    /// Position of `column` (data, then parity) when the first parity column is at `at`.
     #[inline]
     pub(super) fn position(self, at: u32, column: u32, data: u32, parity: u32) -> u32 {
         let columns = data + parity;
@@ -53,7 +53,7 @@ impl Rotation {
         }
     }
 
-    /// The data member that follows the last parity member when the first one is at `at`: Linux md numbers the
+    /// The data column that follows the last parity column when the first one is at `at`: Linux md numbers the
     /// coefficients of Q from there.
     #[inline]
     pub(super) fn first_of_code(self, at: u32, data: u32) -> u32 {

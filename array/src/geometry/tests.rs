@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn shape(level: Level, elements: u32, groups: u32, chunk_pages: u64, rotation: Rotation) -> Shape {
+fn shape(level: Level, members: u32, groups: u32, chunk_pages: u64, rotation: Rotation) -> Shape {
     Shape {
         level,
-        elements,
+        members,
         groups,
         chunk_bytes: chunk_pages * 4096,
         page_bytes: 4096,
-        element_pages: 240,
+        member_pages: 240,
         rotation,
         rotate_every: 1,
         membership: Membership::Contiguous,
@@ -41,21 +41,21 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
     let geometry = Geometry::new(&shape(Level::Raid5, 4, 1, 1, Rotation::LeftSymmetric)).unwrap();
     let layout: Vec<Vec<u16>> = (0..4)
-        .map(|row| (0..4).map(|column| geometry.element(geometry.place(row), column)).collect())
+        .map(|row| (0..4).map(|column| geometry.member(geometry.place(row), column)).collect())
         .collect();
-    // Elements of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
+    // Members of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
     assert_eq!(layout, [[0, 1, 2, 3], [3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]);
 }
 
-/// Disks of D0, D1 …, P and Q of the first stripes, and the exponents of g that the data members have in Q.
-fn raid6(elements: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
-    let geometry = Geometry::new(&shape(Level::Raid6, elements, 1, 1, rotation)).unwrap();
+/// Disks of D0, D1 …, P and Q of the first stripes, and the exponents of g that the data columns have in Q.
+fn raid6(members: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
+    let geometry = Geometry::new(&shape(Level::Raid6, members, 1, 1, rotation)).unwrap();
     let layout = |row| {
         let place = geometry.place(row);
-        let disks = (0..elements).map(|column| geometry.element(place, column)).collect();
+        let disks = (0..members).map(|column| geometry.member(place, column)).collect();
         (disks, (0..geometry.data).map(|column| geometry.code_index(place, column)).collect())
     };
-    (0..u64::from(elements)).map(layout).collect()
+    (0..u64::from(members)).map(layout).collect()
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn paper_002_puts_parity_of_group_g_at_member_s_mod_t() {
     let geometry = Geometry::new(&shape(Level::Raid5, 9, 3, 1, Rotation::RightAsymmetric)).unwrap();
     for stripe in 0..30u64 {
         let place = geometry.place(stripe);
-        assert_eq!(u64::from(geometry.element(place, 2)), stripe % 3 * 3 + stripe / 3 % 3);
+        assert_eq!(u64::from(geometry.member(place, 2)), stripe % 3 * 3 + stripe / 3 % 3);
     }
 }
 
@@ -125,15 +125,15 @@ fn counted(geometry: &Geometry, page: u64) -> (u64, u64, u32) {
     unreachable!("the array has as many stripes as it takes")
 }
 
-fn apart(level: Level, elements: u32, groups: u32, rotation: Rotation) -> Geometry {
+fn apart(level: Level, members: u32, groups: u32, rotation: Rotation) -> Geometry {
     let membership = Membership::LongestCodeInterval;
-    Geometry::new(&Shape { membership, ..shape(level, elements, groups, 1, rotation) }).unwrap()
+    Geometry::new(&Shape { membership, ..shape(level, members, groups, 1, rotation) }).unwrap()
 }
 
 #[test]
-fn the_longest_code_interval_is_as_many_elements_as_there_are_groups() {
-    let group = |elements, groups, group| -> Vec<u32> {
-        apart(Level::Raid5, elements, groups, Rotation::RightAsymmetric).group(group).collect()
+fn the_longest_code_interval_is_as_many_members_as_there_are_groups() {
+    let group = |members, groups, group| -> Vec<u32> {
+        apart(Level::Raid5, members, groups, Rotation::RightAsymmetric).group(group).collect()
     };
     // Paper 002, figure 8: nine chips in three groups.
     assert_eq!([group(9, 3, 0), group(9, 3, 1), group(9, 3, 2)], [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
@@ -144,21 +144,21 @@ fn the_longest_code_interval_is_as_many_elements_as_there_are_groups() {
 
 #[test]
 fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
-    for (level, elements, groups) in
+    for (level, members, groups) in
         [(Level::Raid5, 9, 3), (Level::Raid5, 64, 16), (Level::Raid5, 64, 4), (Level::Raid6, 64, 8)]
     {
-        let geometry = apart(level, elements, groups, Rotation::RightAsymmetric);
+        let geometry = apart(level, members, groups, Rotation::RightAsymmetric);
         let mut page = 0;
         for stripe in 0..40 {
-            // Parity of every group at member `stripe mod t`, and Q behind it.
-            let is_parity = |element: u32| {
-                let position = element / groups;
+            // Parity of every group at column `stripe mod t`, and Q behind it.
+            let is_parity = |member: u32| {
+                let position = member / groups;
                 (0..level.parity()).any(|nth| position == (stripe + nth) % geometry.columns)
             };
-            for element in (0..elements).filter(|&element| !is_parity(element)) {
+            for member in (0..members).filter(|&member| !is_parity(member)) {
                 let (row, column) = geometry.slot(page);
                 let place = geometry.place(row);
-                assert_eq!((u32::from(geometry.element(place, column)), place.page), (element, stripe));
+                assert_eq!((u32::from(geometry.member(place, column)), place.page), (member, stripe));
                 page += 1;
             }
         }
@@ -205,28 +205,28 @@ proptest! {
     }
 
     #[test]
-    fn the_members_of_a_row_are_the_elements_of_its_group(shape in any_shape(), at in 0.0..1.0f64) {
+    fn the_members_of_a_row_are_the_members_of_its_group(shape in any_shape(), at in 0.0..1.0f64) {
         let geometry = Geometry::new(&shape).unwrap();
         let row = (geometry.rows() as f64 * at) as u64;
         let place = geometry.place(row);
         let group = geometry.group_of(u32::from(place.base));
-        let mut elements: Vec<u32> =
-            (0..geometry.columns).map(|column| u32::from(geometry.element(place, column))).collect();
-        elements.sort_unstable();
-        prop_assert_eq!(&elements, &geometry.group(group).collect::<Vec<_>>());
-        prop_assert!(elements.iter().all(|&element| geometry.group_of(element) == group));
+        let mut members: Vec<u32> =
+            (0..geometry.columns).map(|column| u32::from(geometry.member(place, column))).collect();
+        members.sort_unstable();
+        prop_assert_eq!(&members, &geometry.group(group).collect::<Vec<_>>());
+        prop_assert!(members.iter().all(|&member| geometry.group_of(member) == group));
         let groups = (0..geometry.groups).flat_map(|group| geometry.group(group)).collect::<std::collections::BTreeSet<_>>();
-        prop_assert_eq!(groups, (0..shape.elements).collect(), "every element has a group");
+        prop_assert_eq!(groups, (0..shape.members).collect(), "every element has a group");
     }
 
     #[test]
     fn every_page_of_the_array_has_a_slot_of_its_own(shape in any_shape()) {
         let geometry = Geometry::new(&shape).unwrap();
-        let mut taken = vec![false; (shape.elements * shape.element_pages) as usize];
+        let mut taken = vec![false; (shape.members * shape.member_pages) as usize];
         for row in 0..geometry.rows() {
             let place = geometry.place(row);
             for column in 0..geometry.columns {
-                let slot = u32::from(geometry.element(place, column)) * shape.element_pages + place.page;
+                let slot = u32::from(geometry.member(place, column)) * shape.member_pages + place.page;
                 prop_assert!(!std::mem::replace(&mut taken[slot as usize], true));
             }
         }

@@ -1,6 +1,6 @@
-//! Zones: parts of the same elements with chunk sizes of their own.
+//! Zones: parts of the same members with chunk sizes of their own.
 //!
-//! Every element gives each zone a run of its pages. The array's pages, and its rows, go through the zones one after the
+//! Every member gives each zone a run of its pages. The array's pages, and its rows, go through the zones one after the
 //! other: the first zone has the first ones. Inside a zone everything is as in an array of its own.
 //!
 //! Source: paper 004, section 3.1 (figure 3).
@@ -12,8 +12,8 @@ use super::{Geometry, Place, RowPiece};
 pub struct Zone {
     /// Pages of one chunk.
     pub chunk_pages: u32,
-    /// Its first page on every element.
-    pub element_page: u32,
+    /// Its first page on every member.
+    pub member_page: u32,
     /// Its first row.
     pub row: u64,
     /// The first page of the array that lies in it.
@@ -23,17 +23,17 @@ pub struct Zone {
 }
 
 impl Geometry {
-    /// This geometry, which spans the first `element_pages` of each element, with more zones behind it: the chunk of each,
-    /// and what it takes of each element, in pages. A chunk must divide what it takes.
+    /// This geometry, which spans the first `member_pages` of each member, with more zones behind it: the chunk of each,
+    /// and what it takes of each member, in pages. A chunk must divide what it takes.
     #[must_use]
-    pub fn with_zones(mut self, element_pages: u32, zones: &[(u32, u32)]) -> Self {
-        let mut element_page = element_pages;
+    pub fn with_zones(mut self, member_pages: u32, zones: &[(u32, u32)]) -> Self {
+        let mut member_page = member_pages;
         for &(chunk_pages, pages) in zones {
             debug_assert!(pages.is_multiple_of(chunk_pages), "a zone is made of whole chunks");
             let stripes = u64::from(pages / chunk_pages) * u64::from(self.groups);
-            let zone = Zone { chunk_pages, element_page, row: self.rows(), page: self.pages(), stripes };
+            let zone = Zone { chunk_pages, member_page, row: self.rows(), page: self.pages(), stripes };
             self.zones.push(zone);
-            element_page += pages;
+            member_page += pages;
         }
         self
     }
@@ -84,7 +84,7 @@ impl Geometry {
     pub(super) fn place_behind(&self, row: u64) -> Place {
         let (zone, part) = self.part_of_row(row);
         let place = part.place(row - zone.row);
-        Place { page: place.page + zone.element_page, ..place }
+        Place { page: place.page + zone.member_page, ..place }
     }
 
     /// [`Geometry::array_page`] of a row behind the first zone.
@@ -115,15 +115,15 @@ mod tests {
     use super::super::{Level, Membership, Rotation, RowCursor, Shape};
     use super::*;
 
-    /// Four elements of 24 pages each: 8 for chunks of 4 pages, 8 for chunks of 2, 8 for chunks of 1.
+    /// Four members of 24 pages each: 8 for chunks of 4 pages, 8 for chunks of 2, 8 for chunks of 1.
     fn zoned(level: Level, groups: u32, membership: Membership) -> Geometry {
         let shape = Shape {
             level,
-            elements: 8,
+            members: 8,
             groups,
             chunk_bytes: 4 * 4096,
             page_bytes: 4096,
-            element_pages: 8,
+            member_pages: 8,
             rotation: Rotation::LeftSymmetric,
             rotate_every: 1,
             membership,
@@ -147,7 +147,7 @@ mod tests {
             for row in 0..geometry.rows() {
                 for column in 0..geometry.columns {
                     let place = geometry.place(row);
-                    let at = usize::from(geometry.element(place, column)) * 24 + place.page as usize;
+                    let at = usize::from(geometry.member(place, column)) * 24 + place.page as usize;
                     assert!(!std::mem::replace(&mut used[at], true), "two members at {at}");
                 }
                 for column in 0..geometry.data {

@@ -11,7 +11,7 @@ use crate::journal::Work;
 /// Sets of regions, of all groups.
 type Regions = Vec<u64>;
 
-/// The bitmap in memory, and what is on the elements of it.
+/// The bitmap in memory, and what is on the members of it.
 #[derive(Debug)]
 pub(crate) struct Intent {
     pub(crate) layout: InPlaceLayout,
@@ -20,11 +20,11 @@ pub(crate) struct Intent {
     /// Regions of a group, and words of bits that they take.
     regions: u32,
     words: usize,
-    /// Regions whose bit is on the elements, as far as nothing clears it.
+    /// Regions whose bit is on the members, as far as nothing clears it.
     marked: Regions,
     /// Regions whose bit is on its way there.
     marking: Regions,
-    /// Regions that were written since the last flush of all elements began, and those that are being flushed.
+    /// Regions that were written since the last flush of all members began, and those that are being flushed.
     touched: Regions,
     flushing: Regions,
     flushes: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Intent {
     /// Updates under way in each region.
     under_way: Vec<u32>,
     versions: Vec<u64>,
-    /// Elements that are known to be missing to whoever reads the bitmap or the superblocks.
+    /// Members that are known to be missing to whoever reads the bitmap or the superblocks.
     pub(crate) missing: u64,
     /// Plans that wait, and those that need wait no longer.
     pub(crate) waiting: VecDeque<u32>,
@@ -41,9 +41,9 @@ pub(crate) struct Intent {
     /// The plan that writes the bitmap.
     pub(crate) plan: u32,
     pub(crate) work: Work,
-    /// Whether it is to be written though nobody waits for it: an element came into the array.
+    /// Whether it is to be written though nobody waits for it: a member came into the array.
     pub(crate) has_news: bool,
-    /// What the bitmap on its way says of missing elements.
+    /// What the bitmap on its way says of missing members.
     pub(crate) next_missing: u64,
 }
 
@@ -88,7 +88,7 @@ impl Intent {
         (group as usize * self.words + region as usize / 64, 1 << (region % 64))
     }
 
-    /// Whether the bit of a page's region is on the elements.
+    /// Whether the bit of a page's region is on the members.
     pub(crate) fn is_marked(&self, group: u32, page: u32) -> bool {
         let (word, bit) = self.at(group, page);
         self.marked[word] & bit != 0
@@ -108,7 +108,7 @@ impl Intent {
         self.under_way[(group * self.regions + page / self.layout.region_pages) as usize] -= 1;
     }
 
-    /// All elements are about to be flushed.
+    /// All members are about to be flushed.
     pub(crate) fn flush_begun(&mut self) {
         self.flushes += 1;
         for (flushing, touched) in self.flushing.iter_mut().zip(&mut self.touched) {
@@ -181,7 +181,7 @@ impl Intent {
         head.encode(&words, into);
     }
 
-    /// The bitmap is on the elements.
+    /// The bitmap is on the members.
     pub(crate) fn written(&mut self) {
         for (marked, marking) in self.marked.iter_mut().zip(&mut self.marking) {
             *marked |= std::mem::take(marking);
@@ -189,7 +189,7 @@ impl Intent {
         self.missing = self.next_missing;
     }
 
-    /// What an array begins with: the marks of a group as they are on the elements, all of them if `words` is none.
+    /// What an array begins with: the marks of a group as they are on the members, all of them if `words` is none.
     pub(crate) fn load(&mut self, group: u32, version: u64, words: Option<&[u64]>) {
         let range = self.range(group);
         for (nth, word) in range.enumerate() {

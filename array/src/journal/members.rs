@@ -1,4 +1,4 @@
-//! The members of an array in place while it serves: what superblocks say of them, the element that is being made whole, and
+//! The members of an array in place while it serves: what superblocks say of them, the member that is being made whole, and
 //! walks over all rows.
 
 use super::Work;
@@ -12,7 +12,7 @@ const PLANS_OF_WALK: u32 = 4;
 const ROWS_AHEAD: u64 = 64;
 
 /// Rows after which superblocks are told how far rebuilding is. A loss of power has so many done again; an update of all
-/// superblocks is four flushes and two pages an element beside them.
+/// superblocks is four flushes and two pages a member beside them.
 const ROWS_NOTED: u64 = 1024;
 
 /// Rows that a rebuild goes past without having made them, where nothing but their being remembered tells them from those that it
@@ -69,10 +69,10 @@ impl Rows {
     }
 }
 
-/// An element that is being made whole, row by row: what it has of rows behind the cursor is not read.
+/// A member that is being made whole, row by row: what it has of rows behind the cursor is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) rows: Rows,
     /// Rows that superblocks know to be done.
     pub(crate) noted: u64,
@@ -90,13 +90,13 @@ pub(crate) struct Rebuild {
     pub(crate) met_damage: bool,
     /// Rows that were done when all of the table of checksums was begun to be written last.
     pub(crate) tabling: u64,
-    /// Rows that were done when it was begun that is on the elements, with the copies that this one has of it.
+    /// Rows that were done when it was begun that is on the members, with the copies that this one has of it.
     pub(crate) tabled: u64,
     /// Whether that was behind the last row.
     pub(crate) has_table: bool,
 }
 
-/// What superblocks are to tell of an element.
+/// What superblocks are to tell of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// It comes into the array, to be made whole.
@@ -105,21 +105,21 @@ pub(crate) enum News {
     Done(u64),
     /// It is whole.
     Whole,
-    /// Of no element: the array is stopped cleanly.
+    /// Of no member: the array is stopped cleanly.
     Stopped,
-    /// Nothing of any element: a copy of what they tell already was damaged.
+    /// Nothing of any member: a copy of what they tell already was damaged.
     Again,
 }
 
-/// The element of news that are of none.
+/// The member of news that are of none.
 pub(crate) const NOBODY: u16 = u16::MAX;
 
 /// What has to be done, in this order, before the news is durable; each when all before it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The element that comes has no metadata of the past.
+    /// The member that comes has no metadata of the past.
     Clear,
-    /// What was written to the element is durable.
+    /// What was written to the member is durable.
     Settle,
     Front,
     FlushFront,
@@ -130,23 +130,23 @@ pub(crate) enum Stage {
 /// Superblocks that are being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Telling {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) news: News,
     pub(crate) stage: Stage,
     /// Operations of the stage that were begun.
     pub(crate) begun: u32,
-    /// Elements that were failed when the superblocks were made, one bit each.
+    /// Members that were failed when the superblocks were made, one bit each.
     pub(crate) failed: u64,
 }
 
 /// Members, and what is made of them.
 #[derive(Debug)]
 pub(crate) struct Roster {
-    /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
+    /// The superblock as the members have it, or soon will; that of each differs in its number and identifier.
     pub(crate) superblock: Superblock,
-    /// The last version of them that is on all elements; none of an array that was not opened.
-    pub(crate) on_elements: Option<Superblock>,
-    /// Of each element the first page of the superblock's back copy.
+    /// The last version of them that is on all members; none of an array that was not opened.
+    pub(crate) on_members: Option<Superblock>,
+    /// Of each member the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
     /// The plan that writes superblocks.
     pub(crate) plan: u32,
@@ -157,7 +157,7 @@ pub(crate) struct Roster {
     pub(crate) rebuild: Option<Rebuild>,
     /// Rows that the last rebuild could not make and that have lost chunks of hosts, until a scrub finds nothing lost.
     pub(crate) unmade: u64,
-    /// Plans of rebuilding under way, those for an element that failed since among them.
+    /// Plans of rebuilding under way, those for a member that failed since among them.
     pub(crate) rebuilding: u32,
     pub(crate) scrub: Option<Rows>,
     /// Whether another scrub is to follow the one that goes on.
@@ -169,7 +169,7 @@ pub(crate) struct Roster {
 }
 
 impl Rebuild {
-    /// Whether the table should be on the elements before anything else: superblocks are to tell of what is done, and it has the
+    /// Whether the table should be on the members before anything else: superblocks are to tell of what is done, and it has the
     /// checksums of that.
     pub(crate) fn wants_table(&self) -> bool {
         let &Self { rows, noted, tabled, has_table, .. } = self;
@@ -181,7 +181,7 @@ impl Rebuild {
         self.tabling = self.rows.cursor;
     }
 
-    /// It is on the elements.
+    /// It is on the members.
     pub(crate) fn end_table(&mut self) {
         self.tabled = self.tabling;
         self.has_table = self.tabled == self.rows.end;
@@ -221,7 +221,7 @@ impl Roster {
         Self {
             back: vec![superblock.pages - pages; superblock.members.len()],
             superblock,
-            on_elements: None,
+            on_members: None,
             plan,
             work: Work::default(),
             telling: None,
@@ -255,17 +255,17 @@ impl Roster {
         }
     }
 
-    /// Begins to make `element` whole from row `cursor` of `rows` on, when all records of the journal before `behind` are gone.
+    /// Begins to make `member` whole from row `cursor` of `rows` on, when all records of the journal before `behind` are gone.
     pub(crate) fn begin_rebuild(
         &mut self,
-        element: u16,
+        member: u16,
         (cursor, rows): (u64, u64),
         is_returned: bool,
         behind: u64,
     ) {
         self.unmade = 0;
         self.rebuild = Some(Rebuild {
-            element,
+            member,
             rows: Rows::new(cursor, rows),
             noted: cursor,
             is_returned,
@@ -279,13 +279,13 @@ impl Roster {
         });
     }
 
-    /// The element that is being made whole, if what it has of `page`, counted from the first of the data, is not to be read.
+    /// The member that is being made whole, if what it has of `page`, counted from the first of the data, is not to be read.
     #[inline]
     pub(crate) fn stale_at(&self, page: u32) -> Option<u16> {
         let row = u64::from(page);
         let rebuild = self.rebuild.as_ref()?;
         let is_stale = row >= rebuild.rows.cursor || rebuild.lost.binary_search(&row).is_ok();
-        is_stale.then_some(rebuild.element)
+        is_stale.then_some(rebuild.member)
     }
 
     /// What superblocks should tell next, if anything.
@@ -297,18 +297,18 @@ impl Roster {
         let rebuild = self.rebuild.as_ref()?;
         let done = rebuild.lost.first().map_or(rebuild.tabled, |&lost| lost.min(rebuild.tabled));
         if done == rebuild.rows.end && rebuild.has_table {
-            return Some((rebuild.element, News::Whole));
+            return Some((rebuild.member, News::Whole));
         }
-        (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.element, News::Done(done)))
+        (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, News::Done(done)))
     }
 
-    /// Begins an update of the superblocks; elements of `failed`, a mask, take no part.
-    pub(crate) fn begin_update(&mut self, element: u16, news: News, failed: u64) {
+    /// Begins an update of the superblocks; members of `failed`, a mask, take no part.
+    pub(crate) fn begin_update(&mut self, member: u16, news: News, failed: u64) {
         let epoch = self.superblock.epoch;
         self.superblock.update += 1;
         self.superblock.is_clean = news == News::Stopped && self.superblock.version > 1;
         for (number, record) in self.superblock.members.iter_mut().enumerate() {
-            if number == usize::from(element) {
+            if number == usize::from(member) {
                 match news {
                     News::Comes { .. } => (record.state, record.cursor) = (MemberState::Rebuilding, 0),
                     News::Done(rows) => record.cursor = rows,

@@ -40,7 +40,7 @@ pub(crate) struct Copying {
     pub(crate) begun: Begun,
     /// Pages of each copy, whose buffers are the first ones of the plan's.
     pub(crate) pages: u32,
-    /// The elements that were given one, a bit each, those that failed since among them.
+    /// The members that were given one, a bit each, those that failed since among them.
     pub(crate) keepers: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Freeing {
     pub(crate) pages: Vec<u32>,
     /// Whether these are all pages that had changed when they were wanted.
     pub(crate) is_whole: bool,
-    /// Whether all is written, and the elements are flushed.
+    /// Whether all is written, and the members are flushed.
     pub(crate) is_flushing: bool,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Journal {
     pub(crate) waiting: VecDeque<u32>,
     /// Plans whose record is durable.
     pub(crate) ready: VecDeque<u32>,
-    /// The elements that the newest record tells to be missing, a bit each.
+    /// The members that the newest record tells to be missing, a bit each.
     pub(crate) missing: u64,
-    /// Whether a record is to be written that tells which elements are missing now.
+    /// Whether a record is to be written that tells which members are missing now.
     pub(crate) wants_record: bool,
     /// Whether all pages of the table that changed are to be written.
     pub(crate) wants_table: bool,

@@ -19,7 +19,7 @@ struct Live {
     tail: u64,
     /// Updates that it is about and that are not done in place.
     pending: u32,
-    /// The elements that keep it once it is durable, a bit each.
+    /// The members that keep it once it is durable, a bit each.
     keepers: u64,
 }
 
@@ -125,14 +125,14 @@ impl Ring {
         Begun { number, tail, first }
     }
 
-    /// The newest record, which is durable, is kept by these elements, a bit each.
+    /// The newest record, which is durable, is kept by these members, a bit each.
     pub(crate) fn keep(&mut self, keepers: u64) {
         if let Some(newest) = self.live.back_mut() {
             newest.keepers = keepers;
         }
     }
 
-    /// Of a record that is not freed: its first page in the ring, its pages, and the elements that keep it.
+    /// Of a record that is not freed: its first page in the ring, its pages, and the members that keep it.
     pub(crate) fn kept(&self, number: u64) -> Option<(u32, u32, u64)> {
         let nth = number.checked_sub(self.first_number).filter(|_| number >= self.tail)?;
         self.live.get(nth as usize).map(|live| (live.first, live.pages, live.keepers))

@@ -9,7 +9,7 @@ use stripewise_base::units::Bytes;
 pub struct JournalSection {
     /// What is written ahead of an update.
     pub policy: JournalPolicy,
-    /// How much of each element the redo journal takes; absent means a 32nd, at most 16 MiB.
+    /// How much of each member the redo journal takes; absent means a 32nd, at most 16 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
 }

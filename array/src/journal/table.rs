@@ -1,4 +1,4 @@
-//! The table of checksums in memory, and which of its pages are newer than those on the elements.
+//! The table of checksums in memory, and which of its pages are newer than those on the members.
 
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{ChecksumPage, Uuid, crc32c};
@@ -16,7 +16,7 @@ pub(crate) struct Checksums {
     of_zeros: u32,
     /// By group, row and position; none where there are no bytes.
     values: Vec<u32>,
-    /// The version of each page, by group and number, that is on the elements or on its way to them.
+    /// The version of each page, by group and number, that is on the members or on its way to them.
     versions: Vec<u64>,
     /// Pages that are newer in memory, each once, and where they are in the list.
     changed: Vec<u32>,
@@ -49,7 +49,7 @@ impl Checksums {
             + position as usize
     }
 
-    /// The checksum of `page` of the data on the member of `group` at `position`.
+    /// The checksum of `page` of the data on the column of `group` at `position`.
     #[inline]
     pub(crate) fn get(&self, group: u32, page: u32, position: u32) -> u32 {
         self.values[self.index(group, page, position)]
@@ -72,7 +72,7 @@ impl Checksums {
         }
     }
 
-    /// Pages that are newer in memory than on the elements.
+    /// Pages that are newer in memory than on the members.
     pub(crate) fn changed(&self) -> &[u32] {
         &self.changed
     }
@@ -120,7 +120,7 @@ impl Checksums {
         head.encode(&self.values[self.range(page)], into);
     }
 
-    /// Takes over a page that was read from an element, with the version that it has there.
+    /// Takes over a page that was read from a member, with the version that it has there.
     pub(crate) fn load(&mut self, page: u32, head: &ChecksumPage, bytes: &[u8]) {
         let range = self.range(page);
         for (value, read) in self.values[range].iter_mut().zip(ChecksumPage::checksums(bytes)) {
@@ -129,7 +129,7 @@ impl Checksums {
         self.versions[page as usize] = head.version;
     }
 
-    /// The version of a page that is on the elements or on its way to them.
+    /// The version of a page that is on the members or on its way to them.
     pub(crate) fn version(&self, page: u32) -> u64 {
         self.versions[page as usize]
     }

@@ -22,7 +22,7 @@ const ENCODED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Open {
     row: u64,
-    /// The data members that are there.
+    /// The data columns that are there.
     columns: u64,
     /// When the first of them came.
     since: Nanos,
@@ -41,14 +41,14 @@ pub(crate) struct Encode {
     free: u32,
     oldest: u32,
     newest: u32,
-    /// Content of each data member of each open row, or [`NONE`]; empty over a memory that carries no data.
+    /// Content of each data column of each open row, or [`NONE`]; empty over a memory that carries no data.
     pages: Vec<PageId>,
     /// Everything that waits is to be written out.
     pub(crate) is_draining: bool,
 }
 
 impl Encode {
-    /// For an array of `rows` rows with `data` data members, `slots` of which may wait at a time.
+    /// For an array of `rows` rows with `data` data columns, `slots` of which may wait at a time.
     pub(crate) fn new(rows: u64, data: u32, slots: u32, carries_data: bool) -> Self {
         let open = (1..=slots).map(|next| Open {
             row: 0,
@@ -81,7 +81,7 @@ impl Encode {
         self.rows[row as usize] == FRESH
     }
 
-    /// Whether updates of `row` go to its elements.
+    /// Whether updates of `row` go to its members.
     #[inline]
     pub(crate) fn is_begun(&self, row: u64) -> bool {
         self.rows[row as usize] >= FRESH
@@ -93,7 +93,7 @@ impl Encode {
         (slot != UNTOUCHED && slot < FRESH).then(|| slot - 1)
     }
 
-    /// The data members of `row` that wait.
+    /// The data columns of `row` that wait.
     #[inline]
     pub(crate) fn columns(&self, row: u64) -> u64 {
         self.slot(row).map_or(0, |slot| self.open[slot as usize].columns)
@@ -121,7 +121,7 @@ impl Encode {
         true
     }
 
-    /// Chunks of members `mask` of `row`, which must be open, are there. Returns whether all are.
+    /// Chunks of columns `mask` of `row`, which must be open, are there. Returns whether all are.
     pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
         let Some(slot) = self.slot(row) else { return false };
         let open = &mut self.open[slot as usize];
@@ -144,7 +144,7 @@ impl Encode {
         })
     }
 
-    /// The first write of `row`, which must be open, begins: its slot is free. Returns its members.
+    /// The first write of `row`, which must be open, begins: its slot is free. Returns its columns.
     pub(crate) fn begin(&mut self, row: u64) -> u64 {
         let Some(slot) = self.slot(row) else { return 0 };
         let Open { columns, older, newer, .. } = self.open[slot as usize];

@@ -20,7 +20,7 @@ pub(crate) struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Gather {
     data: u32,
-    /// For each page of the array its slot plus one, or 0. A slot is a data member of a row.
+    /// For each page of the array its slot plus one, or 0. A slot is a data column of a row.
     slots: Vec<u32>,
     /// For each slot its page plus one, or 0.
     pages: Vec<u32>,
@@ -52,7 +52,7 @@ impl Gather {
         }
     }
 
-    /// Row and member of `page`, or `None` if it was never written to an element.
+    /// Row and column of `page`, or `None` if it was never written to a member.
     #[inline]
     pub(crate) fn slot(&self, page: u64) -> Option<(u64, u32)> {
         let slot = self.slots[page as usize].checked_sub(1)?;

@@ -61,16 +61,16 @@ pub enum PlacementPolicy {
     /// A chunk is rewritten where it lies and its stripe's parity is updated.
     #[default]
     InPlace,
-    /// A chunk is rewritten where it lies; the change of its stripe's parity goes to log elements, the last of the array,
+    /// A chunk is rewritten where it lies; the change of its stripe's parity goes to log members, the last of the array,
     /// one for each parity chunk of a stripe.
     ParityLogging,
-    /// A written chunk goes to a new stripe at the end of a log over all elements; parity is never updated.
+    /// A written chunk goes to a new stripe at the end of a log over all members; parity is never updated.
     Elastic,
     /// A chunk is rewritten in the zone of its block's tendency, each of which has a chunk size of its own.
     McRais,
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     (
         "in-place",

@@ -1,12 +1,12 @@
 //! Parity logging: an update that covers a part of a row leaves its parity as it is and appends the change of parity, the
 //! *delta*, to a log; parity takes its deltas in when the row is committed.
 //!
-//! There is one log element for each parity chunk of a stripe. Delta `k` of an update goes to log element `k`, and all
-//! deltas of one update to the same page of their elements: a *slot* of a ring. What parity covers is what lies in its place
+//! There is one log member for each parity chunk of a stripe. Delta `k` of an update goes to log member `k`, and all
+//! deltas of one update to the same page of their members: a *slot* of a ring. What parity covers is what lies in its place
 //! plus (exclusive or, since every code here is linear) its deltas.
 //!
 //! Source: Stodolsky, Gibson and Holland, "Parity logging", ISCA 1993; paper 001, sections II-A and V-F, where a dedicated
-//! element takes the log and updates of whole rows go past it.
+//! member takes the log and updates of whole rows go past it.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -24,7 +24,7 @@ pub(crate) const COMMITS_MAX: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {
-    /// How much of each log element the log takes; absent means all of it.
+    /// How much of each log member the log takes; absent means all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Most deltas of a row. The next update of such a row updates its parity in place.
@@ -83,8 +83,8 @@ pub(crate) const ROWS_MAX: u64 = PENDING as u64;
 #[derive(Debug)]
 pub(crate) struct ParityLog {
     data: u32,
-    /// The first log element; behind it come the others, one for each parity chunk.
-    first_element: u16,
+    /// The first log member; behind it come the others, one for each parity chunk.
+    first_member: u16,
     row_deltas: u32,
     /// For each slot its row, or [`VACANT`], or [`PENDING`].
     rows: Vec<u32>,
@@ -109,14 +109,14 @@ pub(crate) struct ParityLog {
     is_committing: bool,
     commits: u32,
     commits_max: u32,
-    /// A bit for each log element that is lost.
+    /// A bit for each log member that is lost.
     lost: u64,
     /// The whole log is being committed, and from now on whatever comes to it.
     pub(crate) settling: bool,
 }
 
 impl ParityLog {
-    /// An empty log of `slots` slots (at least one) behind the elements of `geometry`.
+    /// An empty log of `slots` slots (at least one) behind the members of `geometry`.
     pub(crate) fn new(geometry: &Geometry, slots: u32, section: &LogSection) -> Self {
         let rows = geometry.rows() as usize;
         let chunks = geometry.pages() as usize;
@@ -130,7 +130,7 @@ impl ParityLog {
         };
         Self {
             data: geometry.data,
-            first_element: geometry.elements as u16,
+            first_member: geometry.members as u16,
             row_deltas: section.row_deltas,
             rows: vec![VACANT; slots as usize],
             older: vec![END; slots as usize],
@@ -152,10 +152,10 @@ impl ParityLog {
         }
     }
 
-    /// The element that takes the deltas of the parity chunk of this number.
+    /// The member that takes the deltas of the parity chunk of this number.
     #[inline]
-    pub(crate) fn element(&self, parity: u32) -> u16 {
-        self.first_element + parity as u16
+    pub(crate) fn member(&self, parity: u32) -> u16 {
+        self.first_member + parity as u16
     }
 
     fn slots(&self) -> u64 {
@@ -282,21 +282,21 @@ impl ParityLog {
         self.due[row as usize / 64] >> (row % 64) & 1 != 0
     }
 
-    /// Notes that `element` is lost. If it is a log element, nothing more is logged, and the log is committed.
-    pub(crate) fn lose(&mut self, element: u16) {
-        if let Some(parity) = element.checked_sub(self.first_element) {
+    /// Notes that `member` is lost. If it is a log member, nothing more is logged, and the log is committed.
+    pub(crate) fn lose(&mut self, member: u16) {
+        if let Some(parity) = member.checked_sub(self.first_member) {
             self.lost |= 1 << parity;
             self.settling = true;
         }
     }
 
-    /// A bit for each parity chunk whose log element is lost.
+    /// A bit for each parity chunk whose log member is lost.
     #[inline]
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// A bit for each parity chunk of `row` of which a delta is lost with its element.
+    /// A bit for each parity chunk of `row` of which a delta is lost with its member.
     #[inline]
     pub(crate) fn lost_of(&self, row: u64) -> u64 {
         if self.lost != 0 && self.count(row) > 0 { self.lost } else { 0 }
@@ -309,7 +309,7 @@ impl ParityLog {
         ((at / 64) as usize, at % 64)
     }
 
-    /// The data members of `row` that may hold anything but zeros.
+    /// The data columns of `row` that may hold anything but zeros.
     #[inline]
     pub(crate) fn written(&self, row: u64) -> u64 {
         let (word, bit) = self.bits_of(row);
@@ -350,11 +350,11 @@ mod tests {
     fn log(slots: u32, section: &LogSection) -> ParityLog {
         let geometry = Geometry::new(&Shape {
             level: Level::Raid5,
-            elements: 8,
+            members: 8,
             groups: 1,
             chunk_bytes: 4096,
             page_bytes: 4096,
-            element_pages: 40,
+            member_pages: 40,
             rotation: Rotation::LeftSymmetric,
             rotate_every: 1,
             membership: Membership::Contiguous,
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_element_is_lost() {
+    fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_member_is_lost() {
         let mut log = log(8, &LogSection { row_deltas: 2, ..LogSection::default() });
         add_all(&mut log, [3, 3]);
         assert!(!log.has_room(3) && log.has_room(4));

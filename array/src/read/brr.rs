@@ -1,5 +1,5 @@
-//! Balanced redirected read: a chunk is decoded when every element that it is decoded from would be done before a direct
-//! read would begin, and before the next request wants that element.
+//! Balanced redirected read: a chunk is decoded when every member that it is decoded from would be done before a direct
+//! read would begin, and before the next request wants that member.
 //!
 //! Source: paper 002, section III-E, Algorithm 2, lines 2 to 18. Line 1, the batches, is the dispatch policy `piq`.
 
@@ -8,7 +8,7 @@ use stripewise_base::Nanos;
 use super::Way;
 use crate::controller_columns as columns;
 
-/// What is known of a member's element.
+/// What is known of a column's member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     /// The expected waiting time, WT = L_r C_r + L_w C_w, over what is queued and in service (section III-D).
@@ -24,10 +24,10 @@ impl Estimate {
     }
 }
 
-/// The first member of `wanted` that is decoded, by Algorithm 2, and how: `sources` says what is read without some members.
+/// The first column of `wanted` that is decoded, by Algorithm 2, and how: `sources` says what is read without some columns.
 ///
 /// (a) Even the slowest helper is done no later than the direct read would begin: WT_j + L_r <= WT_o. (b) Every helper is
-/// done before the next request wants its element: WT_j + L_r <= AT_j - Req.time, of which the difference is `slack`, `None`
+/// done before the next request wants its member: WT_j + L_r <= AT_j - Req.time, of which the difference is `slack`, `None`
 /// if no request will. As printed, AT would be relative to the request already; then the difference would subtract its time
 /// twice, so AT is taken for a time of the clock.
 pub(crate) fn choose(
@@ -62,7 +62,7 @@ mod tests {
     const READ: Nanos = 25_000;
     const WRITE: Nanos = 200_000;
 
-    /// Of three data members and parity, those `wanted` are read while elements have others wait so long.
+    /// Of three data columns and parity, those `wanted` are read while members have others wait so long.
     fn around(waits: [Nanos; 4], wanted: u64, slack: impl FnMut(u32, Nanos) -> Option<Nanos>) -> Option<Way> {
         let estimate = |column: u32| Estimate { wait: waits[column as usize], read: READ };
         choose(wanted, |avoided| 0b1111 & !avoided, estimate, slack)

@@ -1,4 +1,4 @@
-//! GC-avoiding reads: a chunk whose element collects garbage is decoded from others that do not, or that are done with it
+//! GC-avoiding reads: a chunk whose member collects garbage is decoded from others that do not, or that are done with it
 //! sooner.
 //!
 //! Source: IODA (SOSP 2021), where a device fails a read fast that garbage collection would hold up and the host decodes it;
@@ -15,7 +15,7 @@ pub(crate) fn choose(ways: &Ways<'_>, sources: impl Fn(u64) -> u64) -> Option<Wa
 mod tests {
     use super::*;
 
-    /// Three data members, P and Q; two can be done without.
+    /// Three data columns, P and Q; two can be done without.
     fn sources(avoided: u64) -> u64 {
         let lost = (avoided & 0b111).count_ones() as usize;
         let parity = crate::controller_columns(0b11000 & !avoided).take(lost);
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collecting_element_is_read_around() {
+    fn a_collecting_member_is_read_around() {
         assert_eq!(around([5, 0, 0, 0, 0], 0b001), Some(0b00001));
         assert_eq!(around([5, 0, 0, 0, 0], 0b111), Some(0b00001), "the others are read anyway");
     }
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn of_collecting_elements_those_that_are_done_first_are_read() {
+    fn of_collecting_members_those_that_are_done_first_are_read() {
         assert_eq!(around([5, 6, 6, 6, 6], 0b001), None, "nothing is gained");
         assert_eq!(around([9, 6, 6, 6, 6], 0b001), Some(0b00001));
     }

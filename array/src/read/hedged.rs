@@ -1,4 +1,4 @@
-//! Hedged reads: the other members of a stripe are asked as well when the direct read takes too long.
+//! Hedged reads: the other columns of a stripe are asked as well when the direct read takes too long.
 //!
 //! Source: ToleRAID (Hao et al., "The tail at store", FAST 2016): reactive, proactive and adaptive tail-tolerant reads. The
 //! paper's text was not at hand; from when on a read counts as slow is its figure, the rest is ours.

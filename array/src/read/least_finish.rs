@@ -1,7 +1,7 @@
-//! Least predicted finish: of the direct way and those around up to as many members as the code bears, the one that is
+//! Least predicted finish: of the direct way and those around up to as many columns as the code bears, the one that is
 //! predicted to be done first, with queues, what is in service and garbage collection counted.
 //!
-//! Source: ours. Rule (a) of balanced redirected read (paper 002, Algorithm 2) is the case of one member, queues alone and a
+//! Source: ours. Rule (a) of balanced redirected read (paper 002, Algorithm 2) is the case of one column, queues alone and a
 //! gain of one read; GC-avoiding reads are that of garbage collection alone.
 
 use stripewise_base::Nanos;

@@ -1,7 +1,7 @@
-//! Read policies: from where a chunk is read that lies on one element and can be decoded from others.
+//! Read policies: from where a chunk is read that lies on one member and can be decoded from others.
 //!
-//! One file for each published scheme. A policy is told what each member of a stripe would have a read wait, and says which
-//! members to decode from the others instead of reading them, or when to ask the others too. All that concerns plans, holds
+//! One file for each published scheme. A policy is told what each column of a stripe would have a read wait, and says which
+//! columns to decode from the others instead of reading them, or when to ask the others too. All that concerns plans, holds
 //! and buffers is the controller's (`controller/redirect.rs`, `controller/hedge.rs`), and the same for each of them.
 
 pub(crate) mod brr;
@@ -29,13 +29,13 @@ const SLOW_MAX: u32 = 1_000;
 pub struct ReadSection {
     /// Which policy.
     pub policy: ReadPolicy,
-    /// Where it learns what elements do.
+    /// Where it learns what members do.
     pub state: StateSource,
-    /// Of `brr`: what it takes for the next arrival at an element that it would read instead.
+    /// Of `brr`: what it takes for the next arrival at a member that it would read instead.
     pub at: NextArrival,
     /// Of `hedged`: when it asks the others.
     pub hedge: HedgeMode,
-    /// Of `hedged`, and of whatever goes by observed state: an element is slow when it takes more than so many times the
+    /// Of `hedged`, and of whatever goes by observed state: a member is slow when it takes more than so many times the
     /// median time of reads (printed: twice, Hao et al., FAST 2016).
     pub slow: u32,
     /// Of `least-finish`: how much earlier the others must be done, for what their reads cost everybody else. Absent means
@@ -62,7 +62,7 @@ impl ReadSection {
         *self == Self::default()
     }
 
-    /// Whether the section has a meaning with this redundancy, over elements that tell what they do or do not: the key, its value
+    /// Whether the section has a meaning with this redundancy, over members that tell what they do or do not: the key, its value
     /// and why not.
     pub(crate) fn check(
         &self,
@@ -113,14 +113,14 @@ impl ReadSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadPolicy {
-    /// From the element that has the chunk, unless it is lost.
+    /// From the member that has the chunk, unless it is lost.
     #[default]
     Direct,
     /// Balanced redirected read: decoded when each of the others would be done before a direct read would begin.
     Brr,
-    /// Decoded when the element collects garbage and would have the read wait longer than the others would.
+    /// Decoded when the member collects garbage and would have the read wait longer than the others would.
     GcAvoiding,
-    /// From the element, and when it takes too long from the others as well; whichever is done first.
+    /// From the member, and when it takes too long from the others as well; whichever is done first.
     Hedged,
     /// Whichever way is predicted to be done first, everything counted.
     LeastFinish,
@@ -139,7 +139,7 @@ impl ReadPolicy {
     }
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("direct", "from the element that has the chunk, unless it is lost"),
     (
@@ -154,7 +154,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("least-finish", "whichever way is predicted to be done first, queues and garbage collection counted"),
 ];
 
-/// Where a read policy learns what elements do.
+/// Where a read policy learns what members do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateSource {
@@ -165,11 +165,11 @@ pub enum StateSource {
     Observed,
 }
 
-/// What `brr` takes for AT, the next arrival at an element.
+/// What `brr` takes for AT, the next arrival at a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextArrival {
-    /// The earliest request that waits in the controller and targets the element; never, if there is none. A choice.
+    /// The earliest request that waits in the controller and targets the member; never, if there is none. A choice.
     #[default]
     Pending,
     /// The next request of the trace that targets it: more than any controller can know, to bound what the rule can gain.
@@ -189,7 +189,7 @@ impl NextArrival {
     }
 }
 
-/// When a hedged read asks the other elements.
+/// When a hedged read asks the other members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HedgeMode {
@@ -198,7 +198,7 @@ pub enum HedgeMode {
     Reactive,
     /// At once.
     Proactive,
-    /// At once where the element's last reads were slow, else as `reactive`.
+    /// At once where the member's last reads were slow, else as `reactive`.
     Adaptive,
 }
 
@@ -213,7 +213,7 @@ impl HedgeMode {
     }
 }
 
-/// What reads around elements came to.
+/// What reads around members came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Chunks that were decoded by choice.
@@ -255,38 +255,38 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Of a policy over so many elements.
-    pub(crate) fn new(section: &ReadSection, elements: u32) -> Self {
+    /// Of a policy over so many members.
+    pub(crate) fn new(section: &ReadSection, members: u32) -> Self {
         Self {
             is_active: section.policy != ReadPolicy::Direct,
             counts: ReadCounts::default(),
-            observed: Observed::new(elements, section.slow),
+            observed: Observed::new(members, section.slow),
             observes: section.observes(),
             hedges: Hedges::default(),
         }
     }
 }
 
-/// What members of a stripe would have a read wait, and the ways around them.
+/// What columns of a stripe would have a read wait, and the ways around them.
 pub(crate) struct Ways<'a> {
-    /// For each member: nanoseconds, of which the policy says the meaning.
+    /// For each column: nanoseconds, of which the policy says the meaning.
     pub(crate) costs: &'a [Nanos],
-    /// Data members that hosts want.
+    /// Data columns that hosts want.
     pub(crate) wanted: u64,
-    /// How many members its code can do without.
+    /// How many columns its code can do without.
     pub(crate) parity: u32,
 }
 
 impl Ways<'_> {
-    /// The greatest cost among members `mask`; the lowest-numbered of equals.
+    /// The greatest cost among columns `mask`; the lowest-numbered of equals.
     fn greatest(&self, mask: u64) -> Option<(Nanos, u32)> {
         let costs = crate::controller_columns(mask).map(|column| (self.costs[column as usize], column));
         costs.max_by_key(|&(cost, column)| (cost, std::cmp::Reverse(column)))
     }
 
-    /// The members to do without so that the greatest cost of what is read is least, that cost, and the cost of reading
-    /// what is wanted directly: the costliest wanted member, then whatever is costliest of the rest. `sources` says what is
-    /// read without some members.
+    /// The columns to do without so that the greatest cost of what is read is least, that cost, and the cost of reading
+    /// what is wanted directly: the costliest wanted column, then whatever is costliest of the rest. `sources` says what is
+    /// read without some columns.
     fn least(&self, sources: impl Fn(u64) -> u64) -> Option<Way> {
         let (direct, worst) = self.greatest(self.wanted)?;
         let mut avoided = 1 << worst;
@@ -303,10 +303,10 @@ impl Ways<'_> {
     }
 }
 
-/// A way around members of a stripe.
+/// A way around columns of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The members that it does without.
+    /// The columns that it does without.
     pub(crate) avoided: u64,
     /// What it costs.
     pub(crate) cost: Nanos,
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_elements_need_not_tell_is_accepted() {
+    fn what_members_need_not_tell_is_accepted() {
         for policy in ["direct", "hedged"] {
             let section: ReadSection = toml::from_str(&format!("policy = '{policy}'")).unwrap();
             assert_eq!(section.check(Level::Raid5, false), Ok(()));

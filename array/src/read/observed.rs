@@ -1,7 +1,7 @@
-//! What the controller sees of elements that tell nothing: how long their operations take, and that one has not moved for
+//! What the controller sees of members that tell nothing: how long their operations take, and that one has not moved for
 //! long.
 //!
-//! Source: the signals are those of Hao et al. (FAST 2016): an element is slow when it takes more than twice the median of
+//! Source: the signals are those of Hao et al. (FAST 2016): a member is slow when it takes more than twice the median of
 //! its peers. The predictions are ours.
 
 use stripewise_base::Nanos;
@@ -9,7 +9,7 @@ use stripewise_base::Nanos;
 use super::median::Median;
 use crate::times::{known, smooth};
 
-/// What was seen of one element.
+/// What was seen of one member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Reads, and other operations, started and not back.
@@ -30,10 +30,10 @@ impl Seen {
     }
 }
 
-/// What was seen of all elements.
+/// What was seen of all members.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
-    elements: Vec<Seen>,
+    members: Vec<Seen>,
     median: Median,
     slow: u32,
 }
@@ -42,31 +42,31 @@ pub(crate) struct Observed {
 const PARTS: u64 = 1 << 10;
 
 impl Observed {
-    /// Nothing seen yet of so many elements; one is slow at `slow` times the median.
-    pub(crate) fn new(elements: u32, slow: u32) -> Self {
-        Self { elements: vec![Seen::default(); elements as usize], median: Median::new(), slow }
+    /// Nothing seen yet of so many members; one is slow at `slow` times the median.
+    pub(crate) fn new(members: u32, slow: u32) -> Self {
+        Self { members: vec![Seen::default(); members as usize], median: Median::new(), slow }
     }
 
     /// An operation was started.
     #[inline]
-    pub(crate) fn started(&mut self, now: Nanos, element: u16, is_read: bool) {
-        let seen = &mut self.elements[element as usize];
+    pub(crate) fn started(&mut self, now: Nanos, member: u16, is_read: bool) {
+        let seen = &mut self.members[member as usize];
         if seen.in_flight == (0, 0) {
             seen.moved_at = now;
         }
         *seen.side(is_read) += 1;
     }
 
-    /// Reads, and other operations, that `element` works on.
-    pub(crate) fn in_flight(&self, element: u16) -> (u32, u32) {
-        self.elements[element as usize].in_flight
+    /// Reads, and other operations, that `member` works on.
+    pub(crate) fn in_flight(&self, member: u16) -> (u32, u32) {
+        self.members[member as usize].in_flight
     }
 
     /// An operation came back that was queued and started at these times; it left so many `behind`.
     #[inline]
-    pub(crate) fn ended(&mut self, now: Nanos, element: u16, is_read: bool, at: (Nanos, Nanos), behind: u32) {
+    pub(crate) fn ended(&mut self, now: Nanos, member: u16, is_read: bool, at: (Nanos, Nanos), behind: u32) {
         let (queued_at, started_at) = at;
-        let seen = &mut self.elements[element as usize];
+        let seen = &mut self.members[member as usize];
         *seen.side(is_read) -= 1;
         seen.moved_at = now;
         if is_read {
@@ -79,29 +79,29 @@ impl Observed {
         }
     }
 
-    /// What a read and a write of `element` take once they are started; what is not known counts as 1.
-    pub(crate) fn service_ns(&self, element: u16) -> (Nanos, Nanos) {
-        let seen = &self.elements[element as usize];
+    /// What a read and a write of `member` take once they are started; what is not known counts as 1.
+    pub(crate) fn service_ns(&self, member: u16) -> (Nanos, Nanos) {
+        let seen = &self.members[member as usize];
         let read = known(seen.read).unwrap_or(1);
         (read, known(seen.write).unwrap_or(read))
     }
 
-    /// For how long `element` has let nothing come back, if that is longer than a slow read takes; else 0. An element that
+    /// For how long `member` has let nothing come back, if that is longer than a slow read takes; else 0. A member that
     /// has stood still so long is predicted to do so for as long again.
-    pub(crate) fn stalled_ns(&self, now: Nanos, element: u16) -> Nanos {
-        let seen = &self.elements[element as usize];
+    pub(crate) fn stalled_ns(&self, now: Nanos, member: u16) -> Nanos {
+        let seen = &self.members[member as usize];
         let still = now - seen.moved_at;
         if seen.in_flight != (0, 0) && self.slow_ns().is_some_and(|slow| still > slow) { still } else { 0 }
     }
 
-    /// When a read of `element` is predicted to be done that is queued now behind `load` operations: as its last reads, in
+    /// When a read of `member` is predicted to be done that is queued now behind `load` operations: as its last reads, in
     /// proportion to what they had before them, and not before a stall is over.
-    pub(crate) fn finish_ns(&self, now: Nanos, element: u16, load: u32) -> Nanos {
-        let seen = &self.elements[element as usize];
+    pub(crate) fn finish_ns(&self, now: Nanos, member: u16, load: u32) -> Nanos {
+        let seen = &self.members[member as usize];
         let response = known(seen.response).or(self.median.get()).unwrap_or(1);
         let usual = known(seen.behind).unwrap_or(PARTS).max(1);
         let predicted = u128::from(response) * u128::from((u64::from(load) + 1) * PARTS) / u128::from(usual);
-        self.stalled_ns(now, element) + u64::try_from(predicted).unwrap_or(Nanos::MAX / 4)
+        self.stalled_ns(now, member) + u64::try_from(predicted).unwrap_or(Nanos::MAX / 4)
     }
 
     /// From when on a read is slow; nothing, while none was seen.
@@ -109,9 +109,9 @@ impl Observed {
         self.median.get().map(|median| median.saturating_mul(self.slow.into()))
     }
 
-    /// Whether the last reads of `element` were slow.
-    pub(crate) fn is_slow(&self, element: u16) -> bool {
-        let response = known(self.elements[element as usize].response);
+    /// Whether the last reads of `member` were slow.
+    pub(crate) fn is_slow(&self, member: u16) -> bool {
+        let response = known(self.members[member as usize].response);
         response.zip(self.slow_ns()).is_some_and(|(response, slow)| response > slow)
     }
 }
@@ -120,14 +120,14 @@ impl Observed {
 mod tests {
     use super::*;
 
-    /// Two elements whose reads took 100 us each, one at a time.
+    /// Two members whose reads took 100 us each, one at a time.
     fn usual() -> (Observed, Nanos) {
         let mut observed = Observed::new(2, 2);
         let mut now = 0;
         for _ in 0..200 {
-            for element in 0..2 {
-                observed.started(now, element, true);
-                observed.ended(now + 100_000, element, true, (now, now), 0);
+            for member in 0..2 {
+                observed.started(now, member, true);
+                observed.ended(now + 100_000, member, true, (now, now), 0);
             }
             now += 100_000;
         }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_stalls_when_nothing_comes_back_for_longer_than_a_slow_read() {
+    fn a_member_stalls_when_nothing_comes_back_for_longer_than_a_slow_read() {
         let (mut observed, now) = usual();
         let slow = observed.slow_ns().unwrap();
         assert!((200_000..=225_000).contains(&slow));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_slow_while_its_last_reads_took_longer_than_twice_the_median() {
+    fn a_member_is_slow_while_its_last_reads_took_longer_than_twice_the_median() {
         let (mut observed, mut now) = usual();
         assert!(!observed.is_slow(0));
         for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! Which elements are the array: from the superblocks of all that are offered, in whatever order.
+//! Which members are the array: from the superblocks of all that are offered, in whatever order.
 
 use super::OpenError;
 use super::superblocks::Copies;
@@ -10,7 +10,7 @@ use crate::geometry::Membership;
 pub(crate) struct Assembly {
     /// The superblock that counts.
     pub(crate) superblock: Superblock,
-    /// Of each element of the array: which offered one it is. None where it is absent, or must not be read.
+    /// Of each member of the array: which offered one it is. None where it is absent, or must not be read.
     pub(crate) positions: Vec<Option<u16>>,
     /// The greatest update and epoch of all superblocks, those that never took effect among them.
     pub(crate) update: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    /// Whether some element of the array has no back copy of the superblock that counts.
+    /// Whether some member of the array has no back copy of the superblock that counts.
     pub(crate) fn is_unfinished(&self, offered: &[Copies]) -> bool {
         let has = |&at: &u16| {
             let back = offered[usize::from(at)].back.as_ref();
@@ -28,14 +28,14 @@ impl Assembly {
     }
 }
 
-/// Finds the array in `offered`: of each offered element the copies of its superblock.
+/// Finds the array in `offered`: of each offered member the copies of its superblock.
 ///
-/// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
+/// A version takes effect when its front copies are on all members that it calls active, and each back copy is written after
 /// that: so one back copy proves it. Power may be lost while all back copies are written. Then the front copies prove the
-/// version, if all its active elements have them, or if more than P elements of a group have them and no back copy at all.
+/// version, if all its active members have them, or if more than P members of a group have them and no back copy at all.
 ///
 /// # Errors
-/// When there is none, or more than one, or too few of its elements, or others may have gone on without these.
+/// When there is none, or more than one, or too few of its members, or others may have gone on without these.
 pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let refuse = |reason: String| Err(OpenError::Refused(reason));
 
@@ -66,11 +66,11 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         }
     }
     let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
-    // A back copy of a stale element proves no more than what was so long ago: the newest that has a proof counts.
+    // A back copy of a stale member proves no more than what was so long ago: the newest that has a proof counts.
     let has_back = |superblock: &Superblock| {
         offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.is_version_of(superblock))
     };
-    // A version that only absent elements have is not known of, and another gets its number.
+    // A version that only absent members have is not known of, and another gets its number.
     let has_it = |its: &Superblock, superblock: &Superblock| {
         its.update > superblock.update || its.is_version_of(superblock)
     };
@@ -110,7 +110,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     Ok(Assembly { superblock, positions, update, epoch })
 }
 
-/// Whether more than P elements of a group have the front copy of a version, and no valid back copy. Damage alone destroys at
+/// Whether more than P members of a group have the front copy of a version, and no valid back copy. Damage alone destroys at
 /// most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
     let mut alone = vec![0; usize::from(superblock.groups).max(1)];

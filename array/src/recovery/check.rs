@@ -26,8 +26,8 @@ pub enum Trouble {
     ///
     /// Its stripe or row has chunks that hosts read.
     Page {
-        /// The element.
-        element: u16,
+        /// The member.
+        member: u16,
         /// The page.
         page: u32,
         /// The chunk that was written there; none for parity.
@@ -39,8 +39,8 @@ pub enum Trouble {
     },
     /// All checksums of a stripe are right, but its parity is not that of its data.
     Parity {
-        /// The element of its first page.
-        element: u16,
+        /// The member of its first page.
+        member: u16,
         /// That page.
         page: u32,
     },
@@ -56,8 +56,8 @@ pub enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Page { element, page, chunk, outcome, decodes } => {
-                write!(f, "element {element}, page {page}: ")?;
+            Self::Page { member, page, chunk, outcome, decodes } => {
+                write!(f, "element {member}, page {page}: ")?;
                 match chunk {
                     Some(chunk) => write!(f, "chunk {chunk} ")?,
                     None => write!(f, "parity ")?,
@@ -72,8 +72,8 @@ impl fmt::Display for Trouble {
                     false => "; too much of its stripe is gone to give it back",
                 })
             }
-            Self::Parity { element, page } => {
-                write!(f, "stripe at element {element}, page {page}: its parity is not that of its data")
+            Self::Parity { member, page } => {
+                write!(f, "stripe at element {member}, page {page}: its parity is not that of its data")
             }
             Self::Copy(copy) => write!(f, "{copy}"),
             Self::Lost { chunk } => write!(f, "chunk {chunk} is LOST: a read of it is an error"),
@@ -88,7 +88,7 @@ pub struct Checked {
     pub stripes: u64,
     /// Pages of them that were read.
     pub pages: u64,
-    /// Pages of them on elements that are not there.
+    /// Pages of them on members that are not there.
     pub absent: u64,
     /// Chunks that hosts wrote and that can be read, or be decoded.
     pub chunks: u64,
@@ -103,13 +103,13 @@ pub struct Checked {
     pub troubles: u64,
 }
 
-/// A member of a stripe.
+/// A column of a stripe.
 struct Column {
     /// Its number in the code.
     number: u32,
-    element: u16,
+    member: u16,
     page: u32,
-    /// Whether the element has it: one that is being filled has not everything yet.
+    /// Whether the member has it: one that is being filled has not everything yet.
     is_filled: bool,
     /// Of data, the chunk.
     chunk: Option<u64>,
@@ -117,12 +117,12 @@ struct Column {
     is_live: bool,
     /// The checksum that it should have, where there is one.
     checksum: Option<u32>,
-    /// How reading it ended; nothing when its element is not there.
+    /// How reading it ended; nothing when its member is not there.
     read: Option<Outcome>,
 }
 
 impl<M: Memory> Array<M> {
-    /// Reads all that the array holds from the elements that it was opened from, before it serves. Elements that are not there
+    /// Reads all that the array holds from the members that it was opened from, before it serves. Members that are not there
     /// are no trouble of their own.
     ///
     /// # Panics
@@ -161,23 +161,23 @@ impl<M: Memory> Array<M> {
         check.checked
     }
 
-    /// The members of a row in place.
+    /// The columns of a row in place.
     fn row(&self, row: u64) -> Vec<Column> {
         let geometry = self.geometry();
         let place = geometry.place(row);
         let column = |column: u32| {
-            let element = geometry.element(place, column);
+            let member = geometry.member(place, column);
             let is_data = column < geometry.data;
             let chunk = if is_data { self.host_page(row, column) } else { None };
-            let is_filled = !self.is_stale_in_place(element, place.page);
+            let is_filled = !self.is_stale_in_place(member, place.page);
             Column {
                 number: geometry.code_index(place, column),
-                element,
+                member,
                 page: place.page,
                 is_filled,
                 chunk,
                 is_live: chunk.is_some(),
-                checksum: self.checksum_in_place(element, place.page),
+                checksum: self.checksum_in_place(member, place.page),
                 read: None,
             }
         };
@@ -208,14 +208,14 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
         slot = stripe.1;
         let mut columns = Vec::with_capacity(COLUMNS_MAX as usize);
         log.columns_of(stripe, |number, slot| {
-            let (element, page) = log.element(slot);
+            let (member, page) = log.member(slot);
             let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
             let chunk = (content.chunk < log.capacity).then_some(content.chunk);
             let is_live = log.is_home(content.chunk, slot);
             let is_filled = !log.is_stale(slot);
             columns.push(Column {
                 number,
-                element,
+                member,
                 page,
                 is_filled,
                 chunk,
@@ -236,7 +236,7 @@ struct Check<'a> {
     media: &'a mut dyn Media,
     positions: &'a [Option<u16>],
     code: Option<Code>,
-    /// The members of a stripe, as the code numbers them.
+    /// The columns of a stripe, as the code numbers them.
     pages: Vec<Vec<u8>>,
     checked: Checked,
     told: &'a mut dyn FnMut(&Trouble),
@@ -271,7 +271,7 @@ impl Check<'_> {
         }
         let lost = wrong.iter().fold(0u64, |mask, column| mask | 1 << column.number);
         let is_decoded = lost == 0 || has_parity && self.decode(lost);
-        // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without an element know the
+        // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without a member know the
         // checksums of the data that it lacks, and not those of its parity: that says nothing of the data.
         let is_back =
             |column: &Column| lost >> column.number & 1 == 0 || is_decoded && self.has_checksum(column);
@@ -280,15 +280,15 @@ impl Check<'_> {
         let loses = columns.iter().any(|column| column.is_live && back >> column.number & 1 == 0);
         for column in wrong {
             if let Some(outcome) = column.read {
-                let &Column { element, page, chunk, number, .. } = column;
+                let &Column { member, page, chunk, number, .. } = column;
                 let decodes = back >> number & 1 == 1;
-                let trouble = Trouble::Page { element, page, chunk, outcome, decodes };
+                let trouble = Trouble::Page { member, page, chunk, outcome, decodes };
                 if loses { self.tell(&trouble) } else { self.reduced(&trouble) }
             }
         }
         if lost == 0 && has_parity && !self.is_parity_right() {
-            let Column { element, page, .. } = columns[0];
-            self.reduced(&Trouble::Parity { element, page });
+            let Column { member, page, .. } = columns[0];
+            self.reduced(&Trouble::Parity { member, page });
         }
         for column in columns.iter().filter(|column| column.is_live) {
             match column.chunk.filter(|_| back >> column.number & 1 == 0) {
@@ -298,13 +298,13 @@ impl Check<'_> {
         }
     }
 
-    /// Reads the members of a stripe into their pages. Those that a short stripe does not have are zeros.
+    /// Reads the columns of a stripe into their pages. Those that a short stripe does not have are zeros.
     fn read(&mut self, columns: &mut [Column]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
         let position =
-            |column: &Column| self.positions[usize::from(column.element)].filter(|_| column.is_filled);
+            |column: &Column| self.positions[usize::from(column.member)].filter(|_| column.is_filled);
         let present: Vec<(usize, At)> = (0..columns.len())
-            .filter_map(|nth| Some((nth, At { element: position(&columns[nth])?, page: columns[nth].page })))
+            .filter_map(|nth| Some((nth, At { member: position(&columns[nth])?, page: columns[nth].page })))
             .collect();
         let at: Vec<At> = present.iter().map(|&(_, at)| at).collect();
         self.media.read(&at, &mut |nth, found| {
@@ -323,17 +323,17 @@ impl Check<'_> {
 
     /// Reads the copy of a summary that lies in `slot`: what it tells.
     fn summary(&mut self, log: &Elastic, slot: u64) -> Option<Told> {
-        let (element, page) = log.element(slot);
-        let position = self.positions[usize::from(element)]?;
+        let (member, page) = log.member(slot);
+        let position = self.positions[usize::from(member)]?;
         let mut told = None;
-        let at = At { element: position, page };
+        let at = At { member: position, page };
         self.media.read(&[at], &mut |_, found| {
             let page = found.ok().filter(|page| log.is_copy_of(slot, page));
             told = page.map(|page| log.read_summary(slot, Some(page), Vec::new()));
         });
         self.checked.pages += 1;
         if told.is_none() {
-            self.reduced(&Trouble::Copy(DamagedCopy { element, page, structure: Structure::Summary }));
+            self.reduced(&Trouble::Copy(DamagedCopy { member, page, structure: Structure::Summary }));
         }
         told
     }
@@ -343,7 +343,7 @@ impl Check<'_> {
         column.checksum.is_none_or(is_right)
     }
 
-    /// Makes the members of `lost` from the others; false if they are too many for that.
+    /// Makes the columns of `lost` from the others; false if they are too many for that.
     fn decode(&mut self, lost: u64) -> bool {
         let Some(code) = self.code else { return false };
         let mut slices: Vec<&mut [u8]> = self.pages.iter_mut().map(Vec::as_mut_slice).collect();

@@ -9,8 +9,8 @@ use crate::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock
 /// A copy of metadata that cannot be read, or does not hold what it should, while another one does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedCopy {
-    /// The element.
-    pub element: u16,
+    /// The member.
+    pub member: u16,
     /// The page at which the copy begins.
     pub page: u32,
     /// Of what it is a copy.
@@ -19,10 +19,10 @@ pub struct DamagedCopy {
 
 impl fmt::Display for DamagedCopy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { element, page, structure } = self;
+        let Self { member, page, structure } = self;
         write!(
             f,
-            "element {element}, page {page}: this copy of the {structure} is damaged; another one is whole"
+            "element {member}, page {page}: this copy of the {structure} is damaged; another one is whole"
         )
     }
 }
@@ -33,13 +33,13 @@ pub(super) fn is_damaged<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. }))
 }
 
-/// Whether `page`, where a record of the log may be, holds one that is not whole. An element that came in the place of another
+/// Whether `page`, where a record of the log may be, holds one that is not whole. A member that came in the place of another
 /// may have anything there: which of the records it keeps, their numbers tell.
 fn is_broken<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { .. }))
 }
 
-/// The superblocks of elements of the array of which one copy alone is whole. Power that is lost while a copy is written leaves
+/// The superblocks of members of the array of which one copy alone is whole. Power that is lost while a copy is written leaves
 /// one, too: opening the array for writing makes it whole.
 pub(super) fn of_superblocks(
     offered: &[Copies],
@@ -48,14 +48,14 @@ pub(super) fn of_superblocks(
     size: impl Fn(u16) -> (u32, u32),
 ) -> Vec<DamagedCopy> {
     let mut damaged = Vec::new();
-    for (element, position) in (0..).zip(positions) {
+    for (member, position) in (0..).zip(positions) {
         let Some(position) = *position else { continue };
         let Copies { front, back, .. } = &offered[usize::from(position)];
         let last = size(position).0 - superblock_pages(superblock.page_bytes);
         let update = |copy: &Option<Superblock>| copy.as_ref().map(|copy| copy.update);
         // The front copy is written first, so it is never the older one.
         let pages = [(0, update(front) < update(back)), (last, back.is_none())];
-        let tell = |page| DamagedCopy { element, page, structure: Structure::Superblock };
+        let tell = |page| DamagedCopy { member, page, structure: Structure::Superblock };
         damaged.extend(pages.into_iter().filter(|(_, is_bad)| *is_bad).map(|(page, _)| tell(page)));
     }
     damaged
@@ -67,40 +67,40 @@ impl Found<'_> {
     pub(super) fn damaged(&mut self, told: &mut dyn FnMut(DamagedCopy)) {
         let Superblock { checkpoint: area, commits: ring, page_bytes, .. } = *self.superblock;
         let newest = self.checkpoint().map(|newest| newest.header);
-        for element in 0..self.positions.len() as u16 {
-            if self.positions[usize::from(element)].is_none() {
+        for member in 0..self.positions.len() as u16 {
+            if self.positions[usize::from(member)].is_none() {
                 continue;
             }
             for first in [area.first, area.first + area.pages] {
-                let page = self.read(&[(element, first)]).pop().flatten();
+                let page = self.read(&[(member, first)]).pop().flatten();
                 let header = page.as_deref().map(CheckpointHeader::parse);
                 let is_bad = match (&header, &newest) {
                     (Some(Ok(header)), Some(newest))
                         if (header.epoch, header.number) == (newest.epoch, newest.number) =>
                     {
                         let pages = header.body_bytes.div_ceil(page_bytes.into()) as u32;
-                        header != newest || !self.has_body(header, (element, first + 1), pages)
+                        header != newest || !self.has_body(header, (member, first + 1), pages)
                     }
                     (Some(header), _) => is_broken(header.as_ref()),
                     (None, _) => true,
                 };
                 if is_bad {
-                    told(DamagedCopy { element, page: first, structure: Structure::Checkpoint });
+                    told(DamagedCopy { member, page: first, structure: Structure::Checkpoint });
                 }
             }
             let at: Vec<(u16, u32)> =
-                (ring.first..ring.first + ring.pages).map(|page| (element, page)).collect();
+                (ring.first..ring.first + ring.pages).map(|page| (member, page)).collect();
             for ((_, page), content) in at.iter().zip(self.read(&at)) {
                 let record = content.as_deref().map(Commit::parse);
                 if record.is_none_or(|record| is_broken(record.as_ref())) {
-                    told(DamagedCopy { element, page: *page, structure: Structure::Commit });
+                    told(DamagedCopy { member, page: *page, structure: Structure::Commit });
                 }
             }
         }
     }
 
-    fn has_body(&mut self, header: &CheckpointHeader, (element, first): (u16, u32), pages: u32) -> bool {
-        let at: Vec<(u16, u32)> = (first..first + pages).map(|page| (element, page)).collect();
+    fn has_body(&mut self, header: &CheckpointHeader, (member, first): (u16, u32), pages: u32) -> bool {
+        let at: Vec<(u16, u32)> = (first..first + pages).map(|page| (member, page)).collect();
         let mut body: Vec<u8> =
             self.read(&at).iter().flatten().flat_map(|page| page.iter().copied()).collect();
         body.truncate(header.body_bytes as usize);

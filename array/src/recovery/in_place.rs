@@ -17,16 +17,16 @@ use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
 use crate::memory::Memory;
-use crate::scheme::{Elements, Scheme};
+use crate::scheme::{Members, Scheme};
 
-/// The elements of an array in place before it serves.
+/// The members of an array in place before it serves.
 pub(super) struct Site<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) geometry: &'a Geometry,
     pub(super) layout: InPlaceLayout,
     pub(super) array: Uuid,
     pub(super) epoch: u32,
-    /// Which offered element each of the array's elements is.
+    /// Which offered member each of the array's members is.
     pub(super) positions: Vec<Option<u16>>,
     pub(super) pages_read: u64,
 }
@@ -36,15 +36,15 @@ impl Site<'_> {
         self.layout.page_bytes as usize
     }
 
-    /// Page `page` of `element` of the array, if it is there.
-    pub(super) fn at(&self, element: u32, page: u32) -> Option<At> {
-        Some(At { element: self.positions[element as usize]?, page })
+    /// Page `page` of `member` of the array, if it is there.
+    pub(super) fn at(&self, member: u32, page: u32) -> Option<At> {
+        Some(At { member: self.positions[member as usize]?, page })
     }
 
     /// The copy of a structure at `at`, told as damaged.
     pub(super) fn damaged(&self, at: At, structure: Structure) -> DamagedCopy {
-        let element = self.positions.iter().position(|&position| position == Some(at.element));
-        DamagedCopy { element: element.unwrap_or_default() as u16, page: at.page, structure }
+        let member = self.positions.iter().position(|&position| position == Some(at.member));
+        DamagedCopy { member: member.unwrap_or_default() as u16, page: at.page, structure }
     }
 
     /// Reads a round of pages; none of those that cannot be read.
@@ -55,7 +55,7 @@ impl Site<'_> {
         pages
     }
 
-    /// Writes pages in rounds, and flushes their elements.
+    /// Writes pages in rounds, and flushes their members.
     pub(super) fn write(&mut self, at: &[At], pages: &[impl AsRef<[u8]>]) -> Result<(), OpenError> {
         for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
             write_and_flush(self.media, at, pages)?;
@@ -63,11 +63,11 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Elements that the array went on without are not there.
+    /// Members that the array went on without are not there.
     fn leave_out(&mut self, missing: u64) {
-        for element in 0..self.geometry.elements {
-            if missing >> element & 1 != 0 {
-                self.positions[element as usize] = None;
+        for member in 0..self.geometry.members {
+            if missing >> member & 1 != 0 {
+                self.positions[member as usize] = None;
             }
         }
     }
@@ -84,11 +84,11 @@ impl Site<'_> {
         })
     }
 
-    /// Refuses to go on with more elements of a group gone than its parity bears.
+    /// Refuses to go on with more members of a group gone than its parity bears.
     fn check_enough(&self) -> Result<(), OpenError> {
         let bears = self.geometry.parity() as usize;
         for group in 0..self.geometry.groups {
-            let is_gone = |element: &u32| self.positions[*element as usize].is_none();
+            let is_gone = |member: &u32| self.positions[*member as usize].is_none();
             let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
             if gone.len() > bears {
                 return Err(OpenError::Refused(format!(
@@ -104,13 +104,13 @@ impl Site<'_> {
 /// Writes an empty array: zeros, a table that says so, superblocks.
 pub(super) fn create(
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     geometry: &Geometry,
     identity: &Identity,
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
-    let layout = layout_of(scheme, elements, geometry)?;
-    let mut superblock = superblock_in_place(scheme, elements, geometry, &layout, identity);
+    let layout = layout_of(scheme, members, geometry)?;
+    let mut superblock = superblock_in_place(scheme, members, geometry, &layout, identity);
     superblock.place_owner(smallest(media));
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
@@ -125,8 +125,8 @@ pub(super) fn create(
     };
     let metadata = [layout.intent, layout.table, layout.journal];
     let first = metadata.iter().filter(|area| area.pages > 0).map(|area| area.first).min();
-    for element in 0..geometry.elements {
-        clear(&mut site, element, first.unwrap_or(layout.data.first)..layout.data.first + layout.data.pages)?;
+    for member in 0..geometry.members {
+        clear(&mut site, member, first.unwrap_or(layout.data.first)..layout.data.first + layout.data.pages)?;
     }
     if scheme.has_redo_journal() {
         let mut table = Checksums::new(&layout, geometry.groups, true);
@@ -138,12 +138,12 @@ pub(super) fn create(
     write_all(site.media, &superblock, &positions)
 }
 
-/// Makes pages zeros that are not. Of elements that were never used only few are written.
-fn clear(site: &mut Site<'_>, element: u32, pages: std::ops::Range<u32>) -> Result<(), OpenError> {
+/// Makes pages zeros that are not. Of members that were never used only few are written.
+fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Result<(), OpenError> {
     let zeros = vec![0; site.page_bytes()];
     for first in pages.clone().step_by(ROUND_PAGES) {
         let round: Vec<u32> = (first..pages.end.min(first + ROUND_PAGES as u32)).collect();
-        let at: Vec<At> = round.iter().filter_map(|&page| site.at(element, page)).collect();
+        let at: Vec<At> = round.iter().filter_map(|&page| site.at(member, page)).collect();
         let found = site.read(&at);
         let is_used = |content: &Option<Vec<u8>>| content.as_ref() != Some(&zeros);
         let used: Vec<At> =
@@ -155,22 +155,22 @@ fn clear(site: &mut Site<'_>, element: u32, pages: std::ops::Range<u32>) -> Resu
     Ok(())
 }
 
-fn layout_of(scheme: &Scheme, elements: &Elements, geometry: &Geometry) -> Result<InPlaceLayout, OpenError> {
-    let layout = scheme.in_place_layout(elements, geometry)?;
+fn layout_of(scheme: &Scheme, members: &Members, geometry: &Geometry) -> Result<InPlaceLayout, OpenError> {
+    let layout = scheme.in_place_layout(members, geometry)?;
     layout.ok_or_else(|| OpenError::Refused("the scheme keeps no metadata in place".into()))
 }
 
 /// Opens an array in place.
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
-    elements: Elements,
+    members: Members,
     memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
     opening: Opening,
 ) -> Result<(Array<M>, Opened), OpenError> {
-    let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
-    let layout = layout_of(scheme, &elements, &geometry)?.as_upgraded(&assembly.superblock);
+    let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
+    let layout = layout_of(scheme, &members, &geometry)?.as_upgraded(&assembly.superblock);
     let mut superblock =
         Superblock { update: assembly.update, is_clean: false, ..assembly.superblock.clone() };
     check_areas(&superblock, scheme, &layout)?;
@@ -202,10 +202,10 @@ pub(super) fn open<M: Memory>(
     opened.epoch = superblock.epoch;
     opened.positions = site.positions;
     opened.pages_read = site.pages_read;
-    let mut array = Array::new(scheme, elements, memory.take().expect("it is given once"))?;
-    for (element, position) in opened.positions.iter().enumerate() {
+    let mut array = Array::new(scheme, members, memory.take().expect("it is given once"))?;
+    for (member, position) in opened.positions.iter().enumerate() {
         if position.is_none() {
-            array.take_out(element as u16);
+            array.take_out(member as u16);
         }
     }
     let span = superblock_pages(superblock.page_bytes);
@@ -213,7 +213,7 @@ pub(super) fn open<M: Memory>(
     let back = opened.positions.iter().map(last).collect();
     array.begin_members(superblock.clone(), back);
     if opening.read_only {
-        array.has_on_elements(assembly.superblock.clone());
+        array.has_on_members(assembly.superblock.clone());
     }
     if let Some(table) = table {
         array.begin_journal(superblock.array, superblock.epoch, table, superblock.journal);
@@ -302,7 +302,7 @@ fn redo(
         found.secure(site)?;
         tables::make_whole(site, &table, &behind)?;
         if !late::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
-            // An element that is back before this opening is done may have records that were dropped without it, or that an
+            // A member that is back before this opening is done may have records that were dropped without it, or that an
             // earlier opening made of other rows, by the numbers of those that follow.
             superblock.update += 1;
             write_all(site.media, superblock, &site.positions)?;
@@ -317,9 +317,7 @@ fn redo(
     let last: Vec<(At, Vec<u8>)> = changes
         .pages
         .into_iter()
-        .filter_map(|((element, page), bytes)| {
-            Some((site.at(element, site.layout.data.first + page)?, bytes))
-        })
+        .filter_map(|((member, page), bytes)| Some((site.at(member, site.layout.data.first + page)?, bytes)))
         .collect();
     let (at, pages): (Vec<At>, Vec<Vec<u8>>) = last.into_iter().unzip();
     if opening.read_only {

@@ -1,4 +1,4 @@
-//! The intent bitmap on the elements: reading the newest version of each group's page, and the first one.
+//! The intent bitmap on the members: reading the newest version of each group's page, and the first one.
 
 use super::damage::is_damaged;
 use super::in_place::Site;
@@ -16,16 +16,16 @@ pub(super) struct Newest {
 /// What the bitmap says.
 pub(super) struct Found {
     pub(super) groups: Vec<Newest>,
-    /// Elements that it calls missing.
+    /// Members that it calls missing.
     pub(super) missing: u64,
     /// Pages to be written so that all copies are of the newest version.
     pub(super) behind: (Vec<At>, Vec<Vec<u8>>),
 }
 
-/// Where the copies of a group's page are in a version, on elements that are there.
+/// Where the copies of a group's page are in a version, on members that are there.
 fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
     let page = site.layout.intent.first + site.layout.intent_page(version);
-    site.geometry.group(group).filter_map(|element| site.at(element, page)).collect()
+    site.geometry.group(group).filter_map(|member| site.at(member, page)).collect()
 }
 
 /// Writes the bitmap of an empty array.

@@ -30,7 +30,7 @@ impl Record {
         })
     }
 
-    /// Writes it at its place on all elements that are there, and flushes them.
+    /// Writes it at its place on all members that are there, and flushes them.
     pub(super) fn write(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         let Self { header, images } = self;
         let page_bytes = site.page_bytes();
@@ -47,9 +47,9 @@ impl Record {
         }
         let first = site.layout.journal.first + header.first;
         let (mut at, mut pages) = (Vec::new(), Vec::new());
-        for element in 0..site.geometry.elements {
+        for member in 0..site.geometry.members {
             for (page, content) in (first..).zip(&record) {
-                let Some(place) = site.at(element, page) else { continue };
+                let Some(place) = site.at(member, page) else { continue };
                 at.push(place);
                 pages.push(content.clone());
             }
@@ -69,7 +69,7 @@ pub(super) struct Found {
     pub(super) dropped: u64,
     /// Records that should be there and are not whole.
     missing: Vec<u64>,
-    /// Groups of which more elements than parity bears cannot be read in the journal's area.
+    /// Groups of which more members than parity bears cannot be read in the journal's area.
     unreadable: Vec<u32>,
     /// Pages of it that cannot be read.
     unread: Vec<At>,
@@ -78,7 +78,7 @@ pub(super) struct Found {
 /// What doing records again comes to.
 #[derive(Default)]
 pub(super) struct Changes {
-    /// The last content of each page, by element and page of the data.
+    /// The last content of each page, by member and page of the data.
     pub(super) pages: BTreeMap<(u32, u32), Vec<u8>>,
     /// The last checksum of each, by group, page and position.
     pub(super) checksums: BTreeMap<(u32, u32, u32), u32>,
@@ -102,21 +102,21 @@ impl Found {
         self.missing.is_empty()
     }
 
-    /// Reads the journal of all elements that are there.
+    /// Reads the journal of all members that are there.
     pub(super) fn read(site: &mut Site<'_>) -> Self {
         let mut found = Self::default();
         let mut headers = Headers::new();
         let mut unread = vec![0; site.geometry.groups as usize];
-        for element in 0..site.geometry.elements {
-            let is_read = read_ring(site, element, &mut headers, &mut found.unread);
-            unread[site.geometry.group_of(element) as usize] += u32::from(!is_read);
+        for member in 0..site.geometry.members {
+            let is_read = read_ring(site, member, &mut headers, &mut found.unread);
+            unread[site.geometry.group_of(member) as usize] += u32::from(!is_read);
         }
         let bears = site.geometry.parity();
         found.unreadable =
             (0..site.geometry.groups).filter(|&group| unread[group as usize] > bears).collect();
         let mut collect = |number: u64| {
             let all = headers.get(&number)?;
-            all.iter().map(|(header, elements)| images(site, header, elements)).find(Record::is_whole)
+            all.iter().map(|(header, members)| images(site, header, members)).find(Record::is_whole)
         };
         let Some(&top) = headers.keys().next_back() else { return found };
         let mut newest = collect(top);
@@ -144,7 +144,7 @@ impl Found {
         found
     }
 
-    /// Writes the newest record anew on all elements. It may be on one of them alone, and what is done again by it has to be done
+    /// Writes the newest record anew on all members. It may be on one of them alone, and what is done again by it has to be done
     /// again if that one is lost meanwhile. Those before it are where they should be.
     pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         self.records.last().map_or(Ok(()), |newest| newest.write(site))
@@ -174,11 +174,11 @@ impl Found {
         let missing = self.newest.as_ref().map_or(0, |newest| newest.missing);
         let mut damaged = Vec::new();
         for Record { header, .. } in self.records.split_last().map_or(&[][..], |(_, settled)| settled) {
-            let elements = geometry.keepers(copies, header.number, header.missing);
-            for element in elements.filter(|element| missing >> element & 1 == 0) {
-                let place = site.at(element.into(), site.layout.journal.first + header.first);
+            let members = geometry.keepers(copies, header.number, header.missing);
+            for member in members.filter(|member| missing >> member & 1 == 0) {
+                let place = site.at(member.into(), site.layout.journal.first + header.first);
                 if let Some(at) = place
-                    && !has_record(site, header, element.into())
+                    && !has_record(site, header, member.into())
                 {
                     damaged.push(site.damaged(at, Structure::Journal));
                 }
@@ -192,7 +192,7 @@ impl Found {
         let zeros = vec![0; geometry.page_bytes as usize];
         let mut changes = Changes::default();
         for (entry, image) in self.records.iter().flat_map(Record::entries) {
-            let at = (u32::from(entry.element), entry.page);
+            let at = (u32::from(entry.member), entry.page);
             match (entry.kind, image) {
                 (RedoKind::Before, _) => continue,
                 (RedoKind::Zeros, _) => changes.pages.insert(at, zeros.clone()),
@@ -207,14 +207,14 @@ impl Found {
     }
 }
 
-/// The headers that were found of each number, with the elements that have them. Of a number there may be several: one that was
+/// The headers that were found of each number, with the members that have them. Of a number there may be several: one that was
 /// dropped by an opening which was cut short lies where nothing was written since, and another one got its number.
 type Headers = BTreeMap<u64, Vec<(RedoRecord, Vec<u32>)>>;
 
-/// Adds the records of `element` to those that were found, and the pages that cannot be read to `unread`. Whether there are none.
-fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
+/// Adds the records of `member` to those that were found, and the pages that cannot be read to `unread`. Whether there are none.
+fn read_ring(site: &mut Site<'_>, member: u32, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
     let ring = site.layout.journal;
-    let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(element, ring.first + page)).collect();
+    let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(member, ring.first + page)).collect();
     let (is_there, before) = (!at.is_empty(), unread.len());
     // Headers that begin in this round may end in the next one.
     let span = site.layout.header_pages() as usize;
@@ -234,8 +234,8 @@ fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut Headers, unread: &
             if is_ours(site, &header, (first + nth) as u32) {
                 let all = headers.entry(header.number).or_default();
                 match all.iter_mut().find(|(known, _)| *known == header) {
-                    Some((_, elements)) => elements.push(element),
-                    None => all.push((header, vec![element])),
+                    Some((_, members)) => members.push(member),
+                    None => all.push((header, vec![member])),
                 }
             }
         }
@@ -253,30 +253,30 @@ fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
         // Each of the records that it wants done again has a page of the ring at least.
         && header.number - header.tail <= u64::from(site.layout.journal.pages)
         && header.entries.iter().all(|entry| {
-            u32::from(entry.element) < site.geometry.elements && entry.page < site.layout.data.pages
+            u32::from(entry.member) < site.geometry.members && entry.page < site.layout.data.pages
         })
 }
 
-/// Whether the copy of a record on `element` is whole, or was made zeros as the element left and came back since.
-fn has_record(site: &mut Site<'_>, header: &RedoRecord, element: u32) -> bool {
+/// Whether the copy of a record on `member` is whole, or was made zeros as the member left and came back since.
+fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: u32) -> bool {
     let first = site.layout.journal.first + header.first;
     let pages = first..first + site.layout.header_pages();
-    let at: Vec<At> = pages.filter_map(|page| site.at(element, page)).collect();
+    let at: Vec<At> = pages.filter_map(|page| site.at(member, page)).collect();
     let bytes: Vec<u8> = site.read(&at).into_iter().flatten().flatten().collect();
     match RedoRecord::parse(&bytes) {
-        Ok(found) => found == *header && images(site, header, &[element]).is_whole(),
+        Ok(found) => found == *header && images(site, header, &[member]).is_whole(),
         absent => !is_damaged(absent.as_ref()),
     }
 }
 
 /// The record of `header`, with those of its images that one of its copies has.
-fn images(site: &mut Site<'_>, header: &RedoRecord, elements: &[u32]) -> Record {
+fn images(site: &mut Site<'_>, header: &RedoRecord, members: &[u32]) -> Record {
     let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind.has_image()).collect();
     let first = site.layout.journal.first + header.first + site.layout.header_pages();
     let mut images: Vec<Option<Vec<u8>>> = vec![None; entries.len()];
-    for &element in elements {
+    for &member in members {
         let wanted: Vec<usize> = (0..entries.len()).filter(|&nth| images[nth].is_none()).collect();
-        let at: Vec<At> = wanted.iter().filter_map(|&nth| site.at(element, first + nth as u32)).collect();
+        let at: Vec<At> = wanted.iter().filter_map(|&nth| site.at(member, first + nth as u32)).collect();
         for (&nth, page) in wanted.iter().zip(site.read(&at)) {
             let Some(mut page) = page else { continue };
             if entries[nth].is_masked {

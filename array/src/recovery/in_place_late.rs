@@ -12,21 +12,21 @@ use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use crate::geometry::{Geometry, Place};
 use crate::journal::{Checksums, Ring};
 
-/// By group and page of the data, each row whose parity is late: what that covers, by element.
+/// By group and page of the data, each row whose parity is late: what that covers, by member.
 type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;
 
 /// The rows whose parity is late when all records of `found` are done again.
 pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
     let mut late = Late::new();
     for (entry, image) in found.records.iter().flat_map(Record::entries) {
-        let element = u32::from(entry.element);
-        let (group, page) = (geometry.group_of(element), entry.page);
+        let member = u32::from(entry.member);
+        let (group, page) = (geometry.group_of(member), entry.page);
         let place = geometry.place(geometry.row_of(group, page));
         let mut parity = geometry.data..geometry.columns;
         if let Some(image) = image.filter(|_| entry.kind == RedoKind::Before) {
             let row = late.entry((group, page)).or_default();
-            row.entry(element).or_insert_with(|| image.clone());
-        } else if parity.any(|column| geometry.element(place, column) == entry.element) {
+            row.entry(member).or_insert_with(|| image.clone());
+        } else if parity.any(|column| geometry.member(place, column) == entry.member) {
             late.remove(&(group, page));
         }
     }
@@ -88,24 +88,24 @@ impl Row {
         code: &Code,
     ) -> Option<Vec<Vec<u8>>> {
         let geometry = site.geometry;
-        let checksum = |element| {
-            let (group, position) = geometry.position_of(element);
+        let checksum = |member| {
+            let (group, position) = geometry.position_of(member);
             changes.checksum(table, (group, self.page, position))
         };
-        let elements: Vec<(u32, usize)> = (0..geometry.columns)
+        let members: Vec<(u32, usize)> = (0..geometry.columns)
             .map(|column| {
                 let index = geometry.code_index(self.place, column) as usize;
-                (geometry.element(self.place, column).into(), index)
+                (geometry.member(self.place, column).into(), index)
             })
             .collect();
         // First what parity covers, as the code numbers it.
-        let mut row = vec![vec![0; site.page_bytes()]; elements.len()];
+        let mut row = vec![vec![0; site.page_bytes()]; members.len()];
         let mut lost = 0u64;
-        for &(element, index) in &elements {
-            let known = self.before.get(&element).or_else(|| changes.pages.get(&(element, self.page)));
-            let at = site.at(element, self.place.page).filter(|_| known.is_none());
+        for &(member, index) in &members {
+            let known = self.before.get(&member).or_else(|| changes.pages.get(&(member, self.page)));
+            let at = site.at(member, self.place.page).filter(|_| known.is_none());
             let read = at.and_then(|at| site.read(&[at]).pop().flatten());
-            let read = read.filter(|content| crc32c(content) == checksum(element));
+            let read = read.filter(|content| crc32c(content) == checksum(member));
             match known.cloned().or(read) {
                 Some(content) => row[index] = content,
                 None => lost |= 1 << index,
@@ -114,12 +114,12 @@ impl Row {
         let decoded = lost & (u64::MAX >> (64 - geometry.data));
         let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
         code.decode(&mut slices, lost, decoded).ok()?;
-        for &(element, index) in elements.iter().filter(|(_, index)| *index < geometry.data as usize) {
-            if decoded >> index & 1 != 0 && crc32c(&row[index]) != checksum(element) {
+        for &(member, index) in members.iter().filter(|(_, index)| *index < geometry.data as usize) {
+            if decoded >> index & 1 != 0 && crc32c(&row[index]) != checksum(member) {
                 return None;
             }
-            if self.before.contains_key(&element) {
-                row[index].clone_from(changes.pages.get(&(element, self.page))?);
+            if self.before.contains_key(&member) {
+                row[index].clone_from(changes.pages.get(&(member, self.page))?);
             }
         }
         let mut parity = row.split_off(geometry.data as usize);
@@ -139,13 +139,13 @@ impl Row {
     ) -> Record {
         let (mut entries, mut images) = (Vec::new(), Vec::new());
         for (column, page) in (geometry.data..).zip(parity) {
-            let element = geometry.element(self.place, column);
-            let is_missing = newest.missing >> element & 1 != 0;
-            let (_, position) = geometry.position_of(element.into());
+            let member = geometry.member(self.place, column);
+            let is_missing = newest.missing >> member & 1 != 0;
+            let (_, position) = geometry.position_of(member.into());
             entries.push(RedoEntry {
                 page: self.page,
                 checksum: if is_missing { checksum(position) } else { crc32c(&page) },
-                element,
+                member,
                 kind: if is_missing { RedoKind::Missing } else { RedoKind::Image },
                 is_masked: !is_missing && page.starts_with(&REDO_MAGIC),
             });

@@ -1,4 +1,4 @@
-//! The table of checksums on the elements: reading the newest version of each page, and writing the next.
+//! The table of checksums on the members: reading the newest version of each page, and writing the next.
 
 use stripewise_code::Code;
 
@@ -9,7 +9,7 @@ use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::journal::Checksums;
 use crate::media::At;
 
-/// The table as the elements have it.
+/// The table as the members have it.
 pub(super) struct Found {
     pub(super) table: Checksums,
     /// Where an older version than the newest one of a page is: that is to be written there before anything else.
@@ -45,12 +45,12 @@ pub(super) fn make_whole(
     Ok(())
 }
 
-/// Where the copies of a page of the table are in a version, on elements that are there.
+/// Where the copies of a page of the table are in a version, on members that are there.
 fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At> {
     let place = |copy| {
         let (position, page) = site.layout.copy_at(number, copy, version);
-        let element = site.geometry.element_at(group, position);
-        site.at(element.into(), site.layout.table.first + page)
+        let member = site.geometry.member_at(group, position);
+        site.at(member.into(), site.layout.table.first + page)
     };
     (0..site.layout.copies).filter_map(place).collect()
 }
@@ -127,10 +127,10 @@ fn checksums_of_row(site: &mut Site<'_>, (group, page): (u32, u32), code: &Code)
     let mut index_of = vec![0; row.len()];
     let mut lost = 0u64;
     for column in 0..geometry.columns {
-        let element = geometry.element(place, column).into();
+        let member = geometry.member(place, column).into();
         let index = geometry.code_index(place, column) as usize;
-        index_of[geometry.position_of(element).1 as usize] = index;
-        match site.at(element, place.page).and_then(|at| site.read(&[at]).pop().flatten()) {
+        index_of[geometry.position_of(member).1 as usize] = index;
+        match site.at(member, place.page).and_then(|at| site.read(&[at]).pop().flatten()) {
             Some(content) => row[index] = content,
             None => lost |= 1 << index,
         }

@@ -143,7 +143,7 @@ mod tests {
     use crate::format::checkpoint::{body_bytes, put_written};
     use crate::format::{CheckpointHeader, Uuid};
     use crate::memory::PageMemory;
-    use crate::scheme::{Elements, Scheme};
+    use crate::scheme::{Members, Scheme};
 
     const CHUNKS: u64 = 6;
     const SEGMENTS: u32 = 3;
@@ -191,7 +191,7 @@ mod tests {
                     generation: 1,
                     first,
                     end,
-                    elements: 0,
+                    members: 0,
                     horizon: 0,
                     stream: 0,
                 };
@@ -238,7 +238,7 @@ mod tests {
                 buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
             let scheme = Scheme::from_toml("test", text).unwrap();
             let memory = PageMemory::new(1024);
-            let mut array = Array::new(&scheme, Elements::opaque(4, 1024, 400), memory).unwrap();
+            let mut array = Array::new(&scheme, Members::opaque(4, 1024, 400), memory).unwrap();
             let log = array.log_to_recover();
             let segments = log.segments.count();
             let mut body = vec![0; body_bytes(segments, log.capacity) as usize];

@@ -16,32 +16,32 @@ use crate::geometry::Geometry;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::placement::elastic::Elastic;
-use crate::scheme::{Elements, Scheme};
+use crate::scheme::{Members, Scheme};
 
 /// Writes an empty log.
 pub(super) fn create(
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     geometry: &Geometry,
     identity: &Identity,
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
-    // Of a batch there are the copies of its summary, slots that are passed over, and a stripe over all members.
+    // Of a batch there are the copies of its summary, slots that are passed over, and a stripe over all columns.
     let (columns, parity) = (geometry.columns, geometry.parity());
-    let (room, slots) = (summary::room(elements.page_bytes), columns + 2 * parity + 1);
+    let (room, slots) = (summary::room(members.page_bytes), columns + 2 * parity + 1);
     if room < slots {
         return Err(OpenError::Refused(format!(
             "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {columns} elements a group a \
              stripe takes up to {slots}; use fewer elements a group, or larger pages",
-            elements.page_bytes
+            members.page_bytes
         )));
     }
-    let layout = scheme.log_layout(elements).unwrap_or_default();
-    let mut superblock = superblock_of_log(scheme, elements, geometry, &layout, identity);
+    let layout = scheme.log_layout(members).unwrap_or_default();
+    let mut superblock = superblock_of_log(scheme, members, geometry, &layout, identity);
     superblock.place_owner(smallest(media));
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
-    let page_bytes = elements.page_bytes as usize;
+    let page_bytes = members.page_bytes as usize;
     // What an array that was here before has written is not to be taken for this one's: its identifier is another. But a
     // superblock counts as soon as it is there, so it comes last.
     let (slots, ring) = (layout.checkpoint, layout.commits);
@@ -49,9 +49,9 @@ pub(super) fn create(
     let at: Vec<At> = positions
         .iter()
         .flatten()
-        .flat_map(|&element| {
+        .flat_map(|&member| {
             let pages = heads.into_iter().chain(ring.first..ring.first + ring.pages);
-            pages.map(move |page| At { element, page })
+            pages.map(move |page| At { member, page })
         })
         .collect();
     write_and_flush(media, &at, &vec![vec![0; page_bytes]; at.len()])?;
@@ -81,7 +81,7 @@ fn header_of(
     }
 }
 
-/// Writes a checkpoint to P + 1 elements of one group: body, flush, header, flush.
+/// Writes a checkpoint to P + 1 members of one group: body, flush, header, flush.
 fn write_checkpoint(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -98,32 +98,32 @@ fn write_checkpoint(
     for round in body.chunks(ROUND_PAGES / keepers.len().max(1) * page_bytes) {
         let pages = begin..begin + (round.len() / page_bytes) as u32;
         begin = pages.end;
-        let places = |&element: &u16| pages.clone().map(move |page| At { element, page });
+        let places = |&member: &u16| pages.clone().map(move |page| At { member, page });
         let at: Vec<At> = keepers.iter().flat_map(places).collect();
         let contents: Vec<&[u8]> = keepers.iter().flat_map(|_| round.chunks(page_bytes)).collect();
         write_and_flush(media, &at, &contents)?;
     }
     let mut page = vec![0; page_bytes];
     header.encode(&mut page);
-    let at: Vec<At> = keepers.iter().map(|&element| At { element, page: first }).collect();
+    let at: Vec<At> = keepers.iter().map(|&member| At { member, page: first }).collect();
     write_and_flush(media, &at, &vec![page; keepers.len()])
 }
 
-/// The P + 1 elements of one group that keep checkpoint or commit record `number`, as far as they are there.
+/// The P + 1 members of one group that keep checkpoint or commit record `number`, as far as they are there.
 fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> impl Iterator<Item = u16> {
-    let is_there = |element: u32| positions[element as usize].is_some();
-    let missing = (0..positions.len() as u32).filter(|&element| !is_there(element));
-    let missing = missing.fold(0u64, |mask, element| mask | 1 << element);
+    let is_there = |member: u32| positions[member as usize].is_some();
+    let missing = (0..positions.len() as u32).filter(|&member| !is_there(member));
+    let missing = missing.fold(0u64, |mask, member| mask | 1 << member);
     geometry.keepers(geometry.parity() + 1, number, missing)
 }
 
 /// The positions of those.
 fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
     let keepers = keepers_of(geometry, positions, number);
-    keepers.filter_map(|element| positions[usize::from(element)]).collect()
+    keepers.filter_map(|member| positions[usize::from(member)]).collect()
 }
 
-/// Writes a commit record to P + 1 elements of one group, and flushes.
+/// Writes a commit record to P + 1 members of one group, and flushes.
 fn write_commit(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -133,7 +133,7 @@ fn write_commit(
     let ring = superblock.commits;
     let page = ring.first + (commit.number % u64::from(ring.pages)) as u32;
     let keepers = keepers(geometry, positions, commit.number).into_iter();
-    let at: Vec<At> = keepers.map(|element| At { element, page }).collect();
+    let at: Vec<At> = keepers.map(|member| At { member, page }).collect();
     let mut content = vec![0; superblock.page_bytes as usize];
     commit.encode(&mut content);
     write_and_flush(media, &at, &vec![content; at.len()])
@@ -142,13 +142,13 @@ fn write_commit(
 /// Opens a log.
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
-    elements: Elements,
+    members: Members,
     memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
     opening: Opening,
 ) -> Result<(Array<M>, Opened), OpenError> {
-    let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
+    let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
     let superblock = &assembly.superblock;
     let positions = &assembly.positions;
     let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
@@ -158,7 +158,7 @@ pub(super) fn open<M: Memory>(
         ));
     };
     let commit = found.commit();
-    let mut array = Array::new(scheme, elements, memory.take().expect("given back when it was not opened"))?;
+    let mut array = Array::new(scheme, members, memory.take().expect("given back when it was not opened"))?;
     let mut install = Install::new(array.log_to_recover(), &checkpoint);
     let mut walk = found.walk(&checkpoint, &mut |batch| {
         install.enter(&batch.header, batch.entries(), batch.tombstones());
@@ -190,9 +190,9 @@ pub(super) fn open<M: Memory>(
     let pages_read = found.pages_read;
     let media: &mut dyn Media = found.media;
 
-    for (element, position) in positions.iter().enumerate() {
+    for (member, position) in positions.iter().enumerate() {
         if position.is_none() {
-            array.take_out(element as u16);
+            array.take_out(member as u16);
         }
     }
     let log = array.log_to_recover();
@@ -230,9 +230,9 @@ pub(super) fn open<M: Memory>(
     };
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
     let its_keepers = keepers_of(&geometry, positions, commit.checkpoint);
-    durable.checkpoint_on = its_keepers.fold(0, |mask, element| mask | 1 << element);
-    // What is on the elements if nothing is written.
-    durable.on_elements = Some(assembly.superblock.clone());
+    durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | 1 << member);
+    // What is on the members if nothing is written.
+    durable.on_members = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
     for (back, position) in durable.back.iter_mut().zip(positions) {
         if let Some(position) = position {
@@ -261,14 +261,14 @@ pub(super) fn open<M: Memory>(
         }
         let keepers = keepers_of(&geometry, positions, commit.number);
         let durable = array.log_to_recover().durable_mut();
-        durable.on_elements = Some(superblock.clone());
+        durable.on_members = Some(superblock.clone());
         durable.newest = Some(header);
-        durable.commit_on = Some((commit, keepers.fold(0, |mask, element| mask | 1 << element)));
+        durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
     }
     array.review_groups();
     let rebuilding = superblock.members.iter().position(|record| record.state == MemberState::Rebuilding);
-    if let Some(element) = rebuilding {
-        array.begin_rebuild(element as u16, superblock.members[element].cursor as u32);
+    if let Some(member) = rebuilding {
+        array.begin_rebuild(member as u16, superblock.members[member].cursor as u32);
     }
     let opened = Opened {
         epoch: superblock.epoch,
@@ -299,7 +299,7 @@ fn check_numbers(
 }
 
 /// Notes how an epoch ended, which is how those before it ended at the latest. Of those before that of the newest checkpoint it
-/// names what counts; but the stamp of a member that returns may be of one of them.
+/// names what counts; but the stamp of a column that returns may be of one of them.
 fn end_epoch(all: &mut Vec<EndedEpoch>, end: EndedEpoch) {
     all.iter_mut().for_each(|its| its.last = its.last.min(end.last));
     // Of epochs that ended alike the last one stands for all.
@@ -352,7 +352,7 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
     losses
 }
 
-/// The last batch that counts: those up to `promised` do; behind it, those without a gap that are whole on all elements that
+/// The last batch that counts: those up to `promised` do; behind it, those without a gap that are whole on all members that
 /// are there.
 fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
     let mut last = promised.max(checkpoint.header.horizon);
@@ -365,12 +365,12 @@ fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promi
     last
 }
 
-/// Whether everything of a batch is on the elements that are there, and decodes where they are not. One that is not was never
+/// Whether everything of a batch is on the members that are there, and decodes where they are not. One that is not was never
 /// promised, and would be a stripe that bears less than others.
 fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
     let header = &batch.header;
     let places: Vec<(u16, u32)> =
-        (header.first..header.end).map(|slot| found.element(header.segment, slot)).collect();
+        (header.first..header.end).map(|slot| found.member(header.segment, slot)).collect();
     let is_there = |nth: &usize| {
         let role = batch.entries[*nth].role;
         let is_written = !matches!(role, EntryRole::Skipped | EntryRole::Vain);

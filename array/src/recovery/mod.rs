@@ -1,4 +1,4 @@
-//! Creation of an array, and opening one again: what is on the elements becomes a controller that serves.
+//! Creation of an array, and opening one again: what is on the members becomes a controller that serves.
 
 mod assemble;
 mod check;
@@ -27,7 +27,7 @@ use crate::format::{
 use crate::media::Media;
 use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
-use crate::scheme::{Elements, Metadata, Scheme, SchemeError};
+use crate::scheme::{Members, Metadata, Scheme, SchemeError};
 
 use watched::Watched;
 
@@ -37,7 +37,7 @@ pub use reconstruct::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 pub use upgrade::Upgrade;
 
-/// Pages that are read or written in one round: what memory that takes does not depend on the size of elements.
+/// Pages that are read or written in one round: what memory that takes does not depend on the size of members.
 const ROUND_PAGES: usize = 1024;
 
 /// What an array is known by.
@@ -45,8 +45,8 @@ const ROUND_PAGES: usize = 1024;
 pub struct Identity {
     /// The array's.
     pub array: Uuid,
-    /// Those of its elements, in order.
-    pub elements: Vec<Uuid>,
+    /// Those of its members, in order.
+    pub members: Vec<Uuid>,
     /// What people call it; at most 64 bytes.
     pub name: String,
 }
@@ -75,7 +75,7 @@ impl Opening {
 pub struct Opened {
     /// The epoch that began.
     pub epoch: u32,
-    /// Which offered element each of the array's elements is; none where it is absent or stale.
+    /// Which offered member each of the array's members is; none where it is absent or stale.
     pub positions: Vec<Option<u16>>,
     /// Batches, or records of the journal, behind the last checkpoint that count.
     pub replayed: u64,
@@ -95,13 +95,13 @@ pub struct Opened {
 /// Why an array is not created or not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The scheme has no meaning over these elements.
+    /// The scheme has no meaning over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// What is offered is no array, or too little of one, or opening it would lose what was promised: the reason, and the remedy.
     #[error("{0}")]
     Refused(String),
-    /// An element failed so that it cannot go on.
+    /// A member failed so that it cannot go on.
     #[error("{0}")]
     Failed(String),
 }
@@ -109,10 +109,10 @@ pub enum OpenError {
 /// Writes an empty array of `scheme` over all that `media` offers.
 ///
 /// # Errors
-/// When the scheme has no meaning over these elements, or an element cannot be written.
+/// When the scheme has no meaning over these members, or a member cannot be written.
 pub fn create(
     scheme: &Scheme,
-    elements: Elements,
+    members: Members,
     identity: &Identity,
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
@@ -123,15 +123,15 @@ pub fn create(
             scheme.name
         ));
     }
-    let count = elements.count as usize;
+    let count = members.count as usize;
     if count > SUPERBLOCK_MEMBERS_MAX {
         return refuse(format!("{count} elements are too many; use at most {SUPERBLOCK_MEMBERS_MAX}"));
     }
-    if identity.elements.len() != count || usize::from(media.count()) != count {
+    if identity.members.len() != count || usize::from(media.count()) != count {
         return refuse(format!(
             "{} elements are offered and {} named for an array of {count}; make them as many",
             media.count(),
-            identity.elements.len()
+            identity.members.len()
         ));
     }
     if identity.name.len() > NAME_BYTES_MAX {
@@ -151,31 +151,31 @@ pub fn create(
             return refuse(format!("the {what} \"{shown}\" has control characters; use others"));
         }
     }
-    let geometry = scheme.resolve(&elements, true)?;
+    let geometry = scheme.resolve(&members, true)?;
     match scheme.placement.policy {
-        PlacementPolicy::Elastic => log::create(scheme, &elements, &geometry, identity, media),
-        PlacementPolicy::InPlace => in_place::create(scheme, &elements, &geometry, identity, media),
+        PlacementPolicy::Elastic => log::create(scheme, &members, &geometry, identity, media),
+        PlacementPolicy::InPlace => in_place::create(scheme, &members, &geometry, identity, media),
         PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
             refuse("arrays of this placement cannot be created; use \"elastic\" or \"in-place\"".into())
         }
     }
 }
 
-/// Whether an array of `scheme` over such elements leaves a page between its areas to the owner. Where it does not, an array that
-/// takes a page less of each element has the page behind that.
+/// Whether an array of `scheme` over such members leaves a page between its areas to the owner. Where it does not, an array that
+/// takes a page less of each member has the page behind that.
 ///
 /// # Errors
-/// When the scheme has no meaning over these elements.
-pub fn leaves_room_for_owner(scheme: &Scheme, elements: Elements) -> Result<bool, OpenError> {
-    let geometry = scheme.resolve(&elements, true)?;
-    let identity = Identity::unnamed(elements.count);
+/// When the scheme has no meaning over these members.
+pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, OpenError> {
+    let geometry = scheme.resolve(&members, true)?;
+    let identity = Identity::unnamed(members.count);
     let superblock = match scheme.placement.policy {
         PlacementPolicy::Elastic => {
-            let layout = scheme.log_layout(&elements).unwrap_or_default();
-            superblock_of_log(scheme, &elements, &geometry, &layout, &identity)
+            let layout = scheme.log_layout(&members).unwrap_or_default();
+            superblock_of_log(scheme, &members, &geometry, &layout, &identity)
         }
-        _ => match scheme.in_place_layout(&elements, &geometry)? {
-            Some(layout) => superblock_in_place(scheme, &elements, &geometry, &layout, &identity),
+        _ => match scheme.in_place_layout(&members, &geometry)? {
+            Some(layout) => superblock_in_place(scheme, &members, &geometry, &layout, &identity),
             None => return Ok(false),
         },
     };
@@ -184,19 +184,19 @@ pub fn leaves_room_for_owner(scheme: &Scheme, elements: Elements) -> Result<bool
 
 /// The pages of the smallest of all that `media` offers.
 fn smallest(media: &dyn Media) -> u32 {
-    (0..media.count()).map(|element| media.size(element).0).min().unwrap_or(0)
+    (0..media.count()).map(|member| media.size(member).0).min().unwrap_or(0)
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller of the array that `media` offers, in whatever order, with at most as many of its elements absent, stale
+    /// The controller of the array that `media` offers, in whatever order, with at most as many of its members absent, stale
     /// or failed as its parity bears. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
-    /// element, if that was interrupted.
+    /// member, if that was interrupted.
     ///
     /// # Errors
     /// Why it is not opened, and what would help.
     pub fn open(
         scheme: &Scheme,
-        elements: Elements,
+        members: Members,
         memory: M,
         media: &mut dyn Media,
         opening: Opening,
@@ -205,7 +205,7 @@ impl<M: Memory> Array<M> {
         let mut memory = Some(memory);
         let mut first = None;
         loop {
-            let result = Self::open_watched(scheme, elements, &mut memory, &mut media, opening);
+            let result = Self::open_watched(scheme, members, &mut memory, &mut media, opening);
             match result {
                 // One that cannot be written is as good as absent: what was begun with it counts for nothing without it.
                 Err(OpenError::Failed(reason)) if media.give_up() => {
@@ -221,7 +221,7 @@ impl<M: Memory> Array<M> {
 
     fn open_watched(
         scheme: &Scheme,
-        elements: Elements,
+        members: Members,
         memory: &mut Option<M>,
         media: &mut dyn Media,
         opening: Opening,
@@ -230,7 +230,7 @@ impl<M: Memory> Array<M> {
         if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
             return Err(OpenError::Refused(newer.to_string()));
         }
-        let reconstructed = reconstruct_superblocks(scheme, &elements, media, &mut offered, &opening)?;
+        let reconstructed = reconstruct_superblocks(scheme, &members, media, &mut offered, &opening)?;
         let assembly = assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
         if assembly.superblock.is_read_only() && !opening.read_only {
             let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
@@ -247,24 +247,24 @@ impl<M: Memory> Array<M> {
         if !opening.read_only {
             check_next("update", assembly.update, NUMBERS_BEGIN_MAX)?;
         }
-        superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
+        superblocks::check_scheme(&assembly.superblock, scheme, &members)?;
         if !opening.read_only && assembly.is_unfinished(&offered) {
-            // The last update was cut short. Until it is whole, front copies are all that some elements have; and they may be
+            // The last update was cut short. Until it is whole, front copies are all that some members have; and they may be
             // in volatile memory yet, if it was not power that cut it short.
             let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
             superblocks::flush(media, &present)?;
             superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
         }
         let opened = match scheme.placement.policy {
-            PlacementPolicy::Elastic => log::open(scheme, elements, memory, media, &assembly, opening),
-            PlacementPolicy::InPlace => in_place::open(scheme, elements, memory, media, &assembly, opening),
+            PlacementPolicy::Elastic => log::open(scheme, members, memory, media, &assembly, opening),
+            PlacementPolicy::InPlace => in_place::open(scheme, members, memory, media, &assembly, opening),
             PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
                 Err(OpenError::Refused("arrays of this placement cannot be opened".into()))
             }
         };
         opened.map(|(mut array, mut opened)| {
             let (superblock, positions) = (&assembly.superblock, &opened.positions);
-            let size = |element| media.size(element);
+            let size = |member| media.size(member);
             opened.damaged.extend(damage::of_superblocks(&offered, superblock, positions, size));
             opened.reconstructed = reconstructed;
             if opening.read_only {
@@ -278,7 +278,7 @@ impl<M: Memory> Array<M> {
 /// Makes superblocks for offered devices that have none, if that was asked for.
 fn reconstruct_superblocks(
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     media: &mut dyn Media,
     offered: &mut [superblocks::Copies],
     opening: &Opening,
@@ -288,9 +288,9 @@ fn reconstruct_superblocks(
     else {
         return Ok(Vec::new());
     };
-    superblocks::check_scheme(&model, scheme, elements)?;
-    let geometry = scheme.resolve(elements, true)?;
-    let layout = scheme.in_place_layout(elements, &geometry)?;
+    superblocks::check_scheme(&model, scheme, members)?;
+    let geometry = scheme.resolve(members, true)?;
+    let layout = scheme.in_place_layout(members, &geometry)?;
     let mut remains = reconstruct::Remains { media, geometry: &geometry, layout, named: opening.named };
     remains.reconstruct(model, offered)
 }
@@ -316,8 +316,8 @@ fn check_next(what: &str, number: u64, most: u64) -> Result<(), OpenError> {
 
 impl Identity {
     /// That of an array that nobody will open again.
-    pub(crate) fn unnamed(elements: u32) -> Self {
-        let named = |element: u32| Uuid((u128::from(element) + 1).to_be_bytes());
-        Self { array: Uuid([0xff; 16]), elements: (0..elements).map(named).collect(), name: String::new() }
+    pub(crate) fn unnamed(members: u32) -> Self {
+        let named = |member: u32| Uuid((u128::from(member) + 1).to_be_bytes());
+        Self { array: Uuid([0xff; 16]), members: (0..members).map(named).collect(), name: String::new() }
     }
 }

@@ -256,8 +256,8 @@ impl Remains<'_> {
         take_needed(model, &known, &mut found);
         for one in found.iter().filter(|one| one.is_taken()) {
             let number = one.member.unwrap_or_default();
-            let element = model.members[usize::from(number)].uuid;
-            let block = Superblock { number, uuid: element, ..model.clone() };
+            let uuid = model.members[usize::from(number)].uuid;
+            let block = Superblock { number, uuid, ..model.clone() };
             offered[usize::from(one.offered)] =
                 Copies { front: Some(block.clone()), back: Some(block), ..Copies::default() };
         }
@@ -316,7 +316,7 @@ impl Remains<'_> {
         let mut tallies = vec![vec![Tally::default(); model.members.len()]; devices.len()];
         for (page, entries) in rows {
             for (nth, &device) in devices.iter().enumerate() {
-                let checksum = self.read(At { element: device, page: *page }).map(|bytes| crc32c(&bytes));
+                let checksum = self.read(At { member: device, page: *page }).map(|bytes| crc32c(&bytes));
                 for &(number, expected) in entries {
                     let tally = &mut tallies[nth][usize::from(number)];
                     let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
@@ -371,16 +371,16 @@ impl Remains<'_> {
             let Ok(summary) = Summary::parse(&bytes) else { continue };
             for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
                 if matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q) {
-                    let (element, page) = self.element(model, (summary.header.segment, slot));
-                    rows.entry(page).or_default().push((element, entry.checksum));
+                    let (member, page) = self.member(model, (summary.header.segment, slot));
+                    rows.entry(page).or_default().push((member, entry.checksum));
                 }
             }
         }
         rows.into_iter().collect()
     }
 
-    /// The element and page of a slot of a segment.
-    fn element(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
+    /// The member and page of a slot of a segment.
+    fn member(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
         let found = Found {
             media: self.media,
             superblock: model,
@@ -388,7 +388,7 @@ impl Remains<'_> {
             geometry: self.geometry,
             pages_read: 0,
         };
-        found.element(segment, slot)
+        found.member(segment, slot)
     }
 
     /// The batch that begins at a slot, in the newest generation that any copy of its summary has, on whatever device that is:
@@ -403,13 +403,13 @@ impl Remains<'_> {
         let slots = model.segment_rows * self.geometry.columns;
         let mut newest: Option<Batch> = None;
         for slot in (first..first + 2 * self.geometry.parity() + 1).filter(|&slot| slot < slots) {
-            let (element, page) = self.element(model, (segment, slot));
-            let places: Vec<u16> = match known[usize::from(element)] {
+            let (member, page) = self.member(model, (segment, slot));
+            let places: Vec<u16> = match known[usize::from(member)] {
                 Some(at) => vec![at],
                 None => blanks.to_vec(),
             };
-            for element in places {
-                let at = At { element, page };
+            for member in places {
+                let at = At { member, page };
                 let Some(bytes) = self.read(at) else { continue };
                 let Ok(Summary { header, .. }) = Summary::parse(&bytes) else { continue };
                 let is_its = (header.array, header.segment, header.first) == (model.array, segment, first)
@@ -465,7 +465,7 @@ impl Remains<'_> {
             let step = (written.len() as u32).div_ceil(ROWS).max(1);
             for &row in written.iter().step_by(step as usize) {
                 let entry =
-                    |position| (self.geometry.element_at(group, position), table.get(group, row, position));
+                    |position| (self.geometry.member_at(group, position), table.get(group, row, position));
                 rows.push((layout.data.first + row, (0..layout.columns).map(entry).collect()));
             }
         }

@@ -11,13 +11,13 @@ use crate::geometry::Geometry;
 use crate::media::{At, Media};
 use crate::operation::Outcome;
 use crate::placement::PlacementPolicy;
-use crate::scheme::{Elements, Scheme, WindowSize};
+use crate::scheme::{Members, Scheme, WindowSize};
 use stripewise_code::Kind;
 
 /// The superblock of an empty array with a log.
 pub(crate) fn superblock_of_log(
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     geometry: &Geometry,
     layout: &Layout,
     identity: &Identity,
@@ -28,14 +28,14 @@ pub(crate) fn superblock_of_log(
         checkpoint: layout.checkpoint,
         commits: layout.commits,
         data: layout.data,
-        ..superblock_of(scheme, elements, geometry, identity)
+        ..superblock_of(scheme, members, geometry, identity)
     }
 }
 
 /// The superblock of an empty array in place.
 pub(crate) fn superblock_in_place(
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     geometry: &Geometry,
     layout: &InPlaceLayout,
     identity: &Identity,
@@ -47,27 +47,17 @@ pub(crate) fn superblock_in_place(
         table: layout.table,
         bitmap: layout.intent,
         bitmap_pages: layout.region_pages,
-        ..superblock_of(scheme, elements, geometry, identity)
+        ..superblock_of(scheme, members, geometry, identity)
     }
 }
 
 /// What superblocks of all placements say, without the areas.
-fn superblock_of(
-    scheme: &Scheme,
-    elements: &Elements,
-    geometry: &Geometry,
-    identity: &Identity,
-) -> Superblock {
-    let record = |&element| Member {
-        uuid: element,
-        state: MemberState::Active,
-        failed_epoch: 0,
-        failed_batch: 0,
-        cursor: 0,
-    };
+fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identity: &Identity) -> Superblock {
+    let record =
+        |&uuid| Member { uuid, state: MemberState::Active, failed_epoch: 0, failed_batch: 0, cursor: 0 };
     Superblock {
         array: identity.array,
-        uuid: identity.elements.first().copied().unwrap_or_default(),
+        uuid: identity.members.first().copied().unwrap_or_default(),
         number: 0,
         version: VERSION,
         update: 1,
@@ -76,8 +66,8 @@ fn superblock_of(
         is_clean: false,
         placement: Placement::Log,
         features: features_of(scheme),
-        page_bytes: elements.page_bytes,
-        pages: elements.pages,
+        page_bytes: members.page_bytes,
+        pages: members.pages,
         level: geometry.level,
         code: code_of(scheme, geometry),
         groups: geometry.groups as u16,
@@ -99,9 +89,9 @@ fn superblock_of(
         name: identity.name.clone(),
         scheme: scheme.name.clone(),
         settings: Some(scheme.to_settings())
-            .filter(|text| text.len() <= settings_bytes_max(VERSION, identity.elements.len()))
+            .filter(|text| text.len() <= settings_bytes_max(VERSION, identity.members.len()))
             .unwrap_or_default(),
-        members: identity.elements.iter().map(record).collect(),
+        members: identity.members.iter().map(record).collect(),
     }
 }
 
@@ -117,28 +107,28 @@ pub(crate) fn code_of(scheme: &Scheme, geometry: &Geometry) -> Option<Kind> {
     code.map(|code| code.kind())
 }
 
-/// Whether `scheme` over `elements` is what `superblock` describes.
+/// Whether `scheme` over `members` is what `superblock` describes.
 ///
 /// # Errors
 /// What differs.
 pub(crate) fn check_scheme(
     superblock: &Superblock,
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
 ) -> Result<(), OpenError> {
-    let geometry = scheme.resolve(elements, true)?;
+    let geometry = scheme.resolve(members, true)?;
     let placement = match scheme.placement.policy {
         PlacementPolicy::Elastic => Placement::Log,
         _ => Placement::InPlace,
     };
     let rows = if placement == Placement::Log { scheme.elastic.segment_rows } else { geometry.rotate_every };
     let code = code_of(scheme, &geometry);
-    let data = scheme.log_layout(elements).map_or(superblock.data, |layout| layout.data);
+    let data = scheme.log_layout(members).map_or(superblock.data, |layout| layout.data);
     let pairs = [
         ("placement", format!("{:?}", superblock.placement), format!("{placement:?}")),
-        ("elements", superblock.members.len().to_string(), elements.count.to_string()),
-        ("bytes of a page", superblock.page_bytes.to_string(), elements.page_bytes.to_string()),
-        ("pages of an element", superblock.pages.to_string(), elements.pages.to_string()),
+        ("elements", superblock.members.len().to_string(), members.count.to_string()),
+        ("bytes of a page", superblock.page_bytes.to_string(), members.page_bytes.to_string()),
+        ("pages of an element", superblock.pages.to_string(), members.pages.to_string()),
         ("level", superblock.level.to_string(), geometry.level.to_string()),
         ("code", format!("{:?}", superblock.code), format!("{code:?}")),
         ("groups", superblock.groups.to_string(), geometry.groups.to_string()),
@@ -158,7 +148,7 @@ pub(crate) fn check_scheme(
     }
 }
 
-/// The copies of the superblock of one element, as far as they are valid.
+/// The copies of the superblock of one member, as far as they are valid.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
     pub(crate) front: Option<Superblock>,
@@ -176,20 +166,20 @@ impl Copies {
     }
 }
 
-/// The copies of each offered element.
+/// The copies of each offered member.
 pub(crate) fn read_all(media: &mut dyn Media) -> Vec<Copies> {
-    (0..media.count()).map(|element| read_one(media, element)).collect()
+    (0..media.count()).map(|member| read_one(media, member)).collect()
 }
 
-fn read_one(media: &mut dyn Media, element: u16) -> Copies {
-    let (pages, page_bytes) = media.size(element);
+fn read_one(media: &mut dyn Media, member: u16) -> Copies {
+    let (pages, page_bytes) = media.size(member);
     let span = superblock_pages(page_bytes);
     if pages < 2 * span {
         return Copies::default();
     }
     let (mut newer, mut trouble) = (None, None);
     let mut copy = |first: u32, which: Copy| {
-        let at: Vec<At> = (first..first + span).map(|page| At { element, page }).collect();
+        let at: Vec<At> = (first..first + span).map(|page| At { member, page }).collect();
         let mut bytes = vec![0; span as usize * page_bytes as usize];
         let mut is_whole = true;
         media.read(&at, &mut |nth, content| match content {
@@ -220,11 +210,11 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
     Copies { front, back, newer, trouble }
 }
 
-/// Writes `superblock` to elements at `positions` of `media`, each with its number and identifier: front copies, flush, back
+/// Writes `superblock` to members at `positions` of `media`, each with its number and identifier: front copies, flush, back
 /// copies, flush.
 ///
 /// # Errors
-/// When an element cannot be written.
+/// When a member cannot be written.
 pub(crate) fn write_all(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -234,10 +224,10 @@ pub(crate) fn write_all(
     write_copies(media, superblock, positions, Copy::Back)
 }
 
-/// Writes one copy of `superblock` to each of its elements, and flushes them.
+/// Writes one copy of `superblock` to each of its members, and flushes them.
 ///
 /// # Errors
-/// When an element cannot be written.
+/// When a member cannot be written.
 pub(crate) fn write_copies(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -249,22 +239,22 @@ pub(crate) fn write_copies(
     let mut at = Vec::new();
     let mut pages = Vec::new();
     for (number, position) in positions.iter().enumerate() {
-        let Some(element) = *position else { continue };
-        let element_uuid = superblock.members[number].uuid;
-        let its = Superblock { number: number as u16, uuid: element_uuid, ..superblock.clone() };
-        let first = if copy == Copy::Front { 0 } else { media.size(element).0 - span };
+        let Some(member) = *position else { continue };
+        let member_uuid = superblock.members[number].uuid;
+        let its = Superblock { number: number as u16, uuid: member_uuid, ..superblock.clone() };
+        let first = if copy == Copy::Front { 0 } else { media.size(member).0 - span };
         let mut bytes = vec![0; span as usize * page_bytes];
         its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);
-        at.extend((first..first + span).map(|page| At { element, page }));
+        at.extend((first..first + span).map(|page| At { member, page }));
         pages.extend(bytes.chunks(page_bytes).map(Vec::from));
     }
     write_and_flush(media, &at, &pages)
 }
 
-/// Writes pages, and flushes their elements.
+/// Writes pages, and flushes their members.
 ///
 /// # Errors
-/// When an element cannot be written.
+/// When a member cannot be written.
 pub(crate) fn write_and_flush(
     media: &mut dyn Media,
     at: &[At],
@@ -273,28 +263,28 @@ pub(crate) fn write_and_flush(
     let contents: Vec<&[u8]> = pages.iter().map(AsRef::as_ref).collect();
     let outcomes = media.write(at, &contents);
     if let Some((at, outcome)) = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
-        return Err(failed(at.element, "written", *outcome));
+        return Err(failed(at.member, "written", *outcome));
     }
-    let mut elements: Vec<u16> = at.iter().map(|at| at.element).collect();
-    elements.sort_unstable();
-    elements.dedup();
-    flush(media, &elements)
+    let mut members: Vec<u16> = at.iter().map(|at| at.member).collect();
+    members.sort_unstable();
+    members.dedup();
+    flush(media, &members)
 }
 
-/// Flushes elements.
+/// Flushes members.
 ///
 /// # Errors
 /// When one cannot be flushed.
-pub(crate) fn flush(media: &mut dyn Media, elements: &[u16]) -> Result<(), OpenError> {
-    let outcomes = media.flush(elements);
-    match elements.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
-        Some((element, outcome)) => Err(failed(*element, "flushed", *outcome)),
+pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), OpenError> {
+    let outcomes = media.flush(members);
+    match members.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
+        Some((member, outcome)) => Err(failed(*member, "flushed", *outcome)),
         None => Ok(()),
     }
 }
 
-fn failed(element: u16, what: &str, outcome: Outcome) -> OpenError {
+fn failed(member: u16, what: &str, outcome: Outcome) -> OpenError {
     OpenError::Failed(format!(
-        "offered element {element} cannot be {what} ({outcome:?}); take it out, and open the array without it"
+        "offered element {member} cannot be {what} ({outcome:?}); take it out, and open the array without it"
     ))
 }

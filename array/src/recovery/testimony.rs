@@ -76,7 +76,7 @@ impl Remains<'_> {
         let mut testimony = Testimony::default();
         let everyone = u64::MAX >> (u64::BITS - model.members.len() as u32);
         for header in summaries {
-            testimony.hear((header.epoch, header.batch), everyone & !header.elements);
+            testimony.hear((header.epoch, header.batch), everyone & !header.members);
         }
         for &device in devices {
             match self.layout {
@@ -138,7 +138,7 @@ impl Remains<'_> {
     /// Reads an area of a device, page by page; pages that cannot be read are passed over.
     pub(super) fn each_page(&mut self, device: u16, area: Area, see: &mut dyn FnMut(u32, &[u8])) {
         let pages: Vec<At> =
-            (area.first..area.first + area.pages).map(|page| At { element: device, page }).collect();
+            (area.first..area.first + area.pages).map(|page| At { member: device, page }).collect();
         for round in pages.chunks(super::ROUND_PAGES) {
             self.media.read(round, &mut |nth, content| {
                 if let Ok(content) = content {

@@ -11,7 +11,7 @@ use crate::format::{
     settings_bytes_max,
 };
 use crate::media::{At, Media};
-use crate::scheme::{Elements, Scheme};
+use crate::scheme::{Members, Scheme};
 
 /// What an upgrade does, or did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Upgrade {
     /// When the array is not whole, or cannot be written, with the remedy.
     pub fn run(
         scheme: &Scheme,
-        elements: Elements,
+        members: Members,
         media: &mut dyn Media,
         dry_run: bool,
     ) -> Result<Self, OpenError> {
@@ -43,7 +43,7 @@ impl Upgrade {
         }
         let assembly = assemble(&offered)?;
         let current = &assembly.superblock;
-        check_scheme(current, scheme, &elements)?;
+        check_scheme(current, scheme, &members)?;
         if current.version < VERSION {
             check_whole(&assembly)?;
         }
@@ -60,7 +60,7 @@ impl Upgrade {
         let mut superblock = Superblock {
             version: VERSION,
             update: assembly.update + 1,
-            horizon: horizon(&assembly, scheme, &elements, media)?,
+            horizon: horizon(&assembly, scheme, &members, media)?,
             settings: settings(current, scheme),
             ..current.clone()
         };
@@ -117,9 +117,9 @@ fn is_void(assembly: &Assembly, media: &mut dyn Media) -> bool {
         page.starts_with(&REDO_MAGIC) && page[8..24] == array.0 && page[24..28] == epoch.to_le_bytes()
     };
     let mut is_void = true;
-    for &element in assembly.positions.iter().flatten() {
+    for &member in assembly.positions.iter().flatten() {
         let at: Vec<At> =
-            (journal.first..journal.first + journal.pages).map(|page| At { element, page }).collect();
+            (journal.first..journal.first + journal.pages).map(|page| At { member, page }).collect();
         for round in at.chunks(ROUND_PAGES) {
             media.read(round, &mut |_, content| is_void &= content.is_ok_and(|page| !counts(page)));
         }
@@ -131,13 +131,13 @@ fn is_void(assembly: &Assembly, media: &mut dyn Media) -> bool {
 fn horizon(
     assembly: &Assembly,
     scheme: &Scheme,
-    elements: &Elements,
+    members: &Members,
     media: &mut dyn Media,
 ) -> Result<u64, OpenError> {
     if assembly.superblock.placement != Placement::Log {
         return Ok(0);
     }
-    let geometry = scheme.resolve(elements, true)?;
+    let geometry = scheme.resolve(members, true)?;
     let Assembly { superblock, positions, .. } = assembly;
     let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {

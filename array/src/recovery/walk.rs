@@ -15,7 +15,7 @@ use crate::media::{At, Media};
 pub(super) struct Checkpoint {
     pub(super) header: CheckpointHeader,
     pub(super) body: Vec<u8>,
-    /// Elements that have its header.
+    /// Members that have its header.
     pub(super) copies: usize,
 }
 
@@ -47,7 +47,7 @@ struct Head {
     generation: Option<u32>,
 }
 
-/// The elements of an array as offered, with what their superblock says.
+/// The members of an array as offered, with what their superblock says.
 pub(super) struct Found<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) superblock: &'a Superblock,
@@ -57,13 +57,13 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Reads pages of elements of the array: the content of each, where it can be read.
+    /// Reads pages of members of the array: the content of each, where it can be read.
     pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];
         let (mut asked, mut places) = (Vec::new(), Vec::new());
-        for (place, &(element, page)) in at.iter().enumerate() {
-            if let Some(position) = self.positions[element as usize] {
-                asked.push(At { element: position, page });
+        for (place, &(member, page)) in at.iter().enumerate() {
+            if let Some(position) = self.positions[member as usize] {
+                asked.push(At { member: position, page });
                 places.push(place);
             }
         }
@@ -74,7 +74,7 @@ impl Found<'_> {
         contents
     }
 
-    fn elements(&self) -> std::ops::Range<u16> {
+    fn members(&self) -> std::ops::Range<u16> {
         0..self.positions.len() as u16
     }
 
@@ -83,7 +83,7 @@ impl Found<'_> {
         let area = self.superblock.checkpoint;
         let slots = [area.first, area.first + area.pages];
         let at: Vec<(u16, u32)> =
-            self.elements().flat_map(|element| slots.map(|first| (element, first))).collect();
+            self.members().flat_map(|member| slots.map(|first| (member, first))).collect();
         let headers = self.read(&at);
         let segments = self.superblock.segments();
         let mut found: Vec<((u16, u32), CheckpointHeader)> = Vec::new();
@@ -95,14 +95,14 @@ impl Found<'_> {
             };
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }
-        // An element that was away may have one of an epoch that ended before it, whose number was given again.
-        // And of one that was begun twice, as elements dropped out, the later has more.
+        // A member that was away may have one of an epoch that ended before it, whose number was given again.
+        // And of one that was begun twice, as members dropped out, the later has more.
         let rank = |header: &CheckpointHeader| (header.epoch, header.number, header.horizon, header.birth);
         found.sort_by_key(|(_, header)| std::cmp::Reverse(rank(header)));
         let pages =
             body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;
-        for &((element, first), header) in &found {
-            let at: Vec<(u16, u32)> = (1..=pages).map(|page| (element, first + page)).collect();
+        for &((member, first), header) in &found {
+            let at: Vec<(u16, u32)> = (1..=pages).map(|page| (member, first + page)).collect();
             let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
             for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read(round)) {
                 body.extend_from_slice(page.as_deref().unwrap_or_default());
@@ -121,20 +121,20 @@ impl Found<'_> {
         let ring = self.superblock.commits;
         let pages = ring.first..ring.first + ring.pages;
         let at: Vec<(u16, u32)> =
-            self.elements().flat_map(|element| pages.clone().map(move |page| (element, page))).collect();
+            self.members().flat_map(|member| pages.clone().map(move |page| (member, page))).collect();
         let array = self.superblock.array;
         let records = self.read(&at).into_iter().flatten().filter_map(|page| Commit::parse(&page).ok());
         records.filter(|record| record.array == array).max_by_key(|record| (record.epoch, record.number))
     }
 
-    /// The element and page of a slot of a segment.
-    pub(super) fn element(&self, segment: u32, slot: u32) -> (u16, u32) {
+    /// The member and page of a slot of a segment.
+    pub(super) fn member(&self, segment: u32, slot: u32) -> (u16, u32) {
         let geometry = self.geometry;
         let group = segment % geometry.groups;
         let column = slot % geometry.columns;
-        let element = geometry.base(group) + column * geometry.stride;
+        let member = geometry.base(group) + column * geometry.stride;
         let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.columns;
-        (element as u16, self.superblock.data.first + row)
+        (member as u16, self.superblock.data.first + row)
     }
 
     /// Walks all segments, batch by batch, a round of them side by side. `named` is told of each batch that the checkpoint names;
@@ -152,7 +152,7 @@ impl Found<'_> {
                 return walk;
             }
             let at: Vec<(u16, u32)> =
-                heads.iter().map(|head| self.element(head.segment, head.first + head.nth)).collect();
+                heads.iter().map(|head| self.member(head.segment, head.first + head.nth)).collect();
             let pages = self.read(&at);
             let mut next = Vec::with_capacity(ROUND_PAGES);
             for (head, page) in heads.into_iter().zip(&pages) {
@@ -226,10 +226,10 @@ impl Found<'_> {
         Some((summary, is_named))
     }
 
-    /// Whether the slots of a batch are stripes: each member on an element of its own, as many of them as the code has.
+    /// Whether the slots of a batch are stripes: each column on a member of its own, as many of them as the code has.
     fn has_stripes(&self, summary: &Summary<'_>) -> bool {
         let geometry = self.geometry;
-        // Of the stripe that goes on: its data chunks, its parities, its elements.
+        // Of the stripe that goes on: its data chunks, its parities, its members.
         let mut stripe = None;
         let is_over = |stripe: &mut Option<(u32, u32, u64)>| {
             stripe.take().is_none_or(|(data, parities, _)| data > 0 && parities + 1 == 1 << geometry.parity())
@@ -253,12 +253,12 @@ impl Found<'_> {
                 }
                 stripe = Some((0, 0, 0));
             }
-            let Some((data, parities, elements)) = &mut stripe else { return false };
-            let element = 1 << (slot % geometry.columns);
-            let is_new = *elements & element == 0 && (parity == 0 || *parities & parity == 0);
+            let Some((data, parities, members)) = &mut stripe else { return false };
+            let member = 1 << (slot % geometry.columns);
+            let is_new = *members & member == 0 && (parity == 0 || *parities & parity == 0);
             *data += u32::from(parity == 0);
             *parities |= parity;
-            *elements |= element;
+            *members |= member;
             if !is_new || *data > geometry.data || *parities >> geometry.parity() != 0 {
                 return false;
             }

@@ -1,13 +1,13 @@
-//! Elements while an array is opened, of which those that fail are given up.
+//! Members while an array is opened, of which those that fail are given up.
 
 use crate::media::{At, Found, Media};
 use crate::operation::Outcome;
 
-/// The elements that are offered, without those that were given up: nothing of these can be read or written.
+/// The members that are offered, without those that were given up: nothing of these can be read or written.
 pub(super) struct Watched<'a> {
     media: &'a mut dyn Media,
     given_up: Vec<bool>,
-    /// An element that could not be written or flushed since somebody asked.
+    /// A member that could not be written or flushed since somebody asked.
     failed: Option<u16>,
 }
 
@@ -17,17 +17,17 @@ impl<'a> Watched<'a> {
         Self { media, given_up, failed: None }
     }
 
-    /// Gives up the element that failed since the last call. False if none did.
+    /// Gives up the member that failed since the last call. False if none did.
     pub(super) fn give_up(&mut self) -> bool {
         let failed = self.failed.take();
-        if let Some(element) = failed {
-            self.given_up[usize::from(element)] = true;
+        if let Some(member) = failed {
+            self.given_up[usize::from(member)] = true;
         }
         failed.is_some()
     }
 
-    fn is_given_up(&self, element: u16) -> bool {
-        self.given_up[usize::from(element)]
+    fn is_given_up(&self, member: u16) -> bool {
+        self.given_up[usize::from(member)]
     }
 }
 
@@ -36,33 +36,30 @@ impl Media for Watched<'_> {
         self.media.count()
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.media.size(element)
+    fn size(&self, member: u16) -> (u32, u32) {
+        self.media.size(member)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         let given_up = &self.given_up;
         self.media.read(at, &mut |nth, content| {
-            let is_there = !given_up[usize::from(at[nth].element)];
+            let is_there = !given_up[usize::from(at[nth].member)];
             found(nth, if is_there { content } else { Err(Outcome::Gone) });
         });
     }
 
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        debug_assert!(
-            !at.iter().any(|at| self.is_given_up(at.element)),
-            "it cannot be read, so it is absent"
-        );
+        debug_assert!(!at.iter().any(|at| self.is_given_up(at.member)), "it cannot be read, so it is absent");
         let outcomes = self.media.write(at, pages);
         let failed = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
-        self.failed = self.failed.or(failed.map(|(at, _)| at.element));
+        self.failed = self.failed.or(failed.map(|(at, _)| at.member));
         outcomes
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        let outcomes = self.media.flush(elements);
-        let failed = elements.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
-        self.failed = self.failed.or(failed.map(|(element, _)| *element));
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        let outcomes = self.media.flush(members);
+        let failed = members.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
+        self.failed = self.failed.or(failed.map(|(member, _)| *member));
         outcomes
     }
 }

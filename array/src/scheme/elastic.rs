@@ -1,14 +1,14 @@
-//! What elastic striping means over given elements, or why it means nothing there.
+//! What elastic striping means over given members, or why it means nothing there.
 
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
 
-use super::{Acknowledge, Elements, Scheme, SchemeError, WindowSize};
+use super::{Acknowledge, Members, Scheme, SchemeError, WindowSize};
 use crate::geometry::{Geometry, Level};
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions, ElasticSection, places};
 use crate::placement::{FirstWrites, Persistence};
 
-/// The most pages that a segment takes of an element.
+/// The most pages that a segment takes of a member.
 const SEGMENT_ROWS_MAX: u32 = 1 << 16;
 
 /// The most chunks on their way to the log: their places are numbered with 32 bits.
@@ -16,7 +16,7 @@ const PLACES_MAX: u64 = 1 << 28;
 
 impl Scheme {
     /// Whether elastic striping has a meaning here.
-    pub(super) fn check_elastic(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
+    pub(super) fn check_elastic(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
@@ -74,8 +74,8 @@ impl Scheme {
             return refuse("elastic.acknowledge", &"\"durable\"", reason);
         }
         self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
-        self.check_classes(elements)?;
-        let summary = self.summary_room(elements.page_bytes);
+        self.check_classes(members)?;
+        let summary = self.summary_room(members.page_bytes);
         if summary.is_some_and(|room| room < geometry.columns + geometry.parity() + 1) {
             let reason = "needs pages that can hold the summary of a stripe; use fewer elements a group, or larger pages";
             return refuse("metadata", &"\"on\"", reason);
@@ -93,7 +93,7 @@ impl Scheme {
             let reason = "leaves too few segments to collect any; use fewer rows, or larger elements";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
-        if places(section, geometry, self.tiers(), elements.page_bytes) > PLACES_MAX {
+        if places(section, geometry, self.tiers(), members.page_bytes) > PLACES_MAX {
             let reason = "lets too many chunks wait in memory; use fewer rows, or buffer = \"stripe\"";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
@@ -101,7 +101,7 @@ impl Scheme {
     }
 
     /// Whether the classes of elastic striping have a meaning here.
-    fn check_classes(&self, elements: &Elements) -> Result<(), SchemeError> {
+    fn check_classes(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
@@ -111,7 +111,7 @@ impl Scheme {
         if has_mix {
             self.mix.check().or_else(|(key, value, reason)| refuse(key, &value, reason))?;
         }
-        let page = u64::from(elements.page_bytes);
+        let page = u64::from(members.page_bytes);
         if section.block.0 == 0 || !section.block.0.is_multiple_of(page) {
             return refuse(
                 "elastic.block",
@@ -143,7 +143,7 @@ impl Scheme {
                 "must be more than the streams of survivors, one for each tendency of blocks; use more rows";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
-        if section.device_streams && elements.streams < (self.tiers() + 1) * tendencies {
+        if section.device_streams && members.streams < (self.tiers() + 1) * tendencies {
             let reason = "needs elements that tell the stream of each class apart, and those of survivors of collection; set \
                 ftl.streams of the device, or leave it out";
             return refuse("elastic.device_streams", &"true", reason);
@@ -156,16 +156,12 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    const ELEMENTS: Elements = Elements {
-        volatile_cache: false,
-        old_versions: 8,
-        gc_control: true,
-        ..Elements::opaque(6, 4096, 64)
-    };
+    const MEMBERS: Members =
+        Members { volatile_cache: false, old_versions: 8, gc_control: true, ..Members::opaque(6, 4096, 64) };
 
     fn resolve(text: &str) -> Result<Geometry, SchemeError> {
         let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
-        scheme.resolve(&ELEMENTS, false)
+        scheme.resolve(&MEMBERS, false)
     }
 
     fn refused(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Whether metadata of an array in place has a meaning, and where it lies.
 
-use super::{Acknowledge, Elements, Metadata, Scheme, SchemeError, WindowSize};
+use super::{Acknowledge, Members, Metadata, Scheme, SchemeError, WindowSize};
 use crate::cache::CachePolicy;
 use crate::format::SUPERBLOCK_MEMBERS_MAX;
 use crate::format::in_place::{InPlaceLayout, InPlaceShape};
@@ -20,7 +20,7 @@ impl Scheme {
     }
 
     /// Whether metadata has a meaning with everything else, as far as it is not about the log.
-    pub(super) fn check_in_place(&self, elements: &Elements) -> Result<(), SchemeError> {
+    pub(super) fn check_in_place(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
@@ -38,7 +38,7 @@ impl Scheme {
                 use RAID-5 or RAID-6";
             return refuse("metadata", on, reason);
         }
-        if elements.count as usize > SUPERBLOCK_MEMBERS_MAX {
+        if members.count as usize > SUPERBLOCK_MEMBERS_MAX {
             return refuse("metadata", on, "has room for 64 elements in a superblock; use fewer");
         }
         if self.cache.policy != CachePolicy::None {
@@ -69,10 +69,10 @@ impl Scheme {
         Ok(())
     }
 
-    /// Where metadata of an array in place lies on elements that would have this geometry without it.
+    /// Where metadata of an array in place lies on members that would have this geometry without it.
     pub(crate) fn in_place_layout(
         &self,
-        elements: &Elements,
+        members: &Members,
         geometry: &Geometry,
     ) -> Result<Option<InPlaceLayout>, SchemeError> {
         if !self.has_journal_section() {
@@ -82,16 +82,16 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
         let shape = InPlaceShape {
-            page_bytes: elements.page_bytes,
-            pages: elements.pages,
+            page_bytes: members.page_bytes,
+            pages: members.pages,
             columns: geometry.columns,
             copies: geometry.parity() + 1,
             chunk_pages: geometry.chunk_pages,
         };
         let layout = if self.has_redo_journal() {
-            let pages = self.journal.capacity.map(|bytes| bytes.0 / u64::from(elements.page_bytes));
+            let pages = self.journal.capacity.map(|bytes| bytes.0 / u64::from(members.page_bytes));
             let capacity = || self.journal.capacity.unwrap_or_default().to_string();
-            if pages.is_some_and(|pages| pages >= elements.pages.into()) {
+            if pages.is_some_and(|pages| pages >= members.pages.into()) {
                 return refuse("journal.capacity", capacity(), "leaves no room for data; use less");
             }
             let layout = InPlaceLayout::with_journal(&shape, pages.map(|pages| pages as u32));
@@ -115,12 +115,12 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    const ELEMENTS: Elements = Elements { old_versions: 8, ..Elements::opaque(5, 4096, 1 << 14) };
+    const MEMBERS: Members = Members { old_versions: 8, ..Members::opaque(5, 4096, 1 << 14) };
 
     fn resolve(text: &str) -> Result<Geometry, SchemeError> {
         let text = format!("name = 'test'\n{text}");
         let scheme = Scheme::from_toml("test", &text).unwrap_or_else(|error| panic!("{error}"));
-        scheme.resolve(&ELEMENTS, true)
+        scheme.resolve(&MEMBERS, true)
     }
 
     #[test]

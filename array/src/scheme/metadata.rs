@@ -1,13 +1,13 @@
 //! Schemes whose arrays can be opened again: `metadata = "on"`.
 
-use super::{Elements, Metadata, Scheme, SchemeError};
+use super::{Members, Metadata, Scheme, SchemeError};
 use crate::format::layout::Layout;
 use crate::format::{SUPERBLOCK_MEMBERS_MAX, summary};
 use crate::placement::PlacementPolicy;
 
 impl Scheme {
     /// Whether the on-media format knows what this scheme keeps.
-    pub(super) fn check_metadata(&self, elements: &Elements) -> Result<(), SchemeError> {
+    pub(super) fn check_metadata(&self, members: &Members) -> Result<(), SchemeError> {
         if self.metadata == Metadata::Off {
             return Ok(());
         }
@@ -15,7 +15,7 @@ impl Scheme {
             let value = "\"on\"".into();
             Err(SchemeError::Setting { scheme: self.name.clone(), key: "metadata", value, reason })
         };
-        if elements.count as usize > SUPERBLOCK_MEMBERS_MAX {
+        if members.count as usize > SUPERBLOCK_MEMBERS_MAX {
             return refuse("is for 64 elements at most, which a superblock can name; use fewer, or \"off\"");
         }
         match self.placement.policy {
@@ -26,12 +26,12 @@ impl Scheme {
         }
     }
 
-    /// Where things lie on the elements, of a log with metadata.
-    pub(crate) fn log_layout(&self, elements: &Elements) -> Option<Layout> {
+    /// Where things lie on the members, of a log with metadata.
+    pub(crate) fn log_layout(&self, members: &Members) -> Option<Layout> {
         let is_log = self.placement.policy == PlacementPolicy::Elastic && self.metadata == Metadata::On;
         let (groups, rows) = (self.geometry.groups.max(1), self.elastic.segment_rows.max(1));
-        let chunks = u64::from(rows) * u64::from(elements.count / groups);
-        is_log.then(|| Layout::of_log(elements.page_bytes, elements.pages, groups, rows, chunks))
+        let chunks = u64::from(rows) * u64::from(members.count / groups);
+        is_log.then(|| Layout::of_log(members.page_bytes, members.pages, groups, rows, chunks))
     }
 
     /// Entries that a summary has room for, where there are summaries.

@@ -1,8 +1,8 @@
-//! What a scheme means over given elements, or why it means nothing there.
+//! What a scheme means over given members, or why it means nothing there.
 
 use stripewise_code::{Code, Kind};
 
-use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
+use super::{Acknowledge, CodeSection, Members, Scheme, SchemeError, WindowSize};
 use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
@@ -20,18 +20,18 @@ const IDLE_MIN: u64 = 1_000;
 const WINDOW_MAX: u32 = 1024;
 
 impl Scheme {
-    /// The geometry of this scheme over `elements`.
+    /// The geometry of this scheme over `members`.
     ///
     /// # Errors
-    /// When the scheme has no meaning over these elements, with the reason.
-    pub fn resolve(&self, elements: &Elements, carries_data: bool) -> Result<Geometry, SchemeError> {
+    /// When the scheme has no meaning over these members, with the reason.
+    pub fn resolve(&self, members: &Members, carries_data: bool) -> Result<Geometry, SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
-        if !elements.page_bytes.is_power_of_two() || !(512..=32768).contains(&elements.page_bytes) {
+        if !members.page_bytes.is_power_of_two() || !(512..=32768).contains(&members.page_bytes) {
             return refuse(
                 "page size",
-                elements.page_bytes.to_string(),
+                members.page_bytes.to_string(),
                 "must be a power of two from 512 bytes to 32 KiB",
             );
         }
@@ -49,13 +49,13 @@ impl Scheme {
             let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
-        if let Err((key, value, reason)) = self.cache.check(elements.page_bytes) {
+        if let Err((key, value, reason)) = self.cache.check(members.page_bytes) {
             return refuse(key, value, reason);
         }
         if self.cache.policy.makes_parity_first() {
             self.check_parity_first()?;
         }
-        let window = self.parity.window.slots(elements.count);
+        let window = self.parity.window.slots(members.count);
         if window > WINDOW_MAX {
             return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
         }
@@ -71,10 +71,10 @@ impl Scheme {
             let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
         }
-        if let Err((key, value, reason)) = self.read.check(self.geometry.level, elements.gc_state) {
+        if let Err((key, value, reason)) = self.read.check(self.geometry.level, members.gc_state) {
             return refuse(key, value, reason);
         }
-        let logs = self.log_elements();
+        let logs = self.log_members();
         if self.placement.policy != PlacementPolicy::Elastic && !self.elastic.is_default() {
             let reason = "has no meaning without a log; use placement.policy = \"elastic\", or leave it out";
             return refuse("section", "[elastic]".into(), reason);
@@ -99,35 +99,35 @@ impl Scheme {
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
         }
-        self.check_in_place(elements)?;
-        self.check_coordination(elements)?;
-        self.check_metadata(elements)?;
-        let layout = self.log_layout(elements);
-        let pages = layout.map_or(elements.pages, |layout| layout.data.pages);
-        let zones = self.zones_over(elements)?;
-        let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(elements.page_bytes) };
+        self.check_in_place(members)?;
+        self.check_coordination(members)?;
+        self.check_metadata(members)?;
+        let layout = self.log_layout(members);
+        let pages = layout.map_or(members.pages, |layout| layout.data.pages);
+        let zones = self.zones_over(members)?;
+        let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(members.page_bytes) };
         let shape = Shape {
             level: self.geometry.level,
-            elements: elements.count.saturating_sub(logs),
+            members: members.count.saturating_sub(logs),
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
-            page_bytes: elements.page_bytes,
-            element_pages: zones.map_or(pages, |zones| zones[0].1),
+            page_bytes: members.page_bytes,
+            member_pages: zones.map_or(pages, |zones| zones[0].1),
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
             membership: self.geometry.membership,
         };
         let refuse_geometry = |reason| Err(SchemeError::Geometry { scheme: self.name.clone(), reason });
         let mut geometry = Geometry::new(&shape).or_else(refuse_geometry)?;
-        if let Some(layout) = self.in_place_layout(elements, &geometry)? {
-            let shape = Shape { element_pages: layout.data.pages, ..shape };
+        if let Some(layout) = self.in_place_layout(members, &geometry)? {
+            let shape = Shape { member_pages: layout.data.pages, ..shape };
             geometry = Geometry::new(&shape).or_else(refuse_geometry)?;
             geometry.first_page = layout.data.first;
         }
         if let Some(zones) = zones {
             geometry = geometry.with_zones(zones[0].1, &zones[1..]);
         }
-        self.code(&geometry, elements.page_bytes)?;
+        self.code(&geometry, members.page_bytes)?;
         if window > 0 && self.queues.plans <= geometry.data {
             // A write of a whole row may make as many parity updates due as it has chunks.
             let reason = "must be more than the data chunks of a stripe with a parity window";
@@ -135,8 +135,8 @@ impl Scheme {
         }
         match self.placement.policy {
             PlacementPolicy::InPlace => {}
-            PlacementPolicy::ParityLogging => self.check_log(&geometry, elements)?,
-            PlacementPolicy::Elastic => self.check_elastic(&geometry, elements)?,
+            PlacementPolicy::ParityLogging => self.check_log(&geometry, members)?,
+            PlacementPolicy::Elastic => self.check_elastic(&geometry, members)?,
             PlacementPolicy::McRais => self.check_zones(&geometry)?,
         }
         Ok(geometry)
@@ -223,7 +223,7 @@ impl Scheme {
     }
 
     /// Whether coordination of garbage collection has a meaning here.
-    fn check_coordination(&self, elements: &Elements) -> Result<(), SchemeError> {
+    fn check_coordination(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
@@ -242,7 +242,7 @@ impl Scheme {
                 \"global\", which takes all elements together";
             return refuse("coordination.policy", policy(), reason);
         }
-        if !elements.gc_control {
+        if !members.gc_control {
             let reason = "needs elements that collect garbage only when they are permitted to, which files and block \
                 devices cannot tell; use \"none\"";
             return refuse("coordination.policy", policy(), reason);
@@ -275,23 +275,23 @@ impl Scheme {
         Ok(())
     }
 
-    /// The last elements of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
+    /// The last members of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
     /// the others.
-    pub fn log_elements(&self) -> u32 {
+    pub fn log_members(&self) -> u32 {
         match self.placement.policy {
             PlacementPolicy::InPlace | PlacementPolicy::Elastic | PlacementPolicy::McRais => 0,
             PlacementPolicy::ParityLogging => self.geometry.level.parity(),
         }
     }
 
-    /// Pages that the log takes of each log element.
-    pub(crate) fn log_pages(&self, elements: &Elements) -> u64 {
-        let page = u64::from(elements.page_bytes);
-        self.log.capacity.map_or(u64::from(elements.pages), |capacity| capacity.0 / page)
+    /// Pages that the log takes of each log member.
+    pub(crate) fn log_pages(&self, members: &Members) -> u64 {
+        let page = u64::from(members.page_bytes);
+        self.log.capacity.map_or(u64::from(members.pages), |capacity| capacity.0 / page)
     }
 
     /// Whether parity logging has a meaning here.
-    fn check_log(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
+    fn check_log(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
@@ -315,8 +315,8 @@ impl Scheme {
             let reason = "must not be above log.high_watermark: commits end where it says";
             return refuse("log.low_watermark", low_watermark.to_string(), reason);
         }
-        let pages = self.log_pages(elements);
-        if pages == 0 || pages > u64::from(elements.pages) {
+        let pages = self.log_pages(members);
+        if pages == 0 || pages > u64::from(members.pages) {
             let reason =
                 "must be at least a page and no more than an element; leave it out for a whole element";
             let capacity = self.log.capacity.unwrap_or_default();
@@ -376,16 +376,12 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    const ELEMENTS: Elements = Elements {
-        volatile_cache: false,
-        old_versions: 8,
-        gc_control: true,
-        ..Elements::opaque(6, 4096, 64)
-    };
+    const MEMBERS: Members =
+        Members { volatile_cache: false, old_versions: 8, gc_control: true, ..Members::opaque(6, 4096, 64) };
 
     fn refused(text: &str) -> String {
         let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
-        scheme.resolve(&ELEMENTS, false).expect_err("a refusal").to_string()
+        scheme.resolve(&MEMBERS, false).expect_err("a refusal").to_string()
     }
 
     #[test]
@@ -413,13 +409,13 @@ mod tests {
         assert!(of("turn = 'window'").contains("use policy = \"rotating\""));
         assert!(of("policy = 'rotating'\nturn = 'window'\nwindow = '10us'").contains("use at least \"1ms\""));
         assert!(of("policy = 'rotating'\n[geometry]\nlevel = 'raid0'").contains("a group of its own"));
-        let files = Elements { gc_control: false, ..ELEMENTS };
+        let files = Members { gc_control: false, ..MEMBERS };
         for text in ["'rotating'", "'global'", "'global'\nstart = 'proactive'\n[geometry]\nlevel = 'raid0'"] {
             let text = format!("name = 'test'\n[coordination]\npolicy = {text}");
             let scheme = Scheme::from_toml("test", &text).unwrap();
             let error = scheme.resolve(&files, false).expect_err("a refusal").to_string();
             assert!(error.contains("only when they are permitted to"), "{error}");
-            assert!(scheme.resolve(&ELEMENTS, false).is_ok());
+            assert!(scheme.resolve(&MEMBERS, false).is_ok());
         }
     }
 
@@ -439,13 +435,13 @@ mod tests {
     }
 
     #[test]
-    fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
+    fn the_geometry_spans_all_members_but_one_for_the_log_of_each_parity_chunk() {
         for (level, members) in [("raid5", 5), ("raid6", 4)] {
             let text = format!(
                 "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
             );
             let scheme = Scheme::from_toml("test", &text).unwrap();
-            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().columns, members);
+            assert_eq!(scheme.resolve(&MEMBERS, true).unwrap().columns, members);
         }
     }
 
@@ -472,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_a_number_or_one_slot_an_element() {
+    fn a_window_is_a_number_or_one_slot_a_member() {
         let window = |text: &str| {
             let text = format!("name = 'test'\n[parity]\nwindow = {text}");
             Scheme::from_toml("test", &text).map(|scheme| scheme.parity.window.slots(6))

@@ -1,13 +1,13 @@
-//! What zones mean over given elements, or why they mean nothing there.
+//! What zones mean over given members, or why they mean nothing there.
 
-use super::{Elements, Scheme, SchemeError};
+use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
 use crate::placement::mc_rais::{ZONES, ZonePages};
 use crate::placement::{FirstWrites, PlacementPolicy};
 
 impl Scheme {
-    /// The zones of this scheme, if it has any: of each its chunk and what it takes of each element, in pages.
-    pub(super) fn zones_over(&self, elements: &Elements) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
+    /// The zones of this scheme, if it has any: of each its chunk and what it takes of each member, in pages.
+    pub(super) fn zones_over(&self, members: &Members) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
         if self.placement.policy != PlacementPolicy::McRais {
             return Ok(None);
         }
@@ -18,7 +18,7 @@ impl Scheme {
             let reason = "is one size for all, and each zone has its own; leave it out, and set zones.reads.chunk and so on";
             return refuse(("geometry.chunk", format!("\"{chunk}\""), reason));
         }
-        self.zones.pages(elements.page_bytes, elements.pages).map(Some).or_else(refuse)
+        self.zones.pages(members.page_bytes, members.pages).map(Some).or_else(refuse)
     }
 
     /// Whether zones have a meaning here, once they are laid out.

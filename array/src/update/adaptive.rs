@@ -1,18 +1,18 @@
 //! Adaptive: the routine whose pre-reads are done sooner and delay queued writes less.
 //!
-//! Source: paper 000, section III-B, Eq. 4 to 9 and Algorithm 1. A routine that reads from the elements in its set costs
+//! Source: paper 000, section III-B, Eq. 4 to 9 and Algorithm 1. A routine that reads from the members in its set costs
 //! the longest wait of one of its pre-reads, `t_R * (R_i + 1) + T_GC,i`, plus what it delays: one read for each queued
-//! write of each of these elements. RCW is chosen when RMW costs more; a tie takes RMW.
+//! write of each of these members. RCW is chosen when RMW costs more; a tie takes RMW.
 //!
 //! The paper adjusts t_R "in response to the respective LDPC levels" (section IV-A) and does not say how. Choice: queued
-//! operations count the element's smoothed recent read time, the pre-read itself the time of the page that it reads.
+//! operations count the member's smoothed recent read time, the pre-read itself the time of the page that it reads.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-use super::{Choice, Cost, ElementState, Reason, Routine, columns};
+use super::{Choice, Cost, MemberLoad, Reason, Routine, columns};
 
-/// What T_GC is of an element that collects garbage; that of others is 0.
+/// What T_GC is of a member that collects garbage; that of others is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tgc {
@@ -28,7 +28,7 @@ pub enum Tgc {
 pub(super) fn choose(
     choice: &Choice<'_>,
     tgc: Tgc,
-    state: &impl ElementState,
+    state: &impl MemberLoad,
 ) -> (Routine, Reason, Cost, Cost) {
     let rmw = cost(choice, choice.rmw, tgc, state);
     let rcw = cost(choice, choice.rcw, tgc, state);
@@ -41,20 +41,20 @@ pub(super) fn choose(
 }
 
 #[inline]
-fn cost(choice: &Choice<'_>, mask: u64, tgc: Tgc, state: &impl ElementState) -> Cost {
+fn cost(choice: &Choice<'_>, mask: u64, tgc: Tgc, state: &impl MemberLoad) -> Cost {
     let Choice { geometry, place, loads, times, old, .. } = *choice;
     let mut cost = Cost::default();
     for column in columns(mask) {
-        let element = geometry.element(place, column);
-        let own = state.read_ns(element, place.page, old >> column & 1 != 0);
-        let (queued, own) = read_times(times.read_ns(element), own);
+        let member = geometry.member(place, column);
+        let own = state.read_ns(member, place.page, old >> column & 1 != 0);
+        let (queued, own) = read_times(times.read_ns(member), own);
         let gc = match tgc {
-            Tgc::Average => state.gc_average_ns(element),
-            Tgc::Remaining => state.gc_remaining_ns(element),
+            Tgc::Average => state.gc_average_ns(member),
+            Tgc::Remaining => state.gc_remaining_ns(member),
         };
-        let reads = u64::from(loads.reads[element as usize]);
+        let reads = u64::from(loads.reads[member as usize]);
         cost.update = cost.update.max(queued * reads + own + gc);
-        cost.delay += queued * u64::from(loads.writes[element as usize]);
+        cost.delay += queued * u64::from(loads.writes[member as usize]);
     }
     cost
 }
@@ -74,7 +74,7 @@ mod tests {
 
     const READ: Nanos = 45_000;
 
-    /// Five data chunks and parity on the sixth element, D0 updated.
+    /// Five data chunks and parity on the sixth member, D0 updated.
     fn setting() -> Setting {
         Setting::new(6, 8192, &[0, 1, 0, 0, 0, 3], &[6, 1, 0, 1, 0, 8])
     }
@@ -118,7 +118,7 @@ mod tests {
         }
         let (_, _, rmw, _) = decide(&slow, Tgc::Average, &Told::reading(READ));
         assert_eq!(rmw.update, 3 * 819_000 + READ);
-        // Element 0 was never read: it counts what all elements have on average.
+        // Member 0 was never read: it counts what all members have on average.
         assert_eq!(rmw.delay, 6 * 819_000 + 8 * 819_000);
     }
 

@@ -1,9 +1,9 @@
-//! BPU, balanced parity update: the routine whose most loaded element is less loaded, unless the array is overloaded or
+//! BPU, balanced parity update: the routine whose most loaded member is less loaded, unless the array is overloaded or
 //! the difference is too small to be worth more pre-reads.
 //!
 //! Source: Y. Chen, Y. Li, Y. Lyu, Y. Xu: BPU, ICPADS 2016, by its public prototype for Linux md (its rule and its
 //! constants); paper 000, section IV-A, which compares with it. The prototype counts the outstanding reads and writes of
-//! each disk in units of 4 KiB. Its array is one group of elements, so the mean load is that of the row's group.
+//! each disk in units of 4 KiB. Its array is one group of members, so the mean load is that of the row's group.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ const MORE_READS: u32 = 3;
 /// Bytes of the prototype's unit.
 const UNIT: u64 = 4096;
 
-/// The rule's verdict and its terms: of each routine the heaviest weighted load among the elements that it reads
+/// The rule's verdict and its terms: of each routine the heaviest weighted load among the members that it reads
 /// (`update`), and the mean one of the group (`delay`).
 #[inline]
 pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason, Cost, Cost) {
@@ -44,7 +44,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
         _ => (READ, WRITE),
     };
     let load =
-        |element: usize| read * u64::from(loads.reads[element]) + write * u64::from(loads.writes[element]);
+        |member: usize| read * u64::from(loads.reads[member]) + write * u64::from(loads.writes[member]);
     let group = (place.base as usize..).step_by(geometry.stride as usize).take(geometry.columns as usize);
     let sum: u64 = group.map(load).sum();
     let rmw = heaviest(choice.rmw, geometry, choice, load);
@@ -77,7 +77,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
 
 #[inline]
 fn heaviest(mask: u64, geometry: &Geometry, choice: &Choice<'_>, load: impl Fn(usize) -> u64) -> u64 {
-    let loads = columns(mask).map(|column| load(geometry.element(choice.place, column) as usize));
+    let loads = columns(mask).map(|column| load(geometry.member(choice.place, column) as usize));
     loads.max().unwrap_or(0)
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::update::tests::Setting;
 
-    /// Eight elements; `rmw` and `rcw` say how many members each routine reads, RMW from the lowest on.
+    /// Eight members; `rmw` and `rcw` say how many columns each routine reads, RMW from the lowest on.
     fn decide(reads: [u32; 8], writes: [u32; 8], rmw: u32, rcw: u32) -> (Routine, Reason, Cost, Cost) {
         let setting = Setting::new(8, 4096, &reads, &writes);
         let choice = setting.choice((1 << rmw) - 1, ((1 << rcw) - 1) << rmw);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_light_load_takes_the_lighter_elements_however_many_they_are() {
+    fn a_light_load_takes_the_lighter_members_however_many_they_are() {
         let (routine, reason, rmw, rcw) = decide([0; 8], [2, 0, 0, 0, 0, 0, 0, 0], 2, 6);
         assert_eq!((routine, reason), (Routine::Rcw, Reason::LighterLoad));
         assert_eq!((rmw.update, rcw.update, rmw.delay), (58, 0, 7), "mean 7.25");

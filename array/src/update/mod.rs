@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
 
-pub use crate::element_state::ElementState;
 use crate::geometry::{Geometry, Place};
 use crate::loads::Loads;
+pub use crate::member_load::MemberLoad;
 use crate::times::CellTimes;
 
 pub(crate) use crate::controller_columns as columns;
@@ -41,7 +41,7 @@ pub enum Routine {
     Rcw,
     /// Old data only: parity stays as it is and its change goes to the log.
     Log,
-    /// Everything that is left, to decode what an update needs of a lost member.
+    /// Everything that is left, to decode what an update needs of a lost column.
     Reconstruct,
 }
 
@@ -72,7 +72,7 @@ pub enum Reason {
     NothingToRead,
     /// There was no choice: the row was never written before.
     FirstWrite,
-    /// There was no choice: the other routine needs a lost member.
+    /// There was no choice: the other routine needs a lost column.
     OtherNeedsLost,
     /// There was no choice: parity is left late.
     Late,
@@ -80,7 +80,7 @@ pub enum Reason {
     Logged,
     /// There was no choice: parity covers everything already.
     NothingLate,
-    /// There was no choice: whichever routine is taken, it needs a lost member.
+    /// There was no choice: whichever routine is taken, it needs a lost column.
     BothNeedLost,
     /// It pre-reads fewer pages.
     FewerPreReads,
@@ -90,7 +90,7 @@ pub enum Reason {
     Always,
     /// BPU: the array is so loaded that the routine with fewer pre-reads is taken, whatever their balance.
     Overloaded,
-    /// BPU: the most loaded element that it reads is less loaded than that of the other.
+    /// BPU: the most loaded member that it reads is less loaded than that of the other.
     LighterLoad,
     /// RMW vs. reconstruct: fewer disks are touched than the policy's share of the group.
     FewTouched,
@@ -134,28 +134,28 @@ impl Reason {
     }
 }
 
-/// A choice that an update policy makes: pre-read the members of one mask or of the other.
+/// A choice that an update policy makes: pre-read the columns of one mask or of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
     /// When.
     pub now: Nanos,
     /// The row.
     pub row: u64,
-    /// Data members that are updated, wholly or in part.
+    /// Data columns that are updated, wholly or in part.
     pub updated: u64,
-    /// Members that RMW pre-reads: old data of the updated chunks and old parity, as far as memory does not hold them.
+    /// Columns that RMW pre-reads: old data of the updated chunks and old parity, as far as memory does not hold them.
     pub rmw: u64,
-    /// Members that RCW pre-reads: the chunks that are not updated, or not wholly.
+    /// Columns that RCW pre-reads: the chunks that are not updated, or not wholly.
     pub rcw: u64,
     /// Of those that RMW pre-reads: the ones of which the pinned old version is read.
     pub old: u64,
-    /// The array's geometry, and the row's place in it: they name the element of each member.
+    /// The array's geometry, and the row's place in it: they name the member of each column.
     pub geometry: &'a Geometry,
     /// Where the row lies.
     pub place: Place,
     /// Bytes of a page, the unit of an operation.
     pub page_bytes: u32,
-    /// Operations queued and in flight on every element.
+    /// Operations queued and in flight on every member.
     pub loads: &'a Loads,
     /// What reads and writes took lately.
     pub times: &'a CellTimes,
@@ -164,7 +164,7 @@ pub struct Choice<'a> {
 /// The terms of a routine's cost, as its policy counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Adaptive: the longest wait for one of its pre-reads, in ns. BPU: the heaviest weighted load of an element that
+    /// Adaptive: the longest wait for one of its pre-reads, in ns. BPU: the heaviest weighted load of a member that
     /// it reads.
     pub update: u64,
     /// Adaptive: what its pre-reads delay queued writes, in ns. BPU: the mean weighted load.
@@ -262,7 +262,7 @@ fn default_point() -> Share {
     rmw_vs_reconstruct::POINT
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("baseline", "the routine with fewest pre-reads (paper 000, section II-B)"),
     ("bpu", "the routine whose most loaded element is less loaded (BPU, ICPADS 2016)"),
@@ -277,12 +277,7 @@ impl Update {
     /// Chooses between RMW and RCW where both are possible and both must read. `chosen` is what the driver said, for
     /// [`Update::Custom`].
     #[inline]
-    pub fn choose(
-        &self,
-        choice: &Choice<'_>,
-        state: &impl ElementState,
-        chosen: Option<Routine>,
-    ) -> Decision {
+    pub fn choose(&self, choice: &Choice<'_>, state: &impl MemberLoad, chosen: Option<Routine>) -> Decision {
         let free = |(routine, reason)| (routine, reason, Cost::default(), Cost::default());
         let (routine, reason, rmw, rcw) = match self {
             Self::Baseline { tie } => free(baseline::choose(choice, *tie)),

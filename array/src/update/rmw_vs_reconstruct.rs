@@ -4,7 +4,7 @@
 //! manual, CMU 2008, parameter "RMW vs. reconstruct": RMW if a request touches fewer data disks of a stripe than the share
 //! times the disks, rounded down. The parameter files that come with it have 0.5.
 //!
-//! At 0.5, with whole pages and one parity chunk, this is Baseline with ties to RMW: of n members RMW reads k + 1 and RCW
+//! At 0.5, with whole pages and one parity chunk, this is Baseline with ties to RMW: of n columns RMW reads k + 1 and RCW
 //! n - 1 - k, and k + 1 <= n - 1 - k is k < n / 2, rounded down. What is left of DiskSim's parity organisation differs here: it
 //! issues each write when the read of the same disk is done, we when all pre-reads are, since parity cannot be computed before.
 

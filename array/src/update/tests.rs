@@ -1,13 +1,13 @@
-//! What tests of policies stand on: queues, times, and what elements tell.
+//! What tests of policies stand on: queues, times, and what members tell.
 
 use stripewise_base::Nanos;
 
-use super::{Choice, ElementState};
+use super::{Choice, MemberLoad};
 use crate::geometry::{Geometry, Level, Membership, Place, Rotation, Shape};
 use crate::loads::Loads;
 use crate::times::CellTimes;
 
-/// One group of elements with queues of these lengths; member `i` lies on element `i`.
+/// One group of members with queues of these lengths; column `i` lies on member `i`.
 pub(crate) struct Setting {
     geometry: Geometry,
     place: Place,
@@ -17,25 +17,25 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    pub(crate) fn new(elements: u32, page_bytes: u32, reads: &[u32], writes: &[u32]) -> Self {
+    pub(crate) fn new(members: u32, page_bytes: u32, reads: &[u32], writes: &[u32]) -> Self {
         let shape = Shape {
             level: Level::Raid5,
-            elements,
+            members,
             groups: 1,
             chunk_bytes: page_bytes.into(),
             page_bytes,
-            element_pages: 64,
+            member_pages: 64,
             rotation: Rotation::None,
             rotate_every: 1,
             membership: Membership::Contiguous,
         };
         let geometry = Geometry::new(&shape).expect("a geometry");
         let place = geometry.place(0);
-        let columns = 0..elements;
-        let elements: Vec<u32> = columns.map(|column| geometry.element(place, column).into()).collect();
-        assert!(elements.is_sorted(), "{elements:?}");
+        let columns = 0..members;
+        let members: Vec<u32> = columns.map(|column| geometry.member(place, column).into()).collect();
+        assert!(members.is_sorted(), "{members:?}");
         let loads = Loads { reads: reads.to_vec(), writes: writes.to_vec(), busy: 0 };
-        Self { times: CellTimes::new(geometry.elements), geometry, place, page_bytes, loads }
+        Self { times: CellTimes::new(geometry.members), geometry, place, page_bytes, loads }
     }
 
     pub(crate) fn choice(&self, rmw: u64, rcw: u64) -> Choice<'_> {
@@ -55,7 +55,7 @@ impl Setting {
     }
 }
 
-/// What elements tell.
+/// What members tell.
 pub(crate) struct Told {
     pub(crate) read: Option<Nanos>,
     pub(crate) average: [Nanos; 8],
@@ -72,12 +72,12 @@ impl Told {
     }
 }
 
-impl ElementState for Told {
-    fn gc_average_ns(&self, element: u16) -> Nanos {
-        self.average[element as usize]
+impl MemberLoad for Told {
+    fn gc_average_ns(&self, member: u16) -> Nanos {
+        self.average[member as usize]
     }
-    fn gc_remaining_ns(&self, element: u16) -> Nanos {
-        self.remaining[element as usize]
+    fn gc_remaining_ns(&self, member: u16) -> Nanos {
+        self.remaining[member as usize]
     }
     fn read_ns(&self, _: u16, _: u32, _: bool) -> Option<Nanos> {
         self.read

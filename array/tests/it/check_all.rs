@@ -4,9 +4,7 @@ use stripewise_array::format::dump::{Dump, Finding};
 use stripewise_array::format::{
     CheckpointHeader, EntryRole, REDO_MAGIC, RedoRecord, Structure, Summary, crc32c, summary,
 };
-use stripewise_array::{
-    Array, Checked, DamagedCopy, Elements, Opening, Outcome, PageMemory, Scheme, Trouble,
-};
+use stripewise_array::{Array, Checked, DamagedCopy, Members, Opening, Outcome, PageMemory, Scheme, Trouble};
 
 use crate::disk::{Disk, Host};
 
@@ -16,8 +14,8 @@ const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"r
 const PAGE: u32 = 1024;
 
 /// An array of which chunks 0 to 39 were written, each with its number and 1, the first ten of them twice.
-fn written(scheme: &str, elements: usize) -> Host {
-    let mut host = Host::create(scheme, Disk::new(elements, 400, PAGE));
+fn written(scheme: &str, members: usize) -> Host {
+    let mut host = Host::create(scheme, Disk::new(members, 400, PAGE));
     (0..10).for_each(|chunk| host.write(chunk, 200));
     (0..40).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
@@ -27,23 +25,23 @@ fn written(scheme: &str, elements: usize) -> Host {
 /// Opens the array to read it alone, and checks it.
 fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
-    let elements = Elements {
+    let members = Members {
         discard: false,
-        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
+        ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let opening = Opening { read_only: true, ..Opening::default() };
     let (array, opened) =
-        Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
+        Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();
     let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
-    let pages = |disk: &Disk| disk.elements.iter().map(|element| element.pages.clone()).collect::<Vec<_>>();
+    let pages = |disk: &Disk| disk.members.iter().map(|member| member.pages.clone()).collect::<Vec<_>>();
     assert!(pages(disk) == pages(&read), "nothing was written");
     assert_eq!(checked.troubles, troubles.len() as u64);
     (checked, troubles)
 }
 
-/// The elements and pages of the stripe that holds `chunk`, with the chunks of data.
+/// The members and pages of the stripe that holds `chunk`, with the chunks of data.
 fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32, Option<u64>)> {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
@@ -51,12 +49,12 @@ fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32, Option<u64>)> {
     its.expect("it is in a stripe")
         .columns
         .iter()
-        .map(|&(_, element, page, chunk)| (element, page, chunk))
+        .map(|&(_, member, page, chunk)| (member, page, chunk))
         .collect()
 }
 
-fn rot(host: &mut Host, element: u16, page: u32) {
-    host.disk().elements[usize::from(element)].pages[page as usize][7] ^= 1;
+fn rot(host: &mut Host, member: u16, page: u32) {
+    host.disk().members[usize::from(member)].pages[page as usize][7] ^= 1;
 }
 
 #[test]
@@ -71,14 +69,14 @@ fn an_array_that_is_whole_has_no_trouble() {
 #[test]
 fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
     let mut host = written(RAID5, 5);
-    let (element, page) = host.array.chunk_in_log(17).expect("it was written");
-    rot(&mut host, element, page);
+    let (member, page) = host.array.chunk_in_log(17).expect("it was written");
+    rot(&mut host, member, page);
     let (checked, troubles) = check(RAID5, &host.disk());
-    let trouble = Trouble::Page { element, page, chunk: Some(17), outcome: Outcome::Done, decodes: true };
+    let trouble = Trouble::Page { member, page, chunk: Some(17), outcome: Outcome::Done, decodes: true };
     assert_eq!(
         trouble.to_string(),
         format!(
-            "element {element}, page {page}: chunk 17 has another checksum than when it was written; \
+            "element {member}, page {page}: chunk 17 has another checksum than when it was written; \
              the rest of its stripe gives it back"
         )
     );
@@ -102,15 +100,15 @@ fn of_more_damage_than_parity_bears_the_chunks_are_named() {
 }
 
 #[test]
-fn without_an_element_all_decodes_and_one_more_bad_page_is_a_loss() {
+fn without_a_member_all_decodes_and_one_more_bad_page_is_a_loss() {
     let mut host = written(RAID5, 5);
-    let (element, page) = host.array.chunk_in_log(20).expect("it was written");
-    host.disk().elements[(usize::from(element) + 1) % 5].is_gone = true;
+    let (member, page) = host.array.chunk_in_log(20).expect("it was written");
+    host.disk().members[(usize::from(member) + 1) % 5].is_gone = true;
     let (checked, troubles) = check(RAID5, &host.disk());
     assert_eq!(troubles, []);
     assert_eq!(checked.chunks, 40);
     assert!(checked.absent > 0);
-    rot(&mut host, element, page);
+    rot(&mut host, member, page);
     let (_, troubles) = check(RAID5, &host.disk());
     assert!(troubles.contains(&Trouble::Lost { chunk: 20 }), "{troubles:?}");
 }
@@ -120,8 +118,8 @@ fn two_bad_pages_decode_with_two_parities() {
     let raid6 = RAID5.replace("raid5", "raid6");
     let mut host = written(&raid6, 6);
     let stripe = stripe_of(&host, 25);
-    for &(element, page, _) in &stripe[..2] {
-        rot(&mut host, element, page);
+    for &(member, page, _) in &stripe[..2] {
+        rot(&mut host, member, page);
     }
     let (checked, troubles) = check(&raid6, &host.disk());
     assert!(
@@ -136,12 +134,12 @@ fn two_bad_pages_decode_with_two_parities() {
 fn parity_that_is_not_that_of_its_data_is_found() {
     let mut host = written(RAID5, 5);
     let stripe = stripe_of(&host, 12);
-    let &(element, page, _) = stripe.iter().find(|column| column.2.is_none()).expect("it has parity");
-    let before = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);
-    rot(&mut host, element, page);
-    let after = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);
+    let &(member, page, _) = stripe.iter().find(|column| column.2.is_none()).expect("it has parity");
+    let before = crc32c(&host.disk().members[usize::from(member)].pages[page as usize]);
+    rot(&mut host, member, page);
+    let after = crc32c(&host.disk().members[usize::from(member)].pages[page as usize]);
     let mut changed = 0;
-    for content in host.disk().elements.iter_mut().flat_map(|element| &mut element.pages) {
+    for content in host.disk().members.iter_mut().flat_map(|member| &mut member.pages) {
         let Ok(read) = Summary::parse(content) else { continue };
         let (header, mut entries) = (read.header, read.entries().collect::<Vec<_>>());
         let tombstones: Vec<_> = read.tombstones().collect();
@@ -177,10 +175,10 @@ const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = 
 
 const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
-/// The element and page of a chunk of an array in place.
+/// The member and page of a chunk of an array in place.
 fn place_of(host: &Host, chunk: u64) -> (u16, u32) {
-    let (element, _, page) = host.array.homes(chunk * u64::from(PAGE)).expect("it has a place");
-    (element, page)
+    let (member, _, page) = host.array.homes(chunk * u64::from(PAGE)).expect("it has a place");
+    (member, page)
 }
 
 #[test]
@@ -195,16 +193,16 @@ fn an_array_in_place_that_is_whole_has_no_trouble_and_all_its_chunks() {
 #[test]
 fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_lost() {
     let mut host = written(IN_PLACE, 5);
-    let (element, page) = place_of(&host, 13);
-    rot(&mut host, element, page);
+    let (member, page) = place_of(&host, 13);
+    rot(&mut host, member, page);
     let (_, troubles) = check(IN_PLACE, &host.disk());
-    let trouble = Trouble::Page { element, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
+    let trouble = Trouble::Page { member, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
     assert_eq!(troubles, [trouble]);
     // Another one of the same row.
     let other = (0..40).filter(|&chunk| chunk != 13).find(|&chunk| place_of(&host, chunk).1 == page);
     let other = other.expect("a row has more than one chunk");
-    let (element, page) = place_of(&host, other);
-    rot(&mut host, element, page);
+    let (member, page) = place_of(&host, other);
+    rot(&mut host, member, page);
     let (checked, troubles) = check(IN_PLACE, &host.disk());
     let mut lost: Vec<u64> = Vec::new();
     for trouble in &troubles {
@@ -219,23 +217,23 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     assert_eq!((lost, checked.lost), (expected.to_vec(), 2));
 }
 
-/// The troubles that rot of `page` on `element` makes, and those that are left when the array was opened for writing.
-fn rotten(scheme: &str, host: &Host, element: u16, page: u32) -> (Vec<Trouble>, Vec<Trouble>) {
+/// The troubles that rot of `page` on `member` makes, and those that are left when the array was opened for writing.
+fn rotten(scheme: &str, host: &Host, member: u16, page: u32) -> (Vec<Trouble>, Vec<Trouble>) {
     let mut disk = host.copy_of_disk();
-    disk.elements[usize::from(element)].pages[page as usize][9] ^= 1;
+    disk.members[usize::from(member)].pages[page as usize][9] ^= 1;
     let (checked, troubles) = check(scheme, &disk);
     assert_eq!(checked.lost, 0);
     let mended = Host::open_as(scheme, disk).copy_of_disk();
     (troubles, check(scheme, &mended).1)
 }
 
-/// The pages of all elements that begin with `magic`.
+/// The pages of all members that begin with `magic`.
 fn copies_of(host: &Host, magic: &[u8; 8]) -> Vec<(u16, u32)> {
     let disk = host.copy_of_disk();
-    let each = (0..).zip(&disk.elements);
+    let each = (0..).zip(&disk.members);
     let pages =
-        each.flat_map(|(element, its)| (0..).zip(&its.pages).map(move |(page, its)| (element, page, its)));
-    pages.filter(|(.., its)| its.starts_with(magic)).map(|(element, page, _)| (element, page)).collect()
+        each.flat_map(|(member, its)| (0..).zip(&its.pages).map(move |(page, its)| (member, page, its)));
+    pages.filter(|(.., its)| its.starts_with(magic)).map(|(member, page, _)| (member, page)).collect()
 }
 
 #[test]
@@ -244,9 +242,9 @@ fn a_damaged_copy_of_a_superblock_is_told_and_opening_the_array_mends_it() {
         let host = written(scheme, 5).lose_power();
         let copies = copies_of(&host, b"STRIPEWS");
         assert_eq!(copies.len(), 10);
-        for (element, page) in copies {
-            let (troubles, left) = rotten(scheme, &host, element, page);
-            let copy = DamagedCopy { element, page, structure: Structure::Superblock };
+        for (member, page) in copies {
+            let (troubles, left) = rotten(scheme, &host, member, page);
+            let copy = DamagedCopy { member, page, structure: Structure::Superblock };
             assert_eq!(troubles, [Trouble::Copy(copy)]);
             assert_eq!(left, []);
         }
@@ -261,24 +259,24 @@ fn damaged_copies_of_checkpoints_and_commit_records_are_told() {
     for (magic, structure) in [(b"SWCHKPNT", Structure::Checkpoint), (b"SWCOMMIT", Structure::Commit)] {
         let copies = copies_of(&host, magic);
         assert!(copies.len() >= 2, "P + 1 copies");
-        for (element, page) in copies {
-            let copy = Trouble::Copy(DamagedCopy { element, page, structure });
-            assert_eq!(rotten(RAID5, &host, element, page).0, [copy]);
+        for (member, page) in copies {
+            let copy = Trouble::Copy(DamagedCopy { member, page, structure });
+            assert_eq!(rotten(RAID5, &host, member, page).0, [copy]);
         }
     }
     // The body of the newest checkpoint, and what is left of an older one.
     let headers = copies_of(&host, b"SWCHKPNT");
     let disk = host.copy_of_disk();
-    let number = |&(element, page): &(u16, u32)| {
-        let header = CheckpointHeader::parse(&disk.elements[usize::from(element)].pages[page as usize]);
+    let number = |&(member, page): &(u16, u32)| {
+        let header = CheckpointHeader::parse(&disk.members[usize::from(member)].pages[page as usize]);
         header.expect("it is whole").number
     };
     let newest = headers.iter().map(number).max();
-    for &(element, page) in &headers {
-        let copy = Trouble::Copy(DamagedCopy { element, page, structure: Structure::Checkpoint });
-        let is_newest = Some(number(&(element, page))) == newest;
+    for &(member, page) in &headers {
+        let copy = Trouble::Copy(DamagedCopy { member, page, structure: Structure::Checkpoint });
+        let is_newest = Some(number(&(member, page))) == newest;
         let expected = if is_newest { vec![copy] } else { vec![] };
-        assert_eq!(rotten(RAID5, &host, element, page + 1).0, expected);
+        assert_eq!(rotten(RAID5, &host, member, page + 1).0, expected);
     }
 }
 
@@ -287,15 +285,12 @@ fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
     let mut host = written(RAID5, 5);
     let copies = copies_of(&host, b"SWSUMMRY");
     assert!(copies.len() >= 4 && copies.len().is_multiple_of(2), "P + 1 copies");
-    for &(element, page) in &copies {
-        let copy = DamagedCopy { element, page, structure: Structure::Summary };
-        assert_eq!(rotten(RAID5, &host, element, page).0, [Trouble::Copy(copy)]);
+    for &(member, page) in &copies {
+        let copy = DamagedCopy { member, page, structure: Structure::Summary };
+        assert_eq!(rotten(RAID5, &host, member, page).0, [Trouble::Copy(copy)]);
     }
-    // One copy of each batch, which are on consecutive elements.
-    copies
-        .iter()
-        .filter(|(element, _)| *element == 0)
-        .for_each(|&(element, page)| rot(&mut host, element, page));
+    // One copy of each batch, which are on consecutive members.
+    copies.iter().filter(|(member, _)| *member == 0).for_each(|&(member, page)| rot(&mut host, member, page));
     let found = host.scrub();
     assert!(found.bad > 0 && found.bad == found.repaired, "{found:?}");
     assert_eq!(check(RAID5, &host.disk()).1, []);
@@ -303,16 +298,16 @@ fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
 
 #[test]
 fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_mends_it() {
-    // P + 1 copies of each page of the table, and of the bitmap one on each element.
+    // P + 1 copies of each page of the table, and of the bitmap one on each member.
     for (scheme, magic, structure, copies) in
         [(IN_PLACE, b"SWCHKSUM", Structure::Checksums, 2), (BITMAP, b"SWINTENT", Structure::Intent, 5)]
     {
         let host = written(scheme, 5).lose_power();
         let mut told = 0;
-        for (element, page) in copies_of(&host, magic) {
-            let (troubles, left) = rotten(scheme, &host, element, page);
+        for (member, page) in copies_of(&host, magic) {
+            let (troubles, left) = rotten(scheme, &host, member, page);
             // Of each page the version before the newest is of no use.
-            let copy = Trouble::Copy(DamagedCopy { element, page, structure });
+            let copy = Trouble::Copy(DamagedCopy { member, page, structure });
             assert!(troubles.is_empty() || troubles == [copy], "{troubles:?}");
             told += troubles.len();
             assert_eq!(left, []);
@@ -321,9 +316,9 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_me
     }
 }
 
-/// Where the record of the redo journal that begins at `page` of `element` ends, and its number.
-fn record_at(host: &Host, (element, page): (u16, u32)) -> (u64, u32) {
-    let bytes = &host.copy_of_disk().elements[usize::from(element)].pages[page as usize];
+/// Where the record of the redo journal that begins at `page` of `member` ends, and its number.
+fn record_at(host: &Host, (member, page): (u16, u32)) -> (u64, u32) {
+    let bytes = &host.copy_of_disk().members[usize::from(member)].pages[page as usize];
     let record = RedoRecord::parse(bytes).expect("a header takes a page");
     (record.number, page + 1 + record.images())
 }
@@ -333,16 +328,16 @@ fn damaged_copies_of_journal_records_are_told_but_of_the_last_which_may_have_bee
     let mut host = written(IN_PLACE, 5).lose_power();
     (0..10).for_each(|chunk| host.write(chunk * 3, 7));
     let epoch = host.opened.epoch;
-    let is_live = |&(element, page): &(u16, u32)| {
+    let is_live = |&(member, page): &(u16, u32)| {
         let record =
-            RedoRecord::parse(&host.copy_of_disk().elements[usize::from(element)].pages[page as usize]);
+            RedoRecord::parse(&host.copy_of_disk().members[usize::from(member)].pages[page as usize]);
         record.is_ok_and(|record| record.epoch == epoch)
     };
     let copies: Vec<(u16, u32)> = copies_of(&host, &REDO_MAGIC).into_iter().filter(is_live).collect();
     assert_eq!(copies.len(), 20, "P + 1 copies of each");
     for at in copies {
         let (number, end) = record_at(&host, at);
-        let copy = DamagedCopy { element: at.0, page: at.1, structure: Structure::Journal };
+        let copy = DamagedCopy { member: at.0, page: at.1, structure: Structure::Journal };
         let expected = if number < 10 { vec![Trouble::Copy(copy)] } else { vec![] };
         for page in at.1..end {
             let (troubles, left) = rotten(IN_PLACE, &host, at.0, page);

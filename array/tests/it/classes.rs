@@ -1,4 +1,4 @@
-//! Where the chunks of each class lie in the log, worked out by hand. Stripes over n elements take slots row by row, and
+//! Where the chunks of each class lie in the log, worked out by hand. Stripes over n members take slots row by row, and
 //! parity is the first member of the first band, the second of the second one, and so on.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -16,18 +16,18 @@ fn log(text: &str) -> String {
     )
 }
 
-/// The element and page of each of these chunks.
+/// The member and page of each of these chunks.
 fn places(rig: &Rig, chunks: std::ops::Range<u64>) -> Vec<(u16, u32)> {
     chunks.map(|chunk| rig.array.chunk_in_log(chunk).unwrap_or_else(|| panic!("chunk {chunk}"))).collect()
 }
 
-/// Four consecutive pages of `element` from `page` on.
-fn run_of(element: u16, page: u32, pages: u32) -> impl Iterator<Item = (u16, u32)> {
-    (page..page + pages).map(move |page| (element, page))
+/// Four consecutive pages of `member` from `page` on.
+fn run_of(member: u16, page: u32, pages: u32) -> impl Iterator<Item = (u16, u32)> {
+    (page..page + pages).map(move |page| (member, page))
 }
 
 #[test]
-fn without_chunk_sizes_consecutive_chunks_lie_on_elements_of_their_own() {
+fn without_chunk_sizes_consecutive_chunks_lie_on_members_of_their_own() {
     let mut rig = Rig::new(&log("buffer = 'group'"), 4, 128);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
@@ -39,9 +39,9 @@ fn a_chunk_of_four_pages_is_a_column_of_a_band_of_four_stripes() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']"), 4, 128);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
-    // Parity of the first band is on element 0, of the second one on element 1.
+    // Parity of the first band is on member 0, of the second one on member 1.
     let columns = [(1, 0), (2, 0), (3, 0), (0, 4), (2, 4), (3, 4)];
-    let expected: Vec<_> = columns.into_iter().flat_map(|(element, page)| run_of(element, page, 4)).collect();
+    let expected: Vec<_> = columns.into_iter().flat_map(|(member, page)| run_of(member, page, 4)).collect();
     assert_eq!(places(&rig, 0..24), expected);
 }
 
@@ -83,20 +83,20 @@ fn ten_chunks_that_leave_early_make_a_band_of_three_stripes_and_a_short_one() {
     rig.run();
     let columns = [(1, 0), (2, 0), (3, 0)];
     let mut expected: Vec<_> =
-        columns.into_iter().flat_map(|(element, page)| run_of(element, page, 3)).collect();
+        columns.into_iter().flat_map(|(member, page)| run_of(member, page, 3)).collect();
     // Of the short one parity is the second member.
     expected.push((0, 3));
     assert_eq!(places(&rig, 0..10), expected);
 }
 
 #[test]
-fn over_the_living_elements_a_chunk_lies_on_one_of_them_too() {
+fn over_the_living_members_a_chunk_lies_on_one_of_them_too() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']"), 4, 128);
-    rig.array.element_failed(0, 2, &mut rig.world);
+    rig.array.member_failed(0, 2, &mut rig.world);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
     let columns = [(1, 0), (3, 0), (0, 4), (3, 4)];
-    let expected: Vec<_> = columns.into_iter().flat_map(|(element, page)| run_of(element, page, 4)).collect();
+    let expected: Vec<_> = columns.into_iter().flat_map(|(member, page)| run_of(member, page, 4)).collect();
     assert_eq!(places(&rig, 0..16), expected);
 }
 
@@ -106,30 +106,30 @@ fn what_was_there_before_lies_as_the_coldest_class_does() {
     rig.array.assume_written(27);
     let columns = [(1, 0), (2, 0), (3, 0), (0, 4), (2, 4), (3, 4)];
     let mut expected: Vec<_> =
-        columns.into_iter().flat_map(|(element, page)| run_of(element, page, 4)).collect();
-    // A stripe alone in the second segment, the third with parity on element 2.
+        columns.into_iter().flat_map(|(member, page)| run_of(member, page, 4)).collect();
+    // A stripe alone in the second segment, the third with parity on member 2.
     expected.extend([(0, 8), (1, 8), (3, 8)]);
     assert_eq!(places(&rig, 0..27), expected);
 }
 
-/// Elements that a chunk's block of eight pages lies on.
-fn elements_of(rig: &Rig, block: u64) -> BTreeSet<u16> {
-    places(rig, 8 * block..8 * block + 8).into_iter().map(|(element, _)| element).collect()
+/// Members that a chunk's block of eight pages lies on.
+fn members_of(rig: &Rig, block: u64) -> BTreeSet<u16> {
+    places(rig, 8 * block..8 * block + 8).into_iter().map(|(member, _)| member).collect()
 }
 
 const MIX: &str = "classes = 'hotness-and-mix'\nchunks = ['32KiB', '8KiB', '4KiB']\nbuffer = 'stripe'\n[mix]\nhistory = 4\n";
 
 #[test]
-fn a_write_intensive_block_spreads_and_read_intensive_ones_lie_on_one_element_each() {
+fn a_write_intensive_block_spreads_and_read_intensive_ones_lie_on_one_member_each() {
     let mut rig = Rig::new(&log(MIX), 5, 256);
     // The fourth write of block 0 makes it write-intensive, and two stripes of four leave.
     (0..4).for_each(|_| _ = rig.submit(Write, 0, 8).unwrap());
     // Blocks 1 to 4 make a band of eight stripes.
     (1..5).for_each(|block| _ = rig.submit(Write, 8 * block, 8).unwrap());
     rig.run();
-    assert_eq!(elements_of(&rig, 0).len(), 5, "data beside both positions of parity");
+    assert_eq!(members_of(&rig, 0).len(), 5, "data beside both positions of parity");
     for block in 1..5 {
-        assert_eq!(elements_of(&rig, block).len(), 1, "block {block}");
+        assert_eq!(members_of(&rig, block).len(), 1, "block {block}");
     }
 }
 
@@ -141,12 +141,12 @@ fn a_block_that_is_read_as_often_as_written_takes_chunks_of_two_pages() {
     rig.submit(Write, 0, 8).unwrap();
     rig.run();
     let columns = [(1, 0), (2, 0), (3, 0), (4, 0)];
-    let expected: Vec<_> = columns.into_iter().flat_map(|(element, page)| run_of(element, page, 2)).collect();
+    let expected: Vec<_> = columns.into_iter().flat_map(|(member, page)| run_of(member, page, 2)).collect();
     assert_eq!(places(&rig, 0..8), expected);
 }
 
 #[test]
-fn blocks_that_survive_collection_lie_on_one_element_each_still() {
+fn blocks_that_survive_collection_lie_on_one_member_each_still() {
     let mut rig = Rig::new(&log(MIX).replace("segment_rows = 8", "segment_rows = 32"), 5, 2048);
     let blocks = rig.array.capacity() / (8 * crate::support::PAGE);
     rig.array.assume_written(8 * blocks);
@@ -160,7 +160,7 @@ fn blocks_that_survive_collection_lie_on_one_element_each_still() {
     let moved = rig.array.elastic_counts().moved;
     assert!(moved > blocks, "an eighth of all was moved: {moved} chunks");
     let still: Vec<u64> = (1..blocks).step_by(2).collect();
-    let whole = still.iter().filter(|&&block| elements_of(&rig, block).len() == 1).count();
+    let whole = still.iter().filter(|&&block| members_of(&rig, block).len() == 1).count();
     assert!(4 * whole > 3 * still.len(), "{whole} of {}", still.len());
     rig.array.audit_log().unwrap();
 }

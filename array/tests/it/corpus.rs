@@ -16,7 +16,7 @@ fn schemes_hold() {
 }
 
 #[test]
-fn structures_on_the_elements_hold() {
+fn structures_on_the_members_hold() {
     for structure in ["superblock", "summary", "commit", "checkpoint", "journal", "checksums", "intent"] {
         each(structure, |bytes| format::check(structure, bytes));
     }

@@ -1,4 +1,4 @@
-//! Disciplines of dispatch, over elements that carry out one operation at a time.
+//! Disciplines of dispatch, over members that carry out one operation at a time.
 
 use stripewise_array::RequestKind::{Flush, Read, Trim, Write};
 use stripewise_array::{OperationKind, Scheme};
@@ -33,11 +33,11 @@ fn the_requests_of_figure_5_take_the_slots_of_figure_5() {
 }
 
 #[test]
-fn under_sync_fifo_that_is_not_strict_a_request_waits_for_those_with_which_it_shares_an_element() {
+fn under_sync_fifo_that_is_not_strict_a_request_waits_for_those_with_which_it_shares_a_member() {
     let scheme =
         "name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = 'sync-fifo'\nstrict = false";
     let mut rig = Rig::new(scheme, 4, 16);
-    // Elements 0; 1; 0 and 1; 2: the last waits behind the third, which waits for the first two.
+    // Members 0; 1; 0 and 1; 2: the last waits behind the third, which waits for the first two.
     for (page, pages) in [(0, 1), (1, 1), (0, 2), (2, 1)] {
         rig.submit(Read, page, pages).expect("a request");
     }
@@ -57,7 +57,7 @@ fn with_a_bounded_queue_the_first_request_without_room_holds_up_those_behind_it(
         rig.run();
         rig.acknowledged()
     };
-    // Three of element 0, then one of element 1. FIFO keeps the last until those before it have room. Under PIQ the second
+    // Three of member 0, then one of member 1. FIFO keeps the last until those before it have room. Under PIQ the second
     // is a round of its own, and the last shares a batch with the third.
     assert_eq!(run("async-fifo"), [(0, 1), (1, 2), (2, 3), (3, 3)]);
     assert_eq!(run("piq"), [(0, 1), (1, 2), (3, 2), (2, 3)]);
@@ -131,9 +131,9 @@ fn every_page_is_read_and_written_once_and_new_plans_never_exceed_the_queue() {
             if prng.chance(1, 3) {
                 rig.step();
             }
-            let most = (0..5).map(|element| rig.array.loads().total(element)).max().unwrap_or(0);
+            let most = (0..5).map(|member| rig.array.loads().total(member)).max().unwrap_or(0);
             if let Some(limit) = limit {
-                // A flush is for every element, whatever waits there; with few plans there are few flushes.
+                // A flush is for every member, whatever waits there; with few plans there are few flushes.
                 let flushes = rig.array.scheme().queues.plans;
                 assert!(most <= limit + flushes, "seed {seed}: {most} of {limit}");
                 bounded += u32::from(most >= limit);
@@ -152,7 +152,7 @@ fn every_page_is_read_and_written_once_and_new_plans_never_exceed_the_queue() {
 }
 
 #[test]
-fn reads_never_exceed_the_queue_of_an_element() {
+fn reads_never_exceed_the_queue_of_a_member() {
     for seed in 0..100 {
         let mut prng = Prng::new(seed);
         let (scheme, limit) = any_scheme(&mut prng, "raid5");
@@ -172,16 +172,16 @@ fn reads_never_exceed_the_queue_of_an_element() {
 
 #[test]
 fn an_update_waits_for_room_at_its_parity_and_goes_on_with_its_writes() {
-    // Parity of both rows is on element 2.
+    // Parity of both rows is on member 2.
     let geometry = "[geometry]\nlevel = 'raid5'\nrotation = 'none'\n[update]\npolicy = 'always-rmw'\n";
     let mut rig = Rig::new(&format!("name = 'test'\n{geometry}[dispatch]\nqueue = 1"), 3, 16);
     rig.submit(Write, 0, 1).expect("a request");
     rig.submit(Write, 3, 1).expect("a request");
     rig.run();
-    // Element 1 is idle all the while. When the pre-reads of the first are back its writes are queued at once, full as
+    // Member 1 is idle all the while. When the pre-reads of the first are back its writes are queued at once, full as
     // the queues are with them, and the second waits on.
     let started = rig.world.seen.iter().filter_map(|&(at, seen)| match seen {
-        Seen::Started(one) => Some((at, one.element, one.kind)),
+        Seen::Started(one) => Some((at, one.member, one.kind)),
         Seen::Acknowledged(_) => None,
     });
     use OperationKind::{Read as Reads, Write as Writes};
@@ -192,7 +192,7 @@ fn an_update_waits_for_room_at_its_parity_and_goes_on_with_its_writes() {
 }
 
 #[test]
-fn under_sync_disciplines_no_two_requests_under_way_share_an_element() {
+fn under_sync_disciplines_no_two_requests_under_way_share_a_member() {
     for policy in ["'sync-fifo'\nstrict = false", "'piq'\nsync = true"] {
         for seed in 0..50 {
             let mut prng = Prng::new(seed);
@@ -200,7 +200,7 @@ fn under_sync_disciplines_no_two_requests_under_way_share_an_element() {
             let mut rig = Rig::new(&scheme, 6, 16);
             for _ in 0..100 {
                 rig.submit(Read, prng.below(90), 1 + prng.below(4)).expect("a request");
-                assert!((0..6).all(|element| rig.array.loads().total(element) <= 1), "seed {seed}");
+                assert!((0..6).all(|member| rig.array.loads().total(member) <= 1), "seed {seed}");
                 if prng.chance(1, 3) {
                     rig.step();
                 }
@@ -231,10 +231,10 @@ fn a_write_of_a_round_goes_before_reads_that_came_later_and_behind_those_that_ca
 #[test]
 fn what_has_no_meaning_is_refused_with_the_reason() {
     let refused = |text: &str| {
-        let elements = Rig::new("name = 'test'", 5, 16).array;
+        let members = Rig::new("name = 'test'", 5, 16).array;
         let scheme = Scheme::from_toml("test", &format!("name = 'test'\n{text}")).expect("a scheme");
-        let elements = stripewise_array::Elements {
-            count: elements.elements(),
+        let members = stripewise_array::Members {
+            count: members.members(),
             page_bytes: 4096,
             pages: 1024,
             volatile_cache: false,
@@ -244,7 +244,7 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
             gc_control: false,
             gc_state: true,
         };
-        scheme.resolve(&elements, false).expect_err("it is refused").to_string()
+        scheme.resolve(&members, false).expect_err("it is refused").to_string()
     };
     assert!(refused("[dispatch]\nqueue = 0").contains("must be at least 1"));
     assert!(refused("[dispatch]\nlookahead = 0").contains("must be at least 1"));
@@ -258,14 +258,13 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_earliest_pending_of_an_element_is_the_first_request_that_waits_and_wants_it() {
+fn the_earliest_pending_of_a_member_is_the_first_request_that_waits_and_wants_it() {
     for policy in ["async-fifo", "piq"] {
         let scheme =
             format!("name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = '{policy}'\nqueue = 1");
         let mut rig = Rig::new(&scheme, 3, 16);
-        let pending =
-            |rig: &Rig| (0..3).map(|element| rig.array.earliest_pending(element)).collect::<Vec<_>>();
-        // One of element 0 goes; from slot 1 on one of 0 and 1 (a piece for each row), and one of 1, wait.
+        let pending = |rig: &Rig| (0..3).map(|member| rig.array.earliest_pending(member)).collect::<Vec<_>>();
+        // One of member 0 goes; from slot 1 on one of 0 and 1 (a piece for each row), and one of 1, wait.
         rig.submit(Read, 0, 1).expect("a request");
         assert_eq!(pending(&rig), [None, None, None]);
         rig.submit(Read, 3, 1).expect("a request");

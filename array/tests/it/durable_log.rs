@@ -51,10 +51,10 @@ fn what_was_written_over_and_over_is_collected_and_there() {
     }
 }
 
-/// Pages of all elements that are not zero.
+/// Pages of all members that are not zero.
 fn pages_in_use(host: &mut Host) -> usize {
     let disk = host.disk();
-    let pages = disk.elements.iter().flat_map(|element| &element.pages);
+    let pages = disk.members.iter().flat_map(|member| &member.pages);
     pages.filter(|page| page.iter().any(|&byte| byte != 0)).count()
 }
 
@@ -87,7 +87,7 @@ fn what_a_trim_frees_is_discarded_and_can_be_written_again() {
 }
 
 #[test]
-fn a_full_array_that_lost_an_element_can_be_written_over_for_ever() {
+fn a_full_array_that_lost_a_member_can_be_written_over_for_ever() {
     let scheme = WAS.replace("[elastic]", "[elastic]\nroom_for_lost = 1");
     for lost in 0..4 {
         let mut host = Host::create(&scheme, Disk::new(4, 700, 1024));
@@ -139,12 +139,12 @@ fn in_the_steady_state_nothing_is_discarded() {
 }
 
 #[test]
-fn an_element_that_cannot_discard_goes_on() {
+fn a_member_that_cannot_discard_goes_on() {
     let mut host = host(400);
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, 9));
     host.flush();
-    host.disk().elements[2].refuses_trims = true;
+    host.disk().members[2].refuses_trims = true;
     host.trim(0, chunks);
     for _ in 0..60 {
         host.write(0, 3);
@@ -156,19 +156,19 @@ fn an_element_that_cannot_discard_goes_on() {
 }
 
 #[test]
-fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
+fn invariant_i_any_member_may_be_gone_when_the_array_is_opened() {
     for gone in 0..4 {
         let mut host = host(400);
         (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
         host.flush();
-        host.disk().elements[gone].is_gone = true;
+        host.disk().members[gone].is_gone = true;
         let mut host = host.lose_power();
         for chunk in 0..60 {
             assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without element {gone}");
         }
         (0..60).for_each(|chunk| host.write(chunk, 200));
         host.flush();
-        host.disk().elements[gone].is_gone = false;
+        host.disk().members[gone].is_gone = false;
         let mut host = host.lose_power();
         assert!(host.opened.positions[gone].is_none(), "it is stale");
         (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(200)));
@@ -176,7 +176,7 @@ fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
 }
 
 #[test]
-fn invariant_i_an_element_of_each_group_may_be_gone_when_the_array_is_opened() {
+fn invariant_i_a_member_of_each_group_may_be_gone_when_the_array_is_opened() {
     let contiguous = |one: usize, other: usize| one / 3 == other / 3;
     let interleaved = |one: usize, other: usize| one % 2 == other % 2;
     type IsOneGroup = fn(usize, usize) -> bool;
@@ -194,7 +194,7 @@ fn invariant_i_an_element_of_each_group_may_be_gone_when_the_array_is_opened() {
             host.flush();
             for (one, other) in (0..6).flat_map(|one| (one + 1..6).map(move |other| (one, other))) {
                 let mut disk = host.copy_of_disk();
-                [one, other].into_iter().for_each(|gone| disk.elements[gone].is_gone = true);
+                [one, other].into_iter().for_each(|gone| disk.members[gone].is_gone = true);
                 if is_one_group(one, other) {
                     assert!(Host::refusal(&scheme, disk).contains("too few elements"));
                     continue;
@@ -221,7 +221,7 @@ fn invariant_j_half_of_each_group_may_have_gone_on_without_the_other() {
     let host = Host::create(&scheme, Disk::new(8, 400, 1024));
     let without = |gone: &[usize]| {
         let mut disk = host.copy_of_disk();
-        gone.iter().for_each(|&element| disk.elements[element].is_gone = true);
+        gone.iter().for_each(|&member| disk.members[member].is_gone = true);
         Host::refusal(&scheme, disk)
     };
     for half in [[0, 1, 4, 5], [2, 3, 6, 7]] {
@@ -254,9 +254,9 @@ fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_n
         host.trim(3, 10);
         host.begin_checkpoint();
         host.finish_within(operations);
-        [0, 1].into_iter().for_each(|element| host.fail(element));
+        [0, 1].into_iter().for_each(|member| host.fail(member));
         host.finish();
-        [0, 1].into_iter().for_each(|element| host.disk().elements[element].is_gone = false);
+        [0, 1].into_iter().for_each(|member| host.disk().members[member].is_gone = false);
         host.rejoin(0, host.returned(0));
         let is_flushed = host.flush_while(|_, _| {});
         went_on += u32::from(is_flushed && host.array.rebuilding().is_some());
@@ -272,11 +272,11 @@ fn a_rotten_page_is_decoded_and_its_chunk_written_anew() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
-    let (element, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().elements[element as usize].pages[page as usize][5] ^= 1;
+    let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
+    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
     assert_eq!(host.read(11), Some(12));
     host.flush();
-    assert_ne!(host.array.chunk_in_log(11), Some((element, page)));
+    assert_ne!(host.array.chunk_in_log(11), Some((member, page)));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
     (60..70).chain([11]).chain(70..120).for_each(|chunk| host.write(chunk, 2));
     host.flush();
     let (_, page) = host.array.chunk_in_log(11).expect("it is in no memory");
-    host.disk().elements.iter_mut().for_each(|element| element.pages[page as usize].fill(0xA5));
+    host.disk().members.iter_mut().for_each(|member| member.pages[page as usize].fill(0xA5));
     assert_eq!(host.read(11), None);
     let chunks = host.capacity();
     for round in 0..2000 {
@@ -305,12 +305,12 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
 }
 
 #[test]
-fn invariant_k_a_stripe_that_an_element_cannot_write_goes_elsewhere() {
+fn invariant_k_a_stripe_that_a_member_cannot_write_goes_elsewhere() {
     let mut host = host(400);
-    host.disk().elements[1].next_write = Some(Outcome::MediumError);
+    host.disk().members[1].next_write = Some(Outcome::MediumError);
     (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
-    assert!((0..4).all(|element| !host.array.is_failed(element)));
+    assert!((0..4).all(|member| !host.array.is_failed(member)));
     let mut host = host.lose_power();
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 1)));
 }
@@ -330,14 +330,14 @@ fn an_array_that_is_full_says_so_and_goes_on_when_something_was_trimmed() {
 }
 
 #[test]
-fn a_group_that_can_take_no_stripes_takes_them_again_when_an_element_is_back() {
+fn a_group_that_can_take_no_stripes_takes_them_again_when_a_member_is_back() {
     let scheme = WAS.replace("raid5", "raid6").replace("[placement]", "[code]\nkind = \"pq\"\n[placement]");
     for is_opened in [false, true] {
         let mut host = Host::create(&scheme, Disk::new(4, 400, 1024));
         let chunks = host.capacity() / 8;
         (0..chunks).for_each(|chunk| host.write(chunk, 1));
         host.flush();
-        [1, 3].into_iter().for_each(|element| host.fail(element));
+        [1, 3].into_iter().for_each(|member| host.fail(member));
         host.flush();
         if is_opened {
             host = host.lose_power();
@@ -348,7 +348,7 @@ fn a_group_that_can_take_no_stripes_takes_them_again_when_an_element_is_back() {
         // Parity alone would fill the stripes.
         let no_space = host.ask(RequestKind::Write, 3, host.chunks(1, 2)).is_none();
         assert!(no_space, "opened anew: {is_opened}");
-        host.disk().elements[3].is_gone = false;
+        host.disk().members[3].is_gone = false;
         host.rejoin(3, host.returned(3));
         (0..chunks).for_each(|chunk| host.write(chunk, 3));
         host.finish_rebuild();
@@ -365,18 +365,18 @@ fn a_group_that_can_take_no_stripes_takes_them_again_when_an_element_is_back() {
     }
 }
 
-/// Opens the array without `gone`, writes, and takes the element back in as `how` says; then any other may go.
+/// Opens the array without `gone`, writes, and takes the member back in as `how` says; then any other may go.
 fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
     for gone in 0..4u16 {
         let mut host = host(400);
         let chunks = host.capacity();
         (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
         host.flush();
-        host.disk().elements[gone as usize].is_gone = true;
+        host.disk().members[gone as usize].is_gone = true;
         let mut host = host.lose_power();
         (0..50).for_each(|chunk| host.write(chunk * 3, 200));
         host.flush();
-        host.disk().elements[gone as usize].is_gone = false;
+        host.disk().members[gone as usize].is_gone = false;
         let how = how(&mut host, gone);
         host.rejoin(gone, how);
         (20..40).for_each(|chunk| host.write(chunk * 3, 100));
@@ -384,7 +384,7 @@ fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
         host.flush();
         for other in (0..4).filter(|&other| other != gone) {
             let mut host = host.copy();
-            host.disk().elements[other as usize].is_gone = true;
+            host.disk().members[other as usize].is_gone = true;
             let mut host = host.lose_power();
             assert!(host.opened.positions[gone as usize].is_some(), "it is in the array");
             for chunk in 0..chunks {
@@ -400,20 +400,20 @@ fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
 }
 
 #[test]
-fn invariant_j_an_element_that_comes_back_gets_what_was_written_since() {
+fn invariant_j_a_member_that_comes_back_gets_what_was_written_since() {
     rejoined(|host, gone| host.returned(gone));
 }
 
 #[test]
-fn invariant_j_an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
+fn invariant_j_a_member_that_was_put_back_to_what_it_had_long_ago_is_stale() {
     let mut host = host(400);
     (0..60).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    let old = host.disk().elements[1].pages.clone();
+    let old = host.disk().members[1].pages.clone();
     let mut host = host.lose_power();
     (0..60).for_each(|chunk| host.write(chunk, 2));
     host.flush();
-    host.disk().elements[1].pages = old;
+    host.disk().members[1].pages = old;
     let mut host = host.lose_power();
     assert_eq!(host.opened.positions, [Some(0), None, Some(2), Some(3)]);
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
@@ -422,7 +422,7 @@ fn invariant_j_an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
 #[test]
 fn invariant_l_a_replacement_is_made_whole() {
     rejoined(|host, gone| {
-        host.disk().elements[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));
+        host.disk().members[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));
         Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 }
     });
 }
@@ -442,10 +442,10 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
     host.flush();
     let stripes = host.array.stripes();
-    // A chunk, the parity of another stripe, and a whole element's share of a third.
+    // A chunk, the parity of another stripe, and a whole member's share of a third.
     for (stripe, column) in [(0, 0), (5, 3), (9, 1)] {
-        let (_, element, page, _) = stripes[stripe].columns[column];
-        host.disk().elements[element as usize].pages[page as usize][100] ^= 0x10;
+        let (_, member, page, _) = stripes[stripe].columns[column];
+        host.disk().members[member as usize].pages[page as usize][100] ^= 0x10;
     }
     let first = host.scrub();
     assert_eq!((first.bad, first.repaired, first.lost), (3, 3, 0), "{first:?}");
@@ -455,11 +455,11 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1)));
 }
 
-/// Changes the superblocks of all elements.
+/// Changes the superblocks of all members.
 fn change_superblocks(host: &mut Host, change: impl Fn(&mut Superblock)) {
-    for element in 0..4 {
+    for member in 0..4 {
         for copy in [Copy::Front, Copy::Back] {
-            host.change_superblock(element, copy, &change);
+            host.change_superblock(member, copy, &change);
         }
     }
 }
@@ -498,8 +498,8 @@ fn reading_an_array_read_only_repairs_nothing() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
-    let (element, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().elements[element as usize].pages[page as usize][5] ^= 1;
+    let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
+    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
     let before = host.disk().clone();
     let mut host =
         host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
@@ -509,45 +509,45 @@ fn reading_an_array_read_only_repairs_nothing() {
     assert!(*host.disk() == before, "nothing was written");
 }
 
-/// What the superblock of element 0 says of another.
-fn state_of(host: &mut Host, element: usize) -> MemberState {
-    let bytes = host.disk().elements[0].pages[..4].concat();
-    Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}")).members[element].state
+/// What the superblock of member 0 says of another.
+fn state_of(host: &mut Host, member: usize) -> MemberState {
+    let bytes = host.disk().members[0].pages[..4].concat();
+    Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}")).members[member].state
 }
 
-/// An element that fails while it is rebuilt has what it had when it failed before, and not all that was durable since.
+/// A member that fails while it is rebuilt has what it had when it failed before, and not all that was durable since.
 #[test]
-fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it_is_back_once_more() {
+fn invariant_j_a_member_that_fails_while_it_is_rebuilt_gets_everything_when_it_is_back_once_more() {
     for is_power_lost in [false, true] {
         let mut host = host(1600);
         let chunks = host.capacity();
         (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
         host.flush();
-        host.disk().elements[1].is_gone = true;
+        host.disk().members[1].is_gone = true;
         let mut host = host.lose_power();
         (0..chunks / 4).for_each(|chunk| host.write(chunk, 200));
         host.flush();
         // Another that has nothing.
-        host.disk().elements[1].is_gone = false;
-        host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
+        host.disk().members[1].is_gone = false;
+        host.disk().members[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
         host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 1600 });
         // Until superblocks tell that it is being rebuilt.
         while state_of(&mut host, 1) != MemberState::Rebuilding {
             host.go_on();
         }
         assert!(host.array.rebuilding().is_some());
-        host.disk().elements[1].is_gone = true;
+        host.disk().members[1].is_gone = true;
         if is_power_lost {
             host = host.lose_power();
         } else {
             host.fail(1);
             host.flush();
         }
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         host.finish_rebuild();
         host.flush();
-        host.disk().elements[2].is_gone = true;
+        host.disk().members[2].is_gone = true;
         let mut host = host.lose_power();
         for chunk in 0..chunks {
             let expected = if chunk < chunks / 4 { 200 } else { chunk as u8 | 1 };
@@ -565,26 +565,26 @@ fn invariant_n_a_replacement_with_the_identifier_of_a_member_is_refused() {
 }
 
 #[test]
-fn why_an_element_is_not_taken_for_one_of_the_array_is_told() {
+fn why_a_member_is_not_taken_for_one_of_the_array_is_told() {
     let host = host(400);
     let flip = |page: &mut Box<[u8]>| page[100] ^= 1;
-    let damage = |disk: &mut Disk, element: usize| {
-        let pages = &mut disk.elements[element].pages;
+    let damage = |disk: &mut Disk, member: usize| {
+        let pages = &mut disk.members[member].pages;
         [0, pages.len() - 4].into_iter().for_each(|first| flip(&mut pages[first]));
     };
     let mut disk = host.copy_of_disk();
-    (0..4).for_each(|element| damage(&mut disk, element));
+    (0..4).for_each(|member| damage(&mut disk, member));
     let all = Host::refusal(WAS, disk);
     assert!(all.contains("of offered element 3, superblock: it says that its checksum is"), "{all}");
     assert!(!all.contains("create"), "what is there is not to be written over: {all}");
     let mut disk = host.copy_of_disk();
-    (1..4).for_each(|element| damage(&mut disk, element));
-    disk.elements[2].pages.truncate(300);
+    (1..4).for_each(|member| damage(&mut disk, member));
+    disk.members[2].pages.truncate(300);
     let some = Host::refusal(WAS, disk);
     assert!(some.contains("too few elements: 3 of a group of 4"), "{some}");
     assert!(some.contains("of offered element 1, superblock: it says that its checksum is"), "{some}");
     let mut disk = host.copy_of_disk();
-    [1, 2].into_iter().for_each(|element| disk.elements[element].pages.truncate(300));
+    [1, 2].into_iter().for_each(|member| disk.members[member].pages.truncate(300));
     let short = Host::refusal(WAS, disk);
     let why = "of offered element 2, its superblock tells of 400 pages of 1024 bytes, and it has 300 of 1024: it was cut short";
     assert!(short.contains(why), "{short}");

@@ -1,4 +1,4 @@
-//! The encoding buffer, over elements that carry out one operation at a time: three of them, parity on the last.
+//! The encoding buffer, over members that carry out one operation at a time: three of them, parity on the last.
 
 use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
@@ -13,7 +13,7 @@ fn rig(more: &str) -> Rig {
     Rig::new(&format!("{SCHEME}{more}"), 3, 16)
 }
 
-/// What was started: slot, element, and `r`, `w` or `f`.
+/// What was started: slot, member, and `r`, `w` or `f`.
 fn started(rig: &Rig) -> Vec<(u64, u16, char)> {
     let letter = |kind| match kind {
         OperationKind::Read => 'r',
@@ -22,7 +22,7 @@ fn started(rig: &Rig) -> Vec<(u64, u16, char)> {
         OperationKind::Trim => 't',
     };
     let one = |&(at, seen): &(u64, Seen)| match seen {
-        Seen::Started(one) => Some((at, one.element, letter(one.kind))),
+        Seen::Started(one) => Some((at, one.member, letter(one.kind))),
         Seen::Acknowledged(_) => None,
     };
     rig.world.seen.iter().filter_map(one).collect()

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Placement, Superblock};
-use stripewise_array::{Elements, Media, OpenError, Scheme, Upgrade};
+use stripewise_array::{Media, Members, OpenError, Scheme, Upgrade};
 
-use crate::disk::{Disk, Element, Host, Recorder};
+use crate::disk::{Disk, Host, Member, Recorder};
 
 const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";
@@ -61,18 +61,18 @@ const FIXTURES: [Fixture; 3] = [
 ];
 
 impl Fixture {
-    /// Its elements: a line for each page that is not zeros, with its element, its number and its bytes.
+    /// Its members: a line for each page that is not zeros, with its member, its number and its bytes.
     fn disk(&self) -> Disk {
         let mut disk = Disk::new(3, self.pages, 512);
         for line in self.text.lines() {
             let mut words = line.split(' ');
             let mut number = || words.next().and_then(|word| word.parse::<usize>().ok()).expect("a number");
-            let (element, page) = (number(), number());
+            let (member, page) = (number(), number());
             let bytes = words.next().unwrap_or_default().as_bytes().chunks(2);
             let byte =
                 |pair: &[u8]| u8::from_str_radix(&String::from_utf8_lossy(pair), 16).expect("two digits");
             let content: Vec<u8> = bytes.map(byte).collect();
-            disk.elements[element].pages[page].copy_from_slice(&content);
+            disk.members[member].pages[page].copy_from_slice(&content);
         }
         disk
     }
@@ -87,7 +87,7 @@ impl Fixture {
 
     fn upgrade(&self, media: &mut dyn Media, dry_run: bool) -> Result<Upgrade, OpenError> {
         let scheme = Scheme::from_toml("test", self.scheme).unwrap();
-        Upgrade::run(&scheme, Elements::opaque(3, 512, self.pages), media, dry_run)
+        Upgrade::run(&scheme, Members::opaque(3, 512, self.pages), media, dry_run)
     }
 }
 
@@ -111,11 +111,11 @@ fn expected_in_place(chunk: u64) -> u8 {
 /// The versions in all superblocks, front copies and back ones.
 fn versions(disk: &Disk) -> BTreeSet<u16> {
     let version = |pages: &[Box<[u8]>]| Superblock::parse(&pages.concat()).map(|block| block.version);
-    let of = |element: &Element| {
-        let last = element.pages.len() - 8;
-        [version(&element.pages[..8]), version(&element.pages[last..])]
+    let of = |member: &Member| {
+        let last = member.pages.len() - 8;
+        [version(&member.pages[..8]), version(&member.pages[last..])]
     };
-    disk.elements.iter().flat_map(of).flatten().collect()
+    disk.members.iter().flat_map(of).flatten().collect()
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn invariant_m_an_array_of_the_first_version_is_assembled_served_and_written_to_
         assert_eq!((host.read(45), host.read(12)), (Some(9), Some(112)), "{}", fixture.what);
         assert_eq!(versions(&host.disk()), BTreeSet::from([1]), "{}", fixture.what);
         let mut without = host.copy_of_disk();
-        without.elements[1].is_gone = true;
+        without.members[1].is_gone = true;
         let mut host = Host::open_as(fixture.scheme, without);
         assert_eq!((host.read(45), host.read(12)), (Some(9), Some(112)), "{}, degraded", fixture.what);
     }
@@ -151,9 +151,9 @@ fn make_a_fixture() {
     // No flush covers this: it may be dropped, and is.
     host.write(1, 2);
     let mut text = String::new();
-    for (number, element) in host.disk().elements.iter().enumerate() {
+    for (number, member) in host.disk().members.iter().enumerate() {
         for (page, content) in
-            element.pages.iter().enumerate().filter(|(_, page)| page.iter().any(|&b| b != 0))
+            member.pages.iter().enumerate().filter(|(_, page)| page.iter().any(|&b| b != 0))
         {
             let bytes: String = content.iter().map(|byte| format!("{byte:02x}")).collect();
             text.push_str(&format!("{number} {page} {bytes}\n"));
@@ -188,7 +188,7 @@ fn an_upgrade_changes_the_version_alone_and_tells_before_what_it_will_do() {
     }
 }
 
-/// Power goes after any of its writes, and what was not flushed is there on some elements and not on others.
+/// Power goes after any of its writes, and what was not flushed is there on some members and not on others.
 #[test]
 fn an_upgrade_that_is_cut_short_leaves_an_array_of_one_version_or_the_other() {
     for fixture in FIXTURES {
@@ -218,14 +218,14 @@ fn an_upgrade_that_is_cut_short_leaves_an_array_of_one_version_or_the_other() {
 fn an_array_that_is_not_whole_is_not_upgraded_and_the_remedy_is_named() {
     for fixture in FIXTURES {
         let mut missing = fixture.disk();
-        missing.elements[2].is_gone = true;
+        missing.members[2].is_gone = true;
         let error = fixture.upgrade(&mut missing.clone(), false).err().map(|error| error.to_string());
         let expected = "member 2 is missing, and all members are upgraded together; offer it too";
         assert_eq!(error.as_deref(), Some(expected), "{}", fixture.what);
         // Served without it, the array knows that it failed.
         let host = Host::open_as(fixture.scheme, missing);
         let mut failed = host.copy_of_disk();
-        failed.elements[2].is_gone = false;
+        failed.members[2].is_gone = false;
         let before = failed.clone();
         let error = fixture.upgrade(&mut failed, false).err().map(|error| error.to_string());
         assert!(error.as_ref().is_some_and(|error| error.starts_with("member 2 has failed")), "{error:?}");
@@ -241,9 +241,7 @@ fn an_upgraded_array_has_a_page_for_its_owner_where_one_is_free() {
         let before = disk.clone();
         let block = fixture.upgrade(&mut disk, false).unwrap().superblock;
         let page = block.owner_page(fixture.pages)?;
-        assert!(
-            disk.elements.iter().all(|element| element.pages[page as usize].iter().all(|&byte| byte == 0))
-        );
+        assert!(disk.members.iter().all(|member| member.pages[page as usize].iter().all(|&byte| byte == 0)));
         assert_eq!(Host::open_as(fixture.scheme, before).capacity(), block.capacity, "{}", fixture.what);
         Some(page)
     });
@@ -261,19 +259,19 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     host.flush();
     let mut disk = host.copy_of_disk();
     // As the version before wrote it, and without a free page.
-    let first = |disk: &Disk| Superblock::parse(&disk.elements[0].pages[..8].concat()).unwrap();
+    let first = |disk: &Disk| Superblock::parse(&disk.members[0].pages[..8].concat()).unwrap();
     assert_eq!(first(&disk).free_page(), None, "choose another size for this test");
     let mut host = Host::open_as(&scheme_text, disk.clone());
-    for element in 0..3 {
+    for member in 0..3 {
         for copy in [Copy::Front, Copy::Back] {
-            host.change_superblock(element, copy, &|block| {
+            host.change_superblock(member, copy, &|block| {
                 (block.version, block.is_clean, block.horizon) = (1, false, 0);
             });
         }
     }
     let scheme = Scheme::from_toml("test", &scheme_text).unwrap();
     let upgrade = |disk: &mut Disk| {
-        Upgrade::run(&scheme, Elements::opaque(3, 512, 310), disk, false).unwrap().superblock
+        Upgrade::run(&scheme, Members::opaque(3, 512, 310), disk, false).unwrap().superblock
     };
     let before = first(&host.disk());
     all(&mut host, 2);
@@ -288,12 +286,12 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     assert_eq!(after.capacity, before.capacity);
     // The page is left alone from then on: many laps of the ring.
     let page = after.owner.first as usize;
-    disk.elements.iter_mut().for_each(|element| element.pages[page].fill(0x5a));
+    disk.members.iter_mut().for_each(|member| member.pages[page].fill(0x5a));
     let mut host = Host::open_as(&scheme_text, disk);
     (3..20).for_each(|round| all(&mut host, round));
     host.flush();
     let mut host = host.lose_power();
     (0..40).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 19)));
     let disk = host.copy_of_disk();
-    assert!(disk.elements.iter().all(|element| element.pages[page].iter().all(|&byte| byte == 0x5a)));
+    assert!(disk.members.iter().all(|member| member.pages[page].iter().all(|&byte| byte == 0x5a)));
 }

@@ -1,4 +1,4 @@
-//! Elements whose structures have right checksums and say anything: opening, checking, dumping and writing them ends with an
+//! Members whose structures have right checksums and say anything: opening, checking, dumping and writing them ends with an
 //! answer.
 
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{
     CheckpointHeader, MemberState, SUPERBLOCK_BYTES, SegmentEntry, Superblock, checkpoint, crc32c,
 };
-use stripewise_array::{Array, Elements, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, Members, Opening, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host};
 
@@ -36,7 +36,7 @@ fn written(scheme: &str) -> [Disk; 2] {
     host.fail(1);
     (0..20).for_each(|chunk| host.write(chunk, 101));
     host.flush();
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
     while !superblocks(&host.disk()).all(|its| its.members[1].state == MemberState::Rebuilding) {
         host.go_on();
@@ -46,8 +46,7 @@ fn written(scheme: &str) -> [Disk; 2] {
 
 /// All copies of superblocks.
 fn superblocks(disk: &Disk) -> impl Iterator<Item = Superblock> {
-    let pages =
-        disk.elements.iter().flat_map(|element| element.pages.windows(SUPERBLOCK_BYTES / PAGE as usize));
+    let pages = disk.members.iter().flat_map(|member| member.pages.windows(SUPERBLOCK_BYTES / PAGE as usize));
     pages.filter_map(|pages| Superblock::parse(&pages.concat()).ok())
 }
 
@@ -62,22 +61,22 @@ const STRUCTURES: [(&[u8; 8], usize); 7] = [
     (b"SWINTENT", 28),
 ];
 
-/// All structures of a disk: element, page, and which.
+/// All structures of a disk: member, page, and which.
 fn structures(disk: &Disk) -> Vec<(usize, usize, usize)> {
     let mut found = Vec::new();
-    for (element, pages) in disk.elements.iter().map(|element| &element.pages).enumerate() {
+    for (member, pages) in disk.members.iter().map(|member| &member.pages).enumerate() {
         for (page, content) in pages.iter().enumerate() {
             let kind = STRUCTURES.iter().position(|(magic, _)| content.starts_with(*magic));
-            found.extend(kind.map(|kind| (element, page, kind)));
+            found.extend(kind.map(|kind| (member, page, kind)));
         }
     }
     found
 }
 
 /// Changes `bytes` from `at` on in a structure, and its checksum with it.
-fn change(disk: &mut Disk, (element, page, kind): (usize, usize, usize), at: usize, bytes: &[u8]) {
+fn change(disk: &mut Disk, (member, page, kind): (usize, usize, usize), at: usize, bytes: &[u8]) {
     let span = if kind == 0 { SUPERBLOCK_BYTES / PAGE as usize } else { 1 };
-    let pages = &mut disk.elements[element].pages[page..page + span];
+    let pages = &mut disk.members[member].pages[page..page + span];
     let mut whole: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
     let checksum_at = STRUCTURES[kind].1;
     // Small fields and the first entries are what matters.
@@ -92,16 +91,16 @@ fn change(disk: &mut Disk, (element, page, kind): (usize, usize, usize), at: usi
 }
 
 fn open_and_look(scheme: &str, disk: &mut Disk) {
-    let elements = Elements {
+    let members = Members {
         discard: false,
-        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
+        ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let reading = Opening { read_only: true, ..Opening::default() };
     for force in [false, true] {
         let opening = Opening { force, ..reading };
         let memory = PageMemory::new(PAGE);
-        if let Ok((array, opened)) = Array::open(&scheme, elements, memory, disk, opening) {
+        if let Ok((array, opened)) = Array::open(&scheme, members, memory, disk, opening) {
             array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));
         }
     }
@@ -219,8 +218,8 @@ fn a_number_that_leaves_no_room_for_the_next_ones_is_only_read() {
 fn generations_that_leave_no_room_for_the_next_ones_are_only_read() {
     for (generation, is_refused) in [(u32::MAX, true), (1 << 31, true), ((1 << 31) - 1, false)] {
         let [mut disk, _] = written(LOG);
-        for (element, page, _) in structures(&disk).into_iter().filter(|its| its.2 == 3) {
-            let pages = &mut disk.elements[element].pages;
+        for (member, page, _) in structures(&disk).into_iter().filter(|its| its.2 == 3) {
+            let pages = &mut disk.members[member].pages;
             let header = CheckpointHeader::parse(&pages[page]).expect("it is one");
             let body = &mut pages[page + 1..];
             let mut bytes = body.concat();

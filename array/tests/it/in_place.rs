@@ -50,17 +50,17 @@ fn the_journal_never_fills_for_good_and_what_it_freed_is_in_place() {
 }
 
 #[test]
-fn any_element_may_be_gone_when_the_array_is_opened_and_is_stale_when_it_is_back() {
+fn any_member_may_be_gone_when_the_array_is_opened_and_is_stale_when_it_is_back() {
     for gone in 0..5 {
         let mut host = host(RAID5);
         (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
-        host.disk().elements[gone].is_gone = true;
+        host.disk().members[gone].is_gone = true;
         let mut host = host.lose_power();
         (0..60).for_each(|chunk| {
             assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without {gone}")
         });
         (0..60).for_each(|chunk| host.write(chunk, 200));
-        host.disk().elements[gone].is_gone = false;
+        host.disk().members[gone].is_gone = false;
         let mut host = host.lose_power();
         assert!(host.opened.positions[gone].is_none(), "it is stale");
         (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(200)));
@@ -68,14 +68,14 @@ fn any_element_may_be_gone_when_the_array_is_opened_and_is_stale_when_it_is_back
 }
 
 #[test]
-fn an_element_that_failed_while_the_array_served_is_stale_when_it_is_back() {
+fn a_member_that_failed_while_the_array_served_is_stale_when_it_is_back() {
     for gone in 0..5 {
         let mut host = host(RAID5);
         (0..60).for_each(|chunk| host.write(chunk, 1));
         host.flush();
-        host.disk().elements[gone].is_gone = true;
+        host.disk().members[gone].is_gone = true;
         (0..60).for_each(|chunk| host.write(chunk, 2));
-        host.disk().elements[gone].is_gone = false;
+        host.disk().members[gone].is_gone = false;
         let mut host = host.lose_power();
         assert!(host.opened.positions[gone].is_none(), "a record says that it is missing");
         (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2)));
@@ -84,7 +84,7 @@ fn an_element_that_failed_while_the_array_served_is_stale_when_it_is_back() {
 
 /// More fail than parity bears while updates are under way, and come back: what was acknowledged is there.
 #[test]
-fn elements_that_failed_together_may_come_back_together() {
+fn members_that_failed_together_may_come_back_together() {
     let bitmap = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
     for (scheme, gone) in [(RAID5, &[1, 3][..]), (bitmap, &[1, 3]), (RAID6, &[0, 2, 4])] {
         for steps in 0..60 {
@@ -95,13 +95,13 @@ fn elements_that_failed_together_may_come_back_together() {
                 |host: &mut Host, chunk| (chunk, host.begin(RequestKind::Write, chunk, host.chunks(1, 2)));
             let mut begun: Vec<_> = (0..10).map(|nth| begin(&mut host, nth * 7)).collect();
             host.finish_within(steps);
-            gone.iter().for_each(|&element| host.fail(element));
+            gone.iter().for_each(|&member| host.fail(member));
             begun.extend((0..10).map(|nth| begin(&mut host, nth * 7 + 3)));
             host.finish();
             let is_done = |host: &mut Host, tag| host.ended(tag).is_some_and(|end| end.is_some());
             begun.retain(|&(_, tag)| is_done(&mut host, tag));
             assert!(host.ask(RequestKind::Flush, 0, Box::default()).is_none());
-            gone.iter().for_each(|&element| host.disk().elements[usize::from(element)].is_gone = false);
+            gone.iter().for_each(|&member| host.disk().members[usize::from(member)].is_gone = false);
             let mut host = host.lose_power();
             for chunk in 0..70 {
                 let was_begun = chunk % 7 == 0 || chunk % 7 == 3;
@@ -128,16 +128,16 @@ fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
             (0..written).for_each(|chunk| host.write(chunk, 1));
             host.flush();
             host.take_log();
-            host.disk().elements[failing as usize].next_write = Some(Outcome::MediumError);
+            host.disk().members[failing as usize].next_write = Some(Outcome::MediumError);
             host.write(written, 2);
             host.flush();
             let first = host.array.geometry().first_page;
-            let on_record = host.take_log().iter().any(|&(element, page)| element == failing && page < first);
+            let on_record = host.take_log().iter().any(|&(member, page)| member == failing && page < first);
             lost_copies += u32::from(on_record && host.array.is_failed(failing));
             for other in (0..5).filter(|&other| other != usize::from(failing)) {
                 let mut disk = host.copy_of_disk();
                 let lost = (0..gone).map(|nth| (other + nth) % 5).filter(|&its| its != usize::from(failing));
-                lost.for_each(|element| disk.elements[element].is_gone = true);
+                lost.for_each(|member| disk.members[member].is_gone = true);
                 let mut host = Host::open_as(scheme, disk);
                 let found = host.read(written);
                 assert_eq!(found, Some(2), "{scheme}: {written} written, {failing} failed, {other} gone");
@@ -148,13 +148,13 @@ fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
 }
 
 #[test]
-fn an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
+fn a_member_that_was_put_back_to_what_it_had_long_ago_is_stale() {
     let mut host = host(RAID5);
     (0..60).for_each(|chunk| host.write(chunk, 1));
-    let old = host.disk().elements[1].pages.clone();
+    let old = host.disk().members[1].pages.clone();
     let mut host = host.lose_power();
     (0..60).for_each(|chunk| host.write(chunk, 2));
-    host.disk().elements[1].pages = old;
+    host.disk().members[1].pages = old;
     let mut host = host.lose_power();
     assert!(host.opened.positions[1].is_none(), "the others have a later epoch");
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
@@ -167,7 +167,7 @@ fn rot_is_found_and_healed() {
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8));
     let first = host.array.geometry().first_page as usize;
     for page in first..first + 20 {
-        host.disk().elements[2].pages[page][7] ^= 4;
+        host.disk().members[2].pages[page][7] ^= 4;
     }
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8), "chunk {chunk}"));
 }
@@ -238,13 +238,13 @@ fn with_late_parity(scheme: &str) -> Host {
 }
 
 #[test]
-fn what_late_parity_covers_outlives_power_and_as_many_elements_as_parity_bears() {
+fn what_late_parity_covers_outlives_power_and_as_many_members_as_parity_bears() {
     for (scheme, gone) in late(12).iter().zip([1, 2]) {
         let host = with_late_parity(scheme);
         for first in 0..5 {
             let mut disk = host.copy_of_disk();
-            for element in (0..gone).map(|nth| (first + nth) % 5) {
-                disk.elements[element].is_gone = true;
+            for member in (0..gone).map(|nth| (first + nth) % 5) {
+                disk.members[member].is_gone = true;
             }
             let mut host = Host::open_as(scheme, disk);
             assert!(host.opened.replayed > 0 && host.opened.losses.is_empty());
@@ -270,7 +270,7 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
     for scheme in late(12) {
         let mut host = with_late_parity(&scheme);
         let records = |disk: &Disk| -> Vec<(u32, RedoRecord)> {
-            let pages = disk.elements.iter().flat_map(|element| (0..).zip(&element.pages));
+            let pages = disk.members.iter().flat_map(|member| (0..).zip(&member.pages));
             pages.filter_map(|(page, content)| Some((page, RedoRecord::parse(content).ok()?))).collect()
         };
         let ends = |disk: &Disk| {
@@ -292,15 +292,15 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
         // Before all others lies the header of a record that was under way, without its images.
         let dropped = RedoRecord { number: newest.number + 1, first: tail.first - 1, ..newest };
         let mut disk = before.clone();
-        dropped.encode(&mut disk.elements[0].pages[page as usize - 1]);
+        dropped.encode(&mut disk.members[0].pages[page as usize - 1]);
         let begun = Host::open_as(&scheme, disk);
         assert_eq!(begun.opened.dropped, 1);
         // Power goes just before the superblocks are written.
         let mut disk = begun.copy_of_disk();
-        for (element, old) in disk.elements.iter_mut().zip(&before.elements) {
+        for (member, old) in disk.members.iter_mut().zip(&before.members) {
             let back = old.pages.len() - 4;
-            element.pages[..4].clone_from_slice(&old.pages[..4]);
-            element.pages[back..].clone_from_slice(&old.pages[back..]);
+            member.pages[..4].clone_from_slice(&old.pages[..4]);
+            member.pages[back..].clone_from_slice(&old.pages[back..]);
         }
         let found = records(&disk);
         let that = found.iter().filter(|(_, record)| record.number == newest.number + 1);
@@ -309,7 +309,7 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
         assert_eq!(places.first(), Some(&(page - 1)), "the dropped one is read first");
         for gone in 0..5 {
             let mut disk = disk.clone();
-            disk.elements[gone].is_gone = true;
+            disk.members[gone].is_gone = true;
             let mut host = Host::open_as(&scheme, disk);
             (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 101), "chunk {chunk}"));
         }
@@ -357,7 +357,7 @@ fn late_parity_never_fills_the_journal_for_good() {
 }
 
 #[test]
-fn an_element_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
+fn a_member_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
     for scheme in late(12) {
         let mut host = with_late_parity(&scheme);
         let counts = host.scrub();
@@ -367,14 +367,14 @@ fn an_element_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
         host.fail(3);
         (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(7)));
         (0..20).for_each(|chunk| host.write(chunk, 8));
-        host.disk().elements[3].is_gone = false;
+        host.disk().members[3].is_gone = false;
         host.rejoin(3, host.returned(3));
         host.finish_rebuild();
         host.flush();
         let mut host = host.lose_power();
         assert!(host.opened.positions.iter().all(Option::is_some));
         assert_eq!(host.scrub().bad, 0);
-        host.disk().elements[1].is_gone = true;
+        host.disk().members[1].is_gone = true;
         (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(8)));
     }
 }
@@ -424,13 +424,13 @@ fn only_marked_regions_are_made_right_after_a_loss_of_power() {
 fn the_parity_of_a_marked_row_is_made_anew() {
     let mut host = host(BITMAP);
     (0..4).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
-    // By the left-symmetric rotation the last element has the parity of row 0. It is as if its write had not come to its end.
+    // By the left-symmetric rotation the last member has the parity of row 0. It is as if its write had not come to its end.
     let page = host.array.geometry().first_page as usize;
-    host.disk().elements[4].pages[page].fill(0xa5);
+    host.disk().members[4].pages[page].fill(0xa5);
     for gone in 0..4 {
         let mut host = host.copy().lose_power();
         assert_eq!(host.read(0), Some(1));
-        host.disk().elements[gone].is_gone = true;
+        host.disk().members[gone].is_gone = true;
         (0..4).for_each(|chunk| {
             assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without {gone}")
         });
@@ -438,7 +438,7 @@ fn the_parity_of_a_marked_row_is_made_anew() {
 }
 
 #[test]
-fn any_other_element_knows_by_the_bitmap_which_one_failed() {
+fn any_other_member_knows_by_the_bitmap_which_one_failed() {
     for failed in 0..5 {
         let mut host = host(BITMAP);
         (0..60).for_each(|chunk| host.write(chunk, 1));
@@ -448,17 +448,17 @@ fn any_other_element_knows_by_the_bitmap_which_one_failed() {
         host.flush();
         for gone in (0..5).filter(|&gone| gone != usize::from(failed)) {
             let mut disk = host.copy_of_disk();
-            disk.elements[usize::from(failed)].is_gone = false;
-            disk.elements[gone].is_gone = true;
+            disk.members[usize::from(failed)].is_gone = false;
+            disk.members[gone].is_gone = true;
             let refusal = Host::refusal(BITMAP, disk);
             assert!(refusal.contains("the array went on without them"), "{failed}, {gone} gone: {refusal}");
         }
     }
 }
 
-/// As older programs wrote it: on P + 1 elements.
+/// As older programs wrote it: on P + 1 members.
 #[test]
-fn a_bitmap_that_some_elements_lack_is_that_of_the_others() {
+fn a_bitmap_that_some_members_lack_is_that_of_the_others() {
     let mut host = host(BITMAP);
     (0..60).for_each(|chunk| host.write(chunk, 1));
     host.flush();
@@ -466,36 +466,36 @@ fn a_bitmap_that_some_elements_lack_is_that_of_the_others() {
     (0..60).for_each(|chunk| host.write(chunk, 2));
     host.flush();
     let mut disk = host.copy_of_disk();
-    disk.elements[4].is_gone = false;
+    disk.members[4].is_gone = false;
     let bitmaps = |disk: &Disk| -> Vec<(usize, usize)> {
-        let all = disk.elements.iter().enumerate().flat_map(|(element, its)| {
+        let all = disk.members.iter().enumerate().flat_map(|(member, its)| {
             let pages = (0..its.pages.len()).filter(|&page| IntentPage::parse(&its.pages[page]).is_ok());
-            pages.map(move |page| (element, page))
+            pages.map(move |page| (member, page))
         });
         all.collect()
     };
     let places = bitmaps(&disk);
     assert_eq!(places.len(), 10, "two versions on each");
-    for (element, page) in places.into_iter().filter(|&(element, _)| element > 1) {
-        disk.elements[element].pages[page].fill(0);
+    for (member, page) in places.into_iter().filter(|&(member, _)| member > 1) {
+        disk.members[member].pages[page].fill(0);
     }
     let mut host = Host::open_as(BITMAP, disk);
     assert!(host.opened.positions[4].is_none() && host.opened.damaged.is_empty());
     let places = bitmaps(&host.copy_of_disk());
-    assert!((0..4).all(|element| places.iter().any(|its| its.0 == element)), "now all have it: {places:?}");
+    assert!((0..4).all(|member| places.iter().any(|its| its.0 == member)), "now all have it: {places:?}");
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
 }
 
 #[test]
-fn with_a_bitmap_too_an_element_that_failed_is_stale_when_it_is_back() {
+fn with_a_bitmap_too_a_member_that_failed_is_stale_when_it_is_back() {
     for gone in 0..5 {
         let mut host = host(BITMAP);
         (0..60).for_each(|chunk| host.write(chunk, 1));
         host.flush();
-        host.disk().elements[gone].is_gone = true;
+        host.disk().members[gone].is_gone = true;
         (0..60).for_each(|chunk| host.write(chunk, 2));
         host.flush();
-        host.disk().elements[gone].is_gone = false;
+        host.disk().members[gone].is_gone = false;
         let mut host = host.lose_power();
         assert!(host.opened.positions[gone].is_none(), "the bitmap says that it is missing");
         (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));

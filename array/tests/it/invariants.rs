@@ -1,4 +1,4 @@
-//! Invariants of the log as what is on the elements shows them. Those that need a loss of power at every moment are lives of
+//! Invariants of the log as what is on the members shows them. Those that need a loss of power at every moment are lives of
 //! arrays in the checking simulation.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
@@ -21,8 +21,8 @@ fn raid6() -> String {
 }
 
 /// A host that has written everything twice and half of it five times, with flushes.
-fn worn(scheme: &str, elements: usize) -> Host {
-    let mut host = Host::create(scheme, Disk::new(elements, 400, 1024));
+fn worn(scheme: &str, members: usize) -> Host {
+    let mut host = Host::create(scheme, Disk::new(members, 400, 1024));
     let chunks = host.capacity();
     for round in 0..5 {
         for chunk in (0..chunks).filter(|chunk| round < 2 || chunk % 2 == 0) {
@@ -36,22 +36,22 @@ fn worn(scheme: &str, elements: usize) -> Host {
     host
 }
 
-/// All pages of summaries that are on the elements, of old generations too.
+/// All pages of summaries that are on the members, of old generations too.
 fn summaries(host: &mut Host) -> Vec<(usize, SummaryHeader, Vec<Entry>)> {
     let disk = host.disk();
-    let pages = disk.elements.iter().enumerate();
-    let pages = pages.flat_map(|(number, element)| element.pages.iter().map(move |page| (number, page)));
+    let pages = disk.members.iter().enumerate();
+    let pages = pages.flat_map(|(number, member)| member.pages.iter().map(move |page| (number, page)));
     let found = pages.filter_map(|(number, page)| Some((number, Summary::parse(page).ok()?)));
     found.map(|(number, summary)| (number, summary.header, summary.entries().collect())).collect()
 }
 
 fn superblock(host: &mut Host) -> Superblock {
-    let bytes = host.disk().elements[0].pages[..4].concat();
+    let bytes = host.disk().members[0].pages[..4].concat();
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
-fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_elements_of_its_own() {
+fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_members_of_its_own() {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
     host.write(5, 1);
     host.flush();
@@ -65,8 +65,8 @@ fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_elements_of_it
     let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.columns.len()).collect();
     assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without an element two and P, and one and P");
     for stripe in &stripes {
-        let elements: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1).collect();
-        assert_eq!(elements.len(), stripe.columns.len(), "each on an element of its own");
+        let members: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1).collect();
+        assert_eq!(members.len(), stripe.columns.len(), "each on an element of its own");
         assert!(stripe.columns.iter().any(|member| member.3.is_none()), "with parity");
     }
     assert!(stripes[2..].iter().flat_map(|stripe| &stripe.columns).all(|member| member.1 != 0));
@@ -81,16 +81,16 @@ fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_
     let data = superblock.data.first..superblock.data.first + superblock.data.pages;
     let (mut written, mut again, mut headers_flushed) = (BTreeMap::new(), 0, 0u32);
     let mut is_header_written = false;
-    for (element, page) in host.take_log() {
+    for (member, page) in host.take_log() {
         if headers.contains(&page) {
             is_header_written = true;
         } else if page == u32::MAX {
             headers_flushed += u32::from(std::mem::take(&mut is_header_written));
         } else if data.contains(&page)
-            && let Some(before) = written.insert((element, page), headers_flushed)
+            && let Some(before) = written.insert((member, page), headers_flushed)
         {
             again += 1;
-            assert!(before < headers_flushed, "page {page} of element {element} is written again too early");
+            assert!(before < headers_flushed, "page {page} of element {member} is written again too early");
         }
     }
     assert!(again > 100, "{again} pages were written again");
@@ -98,27 +98,27 @@ fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_
 
 #[test]
 fn invariant_b_summaries_have_a_copy_more_than_parity_bears_losses_and_tell_all_of_each_chunk() {
-    for (scheme, elements, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
-        let mut host = worn(&scheme, elements);
+    for (scheme, members, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
+        let mut host = worn(&scheme, members);
         let array = superblock(&mut host).array;
         let mut on: BTreeMap<(u32, u64), BTreeSet<usize>> = BTreeMap::new();
-        for (element, header, _) in summaries(&mut host) {
+        for (member, header, _) in summaries(&mut host) {
             assert_eq!(header.array, array);
-            on.entry((header.epoch, header.batch)).or_default().insert(element);
+            on.entry((header.epoch, header.batch)).or_default().insert(member);
         }
         // Of what is old, single copies may be written over already.
         let newest = on.keys().next_back().copied().unwrap_or_default();
         assert_eq!(on[&newest].len(), copies, "copies on elements of their own");
         for stripe in host.array.stripes() {
-            for (_, element, page, chunk) in stripe.columns {
+            for (_, member, page, chunk) in stripe.columns {
                 let Some(chunk) =
-                    chunk.filter(|&chunk| host.array.chunk_in_log(chunk) == Some((element, page)))
+                    chunk.filter(|&chunk| host.array.chunk_in_log(chunk) == Some((member, page)))
                 else {
                     continue;
                 };
-                let content = crc32c(&host.disk().elements[element as usize].pages[page as usize]);
+                let content = crc32c(&host.disk().members[member as usize].pages[page as usize]);
                 let is_told = summaries(&mut host).iter().any(|(on, _, entries)| {
-                    *on != element as usize
+                    *on != member as usize
                         && entries.iter().any(|entry| {
                             entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
                         })
@@ -155,8 +155,7 @@ fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
     let newest = |host: &mut Host| {
         let disk = host.disk();
         let slots = [area.first, area.first + area.pages];
-        let headers =
-            disk.elements.iter().flat_map(|element| slots.map(|first| &element.pages[first as usize]));
+        let headers = disk.members.iter().flat_map(|member| slots.map(|first| &member.pages[first as usize]));
         headers.filter_map(|page| CheckpointHeader::parse(page).ok()).map(|header| header.number).max()
     };
     let number = newest(&mut host).unwrap_or_default();
@@ -164,8 +163,8 @@ fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
     let other = area.first + (number + 1) as u32 % 2 * area.pages;
     for torn in other..other + area.pages {
         let mut host = host.copy_of_disk();
-        for element in &mut host.elements {
-            element.pages[torn as usize].fill(0x5a);
+        for member in &mut host.members {
+            member.pages[torn as usize].fill(0x5a);
         }
         let mut host = Host::open_as(RAID5, host);
         assert_eq!(host.read(2), Some((4 * 40 + 2) as u8 + 1));
@@ -177,12 +176,12 @@ fn destroy_newest_checkpoint(host: &mut Host) {
     let area = superblock(host).checkpoint;
     let slots = [area.first as usize, (area.first + area.pages) as usize];
     let number = |page: &[u8]| CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number));
-    let elements = &mut host.disk().elements;
-    let headers = elements.iter().flat_map(|element| slots.map(|first| number(&element.pages[first])));
+    let members = &mut host.disk().members;
+    let headers = members.iter().flat_map(|member| slots.map(|first| number(&member.pages[first])));
     let newest = headers.max().flatten();
-    for element in elements {
+    for member in members {
         for first in slots {
-            let page = &mut element.pages[first];
+            let page = &mut member.pages[first];
             if number(page) == newest {
                 page.fill(0);
             }
@@ -190,12 +189,12 @@ fn destroy_newest_checkpoint(host: &mut Host) {
     }
 }
 
-/// Of each number the elements that have a header of a checkpoint.
+/// Of each number the members that have a header of a checkpoint.
 fn headers(host: &mut Host) -> BTreeMap<u64, usize> {
     let area = superblock(host).checkpoint;
     let slots = [area.first as usize, (area.first + area.pages) as usize];
     let disk = host.disk();
-    let pages = disk.elements.iter().flat_map(|element| slots.map(|first| &element.pages[first]));
+    let pages = disk.members.iter().flat_map(|member| slots.map(|first| &member.pages[first]));
     let mut counts = BTreeMap::new();
     pages
         .filter_map(|page| CheckpointHeader::parse(page).ok())
@@ -206,15 +205,15 @@ fn headers(host: &mut Host) -> BTreeMap<u64, usize> {
 /// Opening writes over the one before it. Should power go then, the newest is all that there is.
 #[test]
 fn invariant_h_a_checkpoint_that_lacks_a_copy_has_it_before_the_one_before_it_goes() {
-    for (scheme, elements, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
-        let mut host = worn(&scheme, elements);
+    for (scheme, members, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
+        let mut host = worn(&scheme, members);
         let (&number, &count) = headers(&mut host).last_key_value().expect("there is one");
         assert_eq!(count, copies);
         let area = superblock(&mut host).checkpoint;
         let first = (area.first + (number % 2) as u32 * area.pages) as usize;
         let is_it = |page: &[u8]| CheckpointHeader::parse(page).is_ok_and(|header| header.number == number);
         let mut disk = host.copy_of_disk();
-        let torn = disk.elements.iter_mut().find(|element| is_it(&element.pages[first]));
+        let torn = disk.members.iter_mut().find(|member| is_it(&member.pages[first]));
         torn.expect("one has it").pages[first].fill(0);
         let mut host = Host::open_as(&scheme, disk);
         let found = headers(&mut host);
@@ -252,8 +251,8 @@ fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
     host.flush();
     host.fail(1);
-    host.disk().elements[1].is_gone = false;
-    host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
+    host.disk().members[1].is_gone = false;
+    host.disk().members[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
     host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x99; 16]), pages: 1600 });
     // Until superblocks know of a part of it.
     let cursor = |host: &mut Host| superblock(host).members[1].cursor;
@@ -261,29 +260,29 @@ fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
         host.go_on();
     }
     let mut host = host.lose_power();
-    let (element, done, all) = host.array.rebuilding().expect("it goes on");
-    assert!(element == 1 && done >= 64 && done < all, "from where it was: {done} of {all}");
+    let (member, done, all) = host.array.rebuilding().expect("it goes on");
+    assert!(member == 1 && done >= 64 && done < all, "from where it was: {done} of {all}");
     assert_eq!(superblock(&mut host).members[1].state, MemberState::Rebuilding);
     host.finish_rebuild();
     host.flush();
-    host.disk().elements[3].is_gone = true;
+    host.disk().members[3].is_gone = true;
     let mut host = host.lose_power();
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
 }
 
 #[test]
-fn invariant_n_elements_are_known_by_their_identifiers_in_whatever_order_they_are_offered() {
+fn invariant_n_members_are_known_by_their_identifiers_in_whatever_order_they_are_offered() {
     let mut host = worn(RAID5, 4);
     let expected: Vec<Option<u8>> = (0..20).map(|chunk| host.read(chunk)).collect();
     let mut disk = host.copy_of_disk();
-    disk.elements.rotate_left(1);
-    disk.elements.swap(0, 2);
+    disk.members.rotate_left(1);
+    disk.members.swap(0, 2);
     let opened = Host::opened_as(RAID5, disk, Opening::default());
     assert_eq!(opened.positions, [Some(3), Some(2), Some(1), Some(0)]);
     assert_eq!(expected, (0..20).map(|chunk| host.read(chunk)).collect::<Vec<_>>());
     // One that is there twice.
     let mut disk = host.copy_of_disk();
-    disk.elements[3] = disk.elements[2].clone();
+    disk.members[3] = disk.members[2].clone();
     let refused = Host::refusal(RAID5, disk);
     assert!(refused.contains("are both element 2"), "{refused}");
 }
@@ -298,7 +297,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         host.fail(1);
         (0..40).for_each(|chunk| host.write(chunk * 2, 200));
         host.flush();
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host
     };
     let expected = |chunk: u64| if chunk < 80 && chunk.is_multiple_of(2) { 200 } else { chunk as u8 | 1 };
@@ -307,7 +306,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         let how = |host: &Host| if is_another { another } else { host.returned(1) };
         let mut host = build();
         if is_another {
-            host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0));
+            host.disk().members[1].pages.iter_mut().for_each(|page| page.fill(0));
         }
         let it = how(&host);
         host.rejoin(1, it);
@@ -315,7 +314,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         for step in 0.. {
             let is_over = host.array.rebuilding().is_none();
             if step % stride == 0 || is_over {
-                // Power goes here. Then the element is in the array and gets the rest, or comes back once more.
+                // Power goes here. Then the member is in the array and gets the rest, or comes back once more.
                 let mut after = host.copy();
                 cuts += 1;
                 match after.opened.positions[1] {
@@ -328,7 +327,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
                 after.finish_rebuild();
                 after.write(3, 77);
                 after.flush();
-                after.disk().elements[3].is_gone = true;
+                after.disk().members[3].is_gone = true;
                 let mut after = after.lose_power();
                 for chunk in (0..after.capacity()).filter(|&chunk| chunk != 3) {
                     assert_eq!(
@@ -365,9 +364,9 @@ fn invariant_d_a_segment_in_which_something_was_dropped_is_opened_under_a_genera
     let (segment, dropped) = newest(&mut host);
     let stripes = host.array.stripes();
     let superblock = superblock(&mut host);
-    for (_, element, page, _) in stripes.iter().flat_map(|stripe| &stripe.columns) {
+    for (_, member, page, _) in stripes.iter().flat_map(|stripe| &stripe.columns) {
         if (page - superblock.data.first) / superblock.segment_rows == segment {
-            host.disk().elements[*element as usize].pages[*page as usize].fill(0x5a);
+            host.disk().members[*member as usize].pages[*page as usize].fill(0x5a);
         }
     }
     let mut host = host.lose_power();

@@ -1,4 +1,4 @@
-//! What elements may do to the log, fault by fault: errors, rot, and what others left on them.
+//! What members may do to the log, fault by fault: errors, rot, and what others left on them.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -21,12 +21,12 @@ fn host() -> Host {
     Host::create(RAID5, disk())
 }
 
-/// All summaries, each with the element and page where a copy is.
+/// All summaries, each with the member and page where a copy is.
 fn summaries(host: &mut Host) -> Vec<(usize, usize, SummaryHeader, Vec<Entry>)> {
     let disk = host.disk();
-    let pages = disk.elements.iter().enumerate();
-    let pages = pages.flat_map(|(number, element)| {
-        element.pages.iter().enumerate().map(move |(page, content)| (number, page, content))
+    let pages = disk.members.iter().enumerate();
+    let pages = pages.flat_map(|(number, member)| {
+        member.pages.iter().enumerate().map(move |(page, content)| (number, page, content))
     });
     let found =
         pages.filter_map(|(number, page, content)| Some((number, page, Summary::parse(content).ok()?)));
@@ -34,17 +34,17 @@ fn summaries(host: &mut Host) -> Vec<(usize, usize, SummaryHeader, Vec<Entry>)> 
 }
 
 fn superblock(host: &mut Host) -> Superblock {
-    let bytes = host.disk().elements[0].pages[..4].concat();
+    let bytes = host.disk().members[0].pages[..4].concat();
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
-fn an_element_may_fail_to_write_eight_stripes_and_is_given_up_with_the_ninth() {
+fn a_member_may_fail_to_write_eight_stripes_and_is_given_up_with_the_ninth() {
     let mut host = host();
     let mut chunk = 0;
     for nth in 1..=9 {
-        host.disk().elements[1].next_write = Some(Outcome::MediumError);
-        while host.disk().elements[1].next_write.is_some() {
+        host.disk().members[1].next_write = Some(Outcome::MediumError);
+        while host.disk().members[1].next_write.is_some() {
             host.write(chunk, chunk as u8 | 1);
             chunk += 1;
         }
@@ -64,8 +64,8 @@ fn a_chunk_that_is_lost_stays_so_and_where_it_is_when_what_was_beside_it_is_coll
     host.flush();
     let stripe: Vec<_> = host.array.stripes().swap_remove(0).columns;
     let kept: Vec<u64> = stripe.iter().filter_map(|column| column.3).collect();
-    for (_, element, page, _) in &stripe[..2] {
-        host.disk().elements[*element as usize].pages[*page as usize].fill(0x5a);
+    for (_, member, page, _) in &stripe[..2] {
+        host.disk().members[*member as usize].pages[*page as usize].fill(0x5a);
     }
     let places: Vec<_> = kept.iter().map(|&chunk| host.array.chunk_in_log(chunk)).collect();
     let lost: Vec<u64> = stripe[..2].iter().filter_map(|column| column.3).collect();
@@ -109,8 +109,8 @@ fn a_chunk_whose_summary_is_lost_reads_as_the_version_before_be_it_a_trim_and_in
     };
     let all = summaries(&mut host);
     let newest = all.iter().map(|(.., entries)| its(entries)).max().unwrap_or(0);
-    for (element, page, ..) in all.iter().filter(|(.., entries)| its(entries) == newest) {
-        host.disk().elements[*element].pages[*page].fill(0x5a);
+    for (member, page, ..) in all.iter().filter(|(.., entries)| its(entries) == newest) {
+        host.disk().members[*member].pages[*page].fill(0x5a);
     }
     assert!(host.try_open(Opening::default()).is_err(), "something is lost");
     let mut host = host
@@ -134,16 +134,16 @@ fn a_checkpoint_whose_body_is_rotten_is_passed_over_for_a_copy_of_it() {
     let bits = superblock.segments() as usize * 16;
     let end = body_bytes(superblock.segments(), superblock.capacity) as usize;
     let mut copies = Vec::new();
-    for element in 0..4 {
+    for member in 0..4 {
         for first in [area.first, area.first + area.pages] {
-            let header = CheckpointHeader::parse(&host.disk().elements[element].pages[first as usize]);
-            copies.extend(header.ok().map(|header| (header.number, element, first)));
+            let header = CheckpointHeader::parse(&host.disk().members[member].pages[first as usize]);
+            copies.extend(header.ok().map(|header| (header.number, member, first)));
         }
     }
     let newest = copies.iter().map(|copy| copy.0).max().unwrap_or_default();
-    let (_, element, first) = copies.into_iter().find(|copy| copy.0 == newest).expect("there is one");
+    let (_, member, first) = copies.into_iter().find(|copy| copy.0 == newest).expect("there is one");
     for at in bits..end {
-        host.disk().elements[element].pages[first as usize + 1 + at / 1024][at % 1024] = 0;
+        host.disk().members[member].pages[first as usize + 1 + at / 1024][at % 1024] = 0;
     }
     let mut host = host.lose_power();
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(3), "chunk {chunk}"));
@@ -167,8 +167,8 @@ fn what_no_flush_covered_is_dropped_with_a_copy_of_its_summary() {
     assert_eq!(whole.opened.dropped, 0);
     assert_eq!(whole.read(0), Some(4));
     // What is there now is a summary, though of another batch.
-    let other = host.disk().elements[oldest.0].pages[oldest.1].clone();
-    host.disk().elements[newest.0].pages[newest.1] = other;
+    let other = host.disk().members[oldest.0].pages[oldest.1].clone();
+    host.disk().members[newest.0].pages[newest.1] = other;
     let mut host = host.lose_power();
     assert_eq!(host.opened.dropped, 1);
     (0..40).for_each(|chunk| assert!(matches!(host.read(chunk), Some(3 | 4)), "chunk {chunk}"));
@@ -188,7 +188,7 @@ fn stranger() -> Host {
 }
 
 #[test]
-fn what_another_array_left_on_the_elements_counts_for_nothing() {
+fn what_another_array_left_on_the_members_counts_for_nothing() {
     // That of its first epoch could be of this one's.
     let mut stranger = Host::create_named(RAID5, disk(), Uuid([8; 16]));
     (0..stranger.capacity()).for_each(|chunk| stranger.write(chunk, 9));
@@ -208,7 +208,7 @@ fn what_another_array_left_on_a_replacement_counts_for_nothing() {
     host.flush();
     host.fail(0);
     host.flush();
-    host.disk().elements[0] = stranger().disk().elements[0].clone();
+    host.disk().members[0] = stranger().disk().members[0].clone();
     host.rejoin(0, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
     host.finish_rebuild();
     host.flush();
@@ -218,15 +218,15 @@ fn what_another_array_left_on_a_replacement_counts_for_nothing() {
 }
 
 #[test]
-fn elements_without_which_the_others_could_have_gone_on_are_not_done_without() {
+fn members_without_which_the_others_could_have_gone_on_are_not_done_without() {
     let scheme = RAID5.replace("raid5", "raid6");
     let mut host = Host::create(&scheme, disk());
     host.write(0, 1);
     host.flush();
-    host.disk().elements[2].is_gone = true;
+    host.disk().members[2].is_gone = true;
     let mut one = host.copy();
     assert_eq!(one.read(0), Some(1));
-    host.disk().elements[3].is_gone = true;
+    host.disk().members[3].is_gone = true;
     let refused = Host::refusal(&scheme, host.copy_of_disk());
     assert!(refused.contains("could have gone on without these"), "{refused}");
 }
@@ -235,7 +235,7 @@ fn elements_without_which_the_others_could_have_gone_on_are_not_done_without() {
 fn whole_without_any_other(host: &Host, gone: usize, end: u64, value: impl Fn(u64) -> u8) {
     for other in (0..4).filter(|&other| other != gone) {
         let mut host = host.copy();
-        host.disk().elements[other].is_gone = true;
+        host.disk().members[other].is_gone = true;
         let mut host = host.lose_power();
         for chunk in 0..end {
             assert_eq!(host.read(chunk), Some(value(chunk)), "chunk {chunk}, {gone} back and {other} gone");
@@ -244,19 +244,19 @@ fn whole_without_any_other(host: &Host, gone: usize, end: u64, value: impl Fn(u6
 }
 
 #[test]
-fn an_element_that_was_absent_gets_what_no_flush_covered_before() {
+fn a_member_that_was_absent_gets_what_no_flush_covered_before() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, 4));
     host.flush();
     // Of what follows it keeps nothing.
-    let before = host.disk().elements[1].clone();
+    let before = host.disk().members[1].clone();
     (0..90).for_each(|chunk| host.write(chunk, 6));
-    host.disk().elements[1].is_gone = true;
+    host.disk().members[1].is_gone = true;
     let mut host = host.lose_power();
     assert!(host.opened.replayed > 0);
     let values: Vec<u8> = (0..90).map(|chunk| host.read(chunk).expect("it is there")).collect();
     assert!(values.contains(&6));
-    host.disk().elements[1] = before;
+    host.disk().members[1] = before;
     host.rejoin(1, host.returned(1));
     host.finish_rebuild();
     host.flush();
@@ -264,27 +264,27 @@ fn an_element_that_was_absent_gets_what_no_flush_covered_before() {
 }
 
 #[test]
-fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+fn a_member_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
     let mut disk = disk();
-    disk.elements[1].pages.resize(450, vec![0; 1024].into());
+    disk.members[1].pages.resize(450, vec![0; 1024].into());
     let mut host = Host::create(RAID5, disk);
     (0..30).for_each(|chunk| host.write(chunk, 5));
     host.flush();
-    host.disk().elements[1].is_gone = true;
+    host.disk().members[1].is_gone = true;
     let mut host = host.lose_power();
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
     host.finish_rebuild();
     host.flush();
     let mut disk = host.copy_of_disk();
-    disk.elements[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
-    disk.elements[2].is_gone = true;
+    disk.members[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
+    disk.members[2].is_gone = true;
     let mut host = Host::open_as(RAID5, disk);
     (0..30).for_each(|chunk| assert_eq!(host.read(chunk), Some(5), "chunk {chunk}"));
 }
 
 #[test]
-fn an_element_that_comes_back_lacks_batches_whose_numbers_were_given_again_since() {
+fn a_member_that_comes_back_lacks_batches_whose_numbers_were_given_again_since() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, 5));
     host.flush();
@@ -300,22 +300,22 @@ fn an_element_that_comes_back_lacks_batches_whose_numbers_were_given_again_since
             || Summary::parse(page).is_ok_and(|summary| summary.header.batch == last)
     };
     let mut disk = host.copy_of_disk();
-    let pages = disk.elements.iter_mut().flat_map(|element| &mut element.pages);
+    let pages = disk.members.iter_mut().flat_map(|member| &mut member.pages);
     pages.filter(|page| tells(page)).for_each(|page| page.fill(0x5a));
     let mut host = Host::open_as(RAID5, disk);
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
     // It takes part in stripes, and drops out again without them before a flush.
-    let before = host.disk().elements[1].clone();
+    let before = host.disk().members[1].clone();
     for chunk in 0..12 {
         host.begin(RequestKind::Write, chunk, host.chunks(1, 7));
     }
-    while !host.disk().elements[1].pages.iter().any(|page| page.iter().all(|&byte| byte == 7)) {
+    while !host.disk().members[1].pages.iter().any(|page| page.iter().all(|&byte| byte == 7)) {
         host.go_on();
     }
     assert!(host.array.rebuilding().is_some());
     host.fail(1);
-    host.disk().elements[1] = before;
+    host.disk().members[1] = before;
     host.flush();
     let is_last = |(.., header, _): &(usize, usize, SummaryHeader, Vec<Entry>)| header.batch == last;
     assert!(summaries(&mut host).iter().any(is_last), "its number is given again");
@@ -326,7 +326,7 @@ fn an_element_that_comes_back_lacks_batches_whose_numbers_were_given_again_since
 }
 
 #[test]
-fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_element_that_the_others_need() {
+fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_member_that_the_others_need() {
     for gone in [None, Some(3)] {
         let mut host = host();
         (0..90).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
@@ -335,24 +335,24 @@ fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_element_that_the_others_
             host.fail(gone);
             host.flush();
         }
-        let of_the_first = |(element, _, header, _): &(usize, usize, SummaryHeader, Vec<Entry>)| {
-            header.batch == 1 && gone != Some(*element as u16)
+        let of_the_first = |(member, _, header, _): &(usize, usize, SummaryHeader, Vec<Entry>)| {
+            header.batch == 1 && gone != Some(*member as u16)
         };
         let copies = summaries(&mut host).into_iter().filter(of_the_first);
-        let places: Vec<(usize, usize)> = copies.map(|(element, page, ..)| (element, page)).collect();
-        let &[(element, page), _] = &*places else { panic!("{places:?}") };
-        host.disk().elements[element].unreadable.insert(page as u32);
-        host.disk().elements[element].next_write = Some(Outcome::MediumError);
+        let places: Vec<(usize, usize)> = copies.map(|(member, page, ..)| (member, page)).collect();
+        let &[(member, page), _] = &*places else { panic!("{places:?}") };
+        host.disk().members[member].unreadable.insert(page as u32);
+        host.disk().members[member].next_write = Some(Outcome::MediumError);
         let found = host.scrub();
         assert_eq!((found.bad, found.repaired, found.lost), (1, 0, 0), "{found:?}");
-        assert_eq!(host.disk().elements[element].next_write, None, "scrub tried to write it");
-        assert!(!host.array.is_failed(element as u16), "without {gone:?}");
+        assert_eq!(host.disk().members[member].next_write, None, "scrub tried to write it");
+        assert!(!host.array.is_failed(member as u16), "without {gone:?}");
         (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
         host.flush();
         host.finish();
         // Of what the copies told of nothing is there any more.
-        for (element, page) in places {
-            host.disk().elements[element].pages[page].fill(0x5a);
+        for (member, page) in places {
+            host.disk().members[member].pages[page].fill(0x5a);
         }
         let mut host = host.lose_power();
         (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
@@ -364,12 +364,12 @@ fn what_was_moved_off_a_rotten_stripe_is_not_where_it_was_when_the_array_is_open
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
-    let (element, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().elements[element as usize].pages[page as usize][5] ^= 1;
+    let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
+    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
     assert_eq!(host.scrub().repaired, 1);
     host.flush();
     let mut host = host.lose_power();
-    assert_ne!(host.array.chunk_in_log(11), Some((element, page)));
+    assert_ne!(host.array.chunk_in_log(11), Some((member, page)));
     assert_eq!(host.scrub().bad, 0);
 }
 

@@ -11,7 +11,7 @@ const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"r
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const CHUNKS: u64 = 90;
 
-/// Elements of which the first `CHUNKS` chunks hold `chunk + 1`, for good.
+/// Members of which the first `CHUNKS` chunks hold `chunk + 1`, for good.
 fn filled() -> Host {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
     (0..CHUNKS).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -19,18 +19,18 @@ fn filled() -> Host {
     host
 }
 
-/// Element 1 fails, and another takes its place, `turn` tells which.
+/// Member 1 fails, and another takes its place, `turn` tells which.
 fn replace_1(host: &mut Host, turn: u8) {
     host.fail(1);
-    host.disk().elements[1] = Disk::new(1, 400, 1024).elements.remove(0);
+    host.disk().members[1] = Disk::new(1, 400, 1024).members.remove(0);
     host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x70 + turn; 16]), pages: 400 });
 }
 
-/// Whichever element is absent, each chunk has its value.
+/// Whichever member is absent, each chunk has its value.
 fn check_without_any(host: &Host) {
     for gone in 0..4 {
         let mut disk = host.copy_of_disk();
-        disk.elements[gone].is_gone = true;
+        disk.members[gone].is_gone = true;
         let opened = Host::try_open_as(RAID5, disk, Opening::default());
         let mut host = opened.unwrap_or_else(|error| panic!("without {gone}: {error}"));
         for chunk in 0..CHUNKS {
@@ -53,16 +53,16 @@ fn what_an_earlier_rebuild_began_is_none_of_the_next() {
 }
 
 #[test]
-fn what_a_rebuild_could_not_make_is_made_when_the_element_that_it_lacked_is_back() {
+fn what_a_rebuild_could_not_make_is_made_when_the_member_that_it_lacked_is_back() {
     for operations in 0..30 {
         let mut host = filled();
         replace_1(&mut host, 0);
         host.finish_within(operations);
-        let other = host.disk().elements[2].clone();
+        let other = host.disk().members[2].clone();
         host.fail(2);
         host.finish();
         host.flush();
-        host.disk().elements[2] = other;
+        host.disk().members[2] = other;
         host.rejoin(2, host.returned(2));
         host.finish();
         host.flush();

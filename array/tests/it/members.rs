@@ -1,4 +1,4 @@
-//! Arrays in place: elements that come back or are replaced while the array serves, and scrub.
+//! Arrays in place: members that come back or are replaced while the array serves, and scrub.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -27,47 +27,47 @@ fn full(scheme: &str, pages: u32) -> Host {
     host
 }
 
-fn wipe(host: &mut Host, element: usize) {
-    host.disk().elements[element].pages.iter_mut().for_each(|page| page.fill(0xa5));
+fn wipe(host: &mut Host, member: usize) {
+    host.disk().members[member].pages.iter_mut().for_each(|page| page.fill(0xa5));
 }
 
-/// Element 1 goes, and an empty one comes in its place.
+/// Member 1 goes, and an empty one comes in its place.
 fn replace_1(host: &mut Host, pages: u32) {
     host.fail(1);
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     wipe(host, 1);
     host.rejoin(1, replacement(pages));
 }
 
 fn superblock(host: &mut Host) -> Superblock {
-    let bytes = host.disk().elements[0].pages[..4].concat();
+    let bytes = host.disk().members[0].pages[..4].concat();
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Every chunk has its value without any other element.
-fn is_whole_without_any_other(host: &Host, element: u16, expected: impl Fn(u64) -> u8) {
-    for other in (0..5).filter(|&other| other != element) {
+/// Every chunk has its value without any other member.
+fn is_whole_without_any_other(host: &Host, member: u16, expected: impl Fn(u64) -> u8) {
+    for other in (0..5).filter(|&other| other != member) {
         let mut host = host.copy();
-        host.disk().elements[other as usize].is_gone = true;
+        host.disk().members[other as usize].is_gone = true;
         let mut host = host.lose_power();
-        assert!(host.opened.positions[element as usize].is_some(), "it is in the array");
+        assert!(host.opened.positions[member as usize].is_some(), "it is in the array");
         for chunk in 0..host.capacity() {
             let found = host.read(chunk);
-            assert_eq!(found, Some(expected(chunk)), "chunk {chunk}, {element} back and {other} gone");
+            assert_eq!(found, Some(expected(chunk)), "chunk {chunk}, {member} back and {other} gone");
         }
     }
 }
 
 #[test]
-fn invariant_j_and_l_an_element_in_place_that_comes_back_or_is_replaced_is_whole_in_the_end() {
+fn invariant_j_and_l_a_member_in_place_that_comes_back_or_is_replaced_is_whole_in_the_end() {
     for scheme in [RAID5, RAID6, BITMAP, CHUNKS] {
         for (gone, is_another) in [(0u16, false), (3, false), (1, true), (4, true)] {
             let mut host = full(scheme, 260);
-            host.disk().elements[gone as usize].is_gone = true;
+            host.disk().members[gone as usize].is_gone = true;
             let mut host = host.lose_power();
             (0..40).for_each(|chunk| host.write(chunk * 3, 200));
             host.flush();
-            host.disk().elements[gone as usize].is_gone = false;
+            host.disk().members[gone as usize].is_gone = false;
             let mut how = host.returned(gone);
             if is_another {
                 wipe(&mut host, gone.into());
@@ -89,20 +89,20 @@ fn invariant_j_and_l_an_element_in_place_that_comes_back_or_is_replaced_is_whole
 }
 
 #[test]
-fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+fn a_member_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
     for scheme in [RAID5, BITMAP] {
         let mut disk = Disk::new(5, 260, 1024);
-        disk.elements[1].pages.resize(300, vec![0; 1024].into());
+        disk.members[1].pages.resize(300, vec![0; 1024].into());
         let mut host = Host::create(scheme, disk);
         (0..30).for_each(|chunk| host.write(chunk, 5));
-        host.disk().elements[1].is_gone = true;
+        host.disk().members[1].is_gone = true;
         let mut host = host.lose_power();
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         host.finish_rebuild();
         let mut disk = host.copy_of_disk();
-        disk.elements[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
-        disk.elements[2].is_gone = true;
+        disk.members[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
+        disk.members[2].is_gone = true;
         let mut host = Host::open_as(scheme, disk);
         (0..30).for_each(|chunk| assert_eq!(host.read(chunk), Some(5), "chunk {chunk}"));
     }
@@ -115,7 +115,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
         host.fail(1);
         (0..40).for_each(|chunk| host.write(chunk * 2, 200));
         host.flush();
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         if is_another {
             wipe(&mut host, 1);
         }
@@ -137,7 +137,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
                 after.finish_rebuild();
                 after.write(3, 77);
                 after.flush();
-                after.disk().elements[3].is_gone = true;
+                after.disk().members[3].is_gone = true;
                 let mut after = after.lose_power();
                 for chunk in 0..after.capacity() {
                     let expected = match chunk {
@@ -168,16 +168,16 @@ fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
         // All copies are there when the second flush of the update is over.
         (0..40).for_each(|_| host.go_on());
         let mut host = host.lose_power();
-        let (element, done, all) = host.array.rebuilding().expect("it goes on");
-        assert!(element == 1 && done >= 1024 && done < all, "from where it was: {done} of {all}");
+        let (member, done, all) = host.array.rebuilding().expect("it goes on");
+        assert!(member == 1 && done >= 1024 && done < all, "from where it was: {done} of {all}");
         host.finish_rebuild();
         is_whole_without_any_other(&host, 1, |chunk| chunk as u8 | 1);
     }
 }
 
-/// All that failed is back, but for element 1, in whose place another one was to come.
+/// All that failed is back, but for member 1, in whose place another one was to come.
 fn is_opened_without_1(mut host: Host, when: &str) {
-    (0..5).for_each(|element| host.disk().elements[element].is_gone = element == 1);
+    (0..5).for_each(|member| host.disk().members[member].is_gone = member == 1);
     let opened = host.try_open(Opening::default());
     let mut host = opened.unwrap_or_else(|error| panic!("{when}: {error}"));
     for chunk in 0..host.capacity() {
@@ -186,14 +186,14 @@ fn is_opened_without_1(mut host: Host, when: &str) {
 }
 
 #[test]
-fn elements_that_fail_together_while_another_is_rebuilt_may_come_back_together() {
+fn members_that_fail_together_while_another_is_rebuilt_may_come_back_together() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
         replace_1(&mut host, 3000);
         while host.array.rebuilding().is_none_or(|(_, done, _)| done < 100) {
             host.go_on();
         }
-        [2, 4].iter().for_each(|&element| host.fail(element));
+        [2, 4].iter().for_each(|&member| host.fail(member));
         host.finish();
         let twin = host.try_rejoin(2, host.returned(2));
         assert_eq!(twin, Err(RejoinError::Beyond(0)), "the rebuild goes on no more");
@@ -202,7 +202,7 @@ fn elements_that_fail_together_while_another_is_rebuilt_may_come_back_together()
 }
 
 #[test]
-fn elements_that_fail_together_while_superblocks_tell_of_another_may_come_back_together() {
+fn members_that_fail_together_while_superblocks_tell_of_another_may_come_back_together() {
     for (scheme, failing) in [(RAID5, &[2][..]), (RAID5, &[2, 4]), (BITMAP, &[2, 4]), (RAID6, &[0, 2, 4])] {
         for steps in (0..400).step_by(13) {
             let mut host = full(scheme, 260);
@@ -212,7 +212,7 @@ fn elements_that_fail_together_while_superblocks_tell_of_another_may_come_back_t
             if failing.len() == 1 && !host.array.is_failed(1) {
                 break;
             }
-            failing.iter().for_each(|&element| host.fail(element));
+            failing.iter().for_each(|&member| host.fail(member));
             host.finish();
             is_opened_without_1(host, &format!("{scheme}: {failing:?} after {steps}"));
         }
@@ -223,9 +223,9 @@ fn elements_that_fail_together_while_superblocks_tell_of_another_may_come_back_t
 fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes_in() {
     for (scheme, failing) in [(RAID5, &[1, 2][..]), (BITMAP, &[1, 2]), (RAID6, &[0, 1, 2])] {
         let mut host = full(scheme, 260);
-        failing.iter().for_each(|&element| host.fail(element));
+        failing.iter().for_each(|&member| host.fail(member));
         assert_eq!(host.try_rejoin(1, replacement(260)), Err(RejoinError::Beyond(0)));
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         while host.array.is_failed(1) {
             host.go_on();
@@ -243,11 +243,11 @@ fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes
 
 /// Nothing was written since it failed: only what the array writes because of that tells of it.
 #[test]
-fn an_element_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {
+fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {
     for gone in 0..5u16 {
         let mut host = full(RAID5, 260);
         host.fail(gone);
-        host.disk().elements[gone as usize].is_gone = false;
+        host.disk().members[gone as usize].is_gone = false;
         host.rejoin(gone, host.returned(gone));
         let mut openings = 0;
         for step in 0.. {
@@ -257,7 +257,7 @@ fn an_element_that_comes_back_keeps_its_metadata_until_others_tell_that_it_faile
             if step % 5 == 0 {
                 for other in (0..5).filter(|&other| other != gone) {
                     let mut after = host.copy_of_disk();
-                    after.elements[other as usize].is_gone = true;
+                    after.members[other as usize].is_gone = true;
                     let mut after = match Host::try_open_as(RAID5, after, Opening::default()) {
                         Ok(after) => after,
                         Err(error) => {
@@ -296,16 +296,16 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
     let row = 1500;
     let geometry = host.array.geometry();
     let page = geometry.place(row).page;
-    let element = |column| geometry.element(geometry.place(row), column);
+    let member = |column| geometry.member(geometry.place(row), column);
     let lost: Vec<u64> = (0..4)
-        .filter(|&column| [1, 2].contains(&element(column)))
+        .filter(|&column| [1, 2].contains(&member(column)))
         .map(|column| row * 4 + u64::from(column))
         .collect();
     assert_eq!(lost.len(), 2, "both have data of the row");
     host.fail(1);
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     wipe(&mut host, 1);
-    host.disk().elements[2].unreadable.insert(page);
+    host.disk().members[2].unreadable.insert(page);
     host.rejoin(1, replacement(3000));
     for _ in 0..2 {
         host.finish_rebuild();
@@ -322,8 +322,8 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
             record.cursor
         );
         host = host.lose_power();
-        let (element, done, _) = host.array.rebuilding().expect("it is tried again");
-        assert!(element == 1 && u64::from(done) <= row);
+        let (member, done, _) = host.array.rebuilding().expect("it is tried again");
+        assert!(member == 1 && u64::from(done) <= row);
     }
     host.finish_rebuild();
     // A row that is written as a whole needs nothing of what was lost.
@@ -339,27 +339,27 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
 fn a_rebuild_that_could_not_make_too_many_rows_says_so() {
     let mut host = full(BITMAP, 3000);
     host.fail(1);
-    host.disk().elements[1].is_gone = false;
+    host.disk().members[1].is_gone = false;
     wipe(&mut host, 1);
-    host.disk().elements[2].unreadable.extend(0..3000);
+    host.disk().members[2].unreadable.extend(0..3000);
     host.rejoin(1, replacement(3000));
     host.finish();
-    let (element, done, all) = host.array.rebuilding().expect("it is not whole");
-    assert!(element == 1 && done < all, "{done} of {all}");
+    let (member, done, all) = host.array.rebuilding().expect("it is not whole");
+    assert!(member == 1 && done < all, "{done} of {all}");
     let lost = host.array.rebuild_lost();
     assert!(lost > 1000, "{lost}");
     assert_eq!(host.array.rebuild_halted(), Some(Halt::Unmade(lost)));
 }
 
 #[test]
-fn what_an_element_came_back_with_is_not_read_before_it_is_made() {
+fn what_a_member_came_back_with_is_not_read_before_it_is_made() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
         let chunks = host.capacity();
         host.fail(2);
         (0..chunks).for_each(|chunk| host.write(chunk, 9));
         host.flush();
-        host.disk().elements[2].is_gone = false;
+        host.disk().members[2].is_gone = false;
         host.rejoin(2, host.returned(2));
         for chunk in (0..chunks).rev().step_by(3) {
             assert_eq!(host.read(chunk), Some(9), "chunk {chunk}");
@@ -368,7 +368,7 @@ fn what_an_element_came_back_with_is_not_read_before_it_is_made() {
 }
 
 #[test]
-fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
+fn a_member_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
     for scheme in [RAID5, BITMAP] {
         // In the beginning, while superblocks are told, and in the midst.
         for steps in [0, 3, 30, 200, 500] {
@@ -379,11 +379,11 @@ fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
                     host.go_on();
                 }
             }
-            host.disk().elements[1].is_gone = true;
+            host.disk().members[1].is_gone = true;
             (0..50).for_each(|chunk| host.write(chunk, 50));
             host.flush();
             assert!(host.array.is_failed(1) && host.array.rebuilding().is_none(), "after {steps}");
-            host.disk().elements[1].is_gone = false;
+            host.disk().members[1].is_gone = false;
             wipe(&mut host, 1);
             let how = Rejoining::Replacement { uuid: Uuid([0x78; 16]), pages: 260 };
             host.rejoin(1, how);
@@ -396,12 +396,12 @@ fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
 
 /// It fails while superblocks tell that it is whole, and comes once more before all of their writes have ended.
 #[test]
-fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
+fn a_member_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
     let mut failures = 0;
     for (steps, ended) in (0..100).step_by(7).flat_map(|steps| (0..8).map(move |ended| (steps, ended))) {
         let mut host = full(RAID5, 260);
         host.fail(1);
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         while host.array.rebuilding().is_some_and(|(_, done, all)| done < all) {
             host.go_on();
@@ -413,7 +413,7 @@ fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
         failures += 1;
         host.fail(1);
         host.finish_within(ended);
-        host.disk().elements[1].is_gone = false;
+        host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         host.finish_rebuild();
         assert!(!host.array.is_failed(1), "after {steps} and {ended} steps");
@@ -432,7 +432,7 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     assert_eq!(host.try_rejoin(2, cut_off), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
     let twin = Rejoining::Replacement { uuid: Uuid([1; 16]), pages: 300 };
     assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { uuid: Uuid([1; 16]), number: 0 }));
-    host.disk().elements[2].is_gone = false;
+    host.disk().members[2].is_gone = false;
     host.rejoin(2, host.returned(2));
     host.fail(3);
     assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::Busy(2)));
@@ -441,10 +441,10 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_journal_that_is_full_while_an_element_is_made_never_stands_still() {
+fn a_journal_that_is_full_while_a_member_is_made_never_stands_still() {
     let mut host = full(RAID5, 260);
     host.fail(0);
-    host.disk().elements[0].is_gone = false;
+    host.disk().members[0].is_gone = false;
     wipe(&mut host, 0);
     host.rejoin(0, replacement(260));
     let chunks = host.capacity();
@@ -453,17 +453,17 @@ fn a_journal_that_is_full_while_an_element_is_made_never_stands_still() {
     }
     host.finish_rebuild();
     (0..chunks).for_each(|chunk| assert!(host.read(chunk).is_some()));
-    // No record of the past is on the element: it was cleared before it came.
-    let records = host.disk().elements[0].pages.iter().filter(|page| page.starts_with(&REDO_MAGIC)).count();
+    // No record of the past is on the member: it was cleared before it came.
+    let records = host.disk().members[0].pages.iter().filter(|page| page.starts_with(&REDO_MAGIC)).count();
     assert!(records > 0);
 }
 
-/// The page of the first row, and the elements of its data and parity.
+/// The page of the first row, and the members of its data and parity.
 fn first_row(host: &Host) -> (usize, Vec<usize>) {
     let geometry = host.array.geometry();
     let place = geometry.place(0);
-    let elements = (0..geometry.columns).map(|member| geometry.element(place, member).into()).collect();
-    (place.page as usize, elements)
+    let members = (0..geometry.columns).map(|member| geometry.member(place, member).into()).collect();
+    (place.page as usize, members)
 }
 
 #[test]
@@ -474,11 +474,11 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
         let clean = host.scrub();
         let pages = host.array.geometry().rows() * 5;
         assert_eq!((clean.pages, clean.bad, clean.repaired, clean.lost), (pages, 0, 0, 0), "{clean:?}");
-        let (page, elements) = first_row(&host);
+        let (page, members) = first_row(&host);
         // A chunk, the parity of another row, and a chunk of a third.
         for (row, column) in [(0, 0), (3, 4), (7, 2)] {
-            let element = elements[column % 5];
-            host.disk().elements[element].pages[page + row][100] ^= 0x10;
+            let member = members[column % 5];
+            host.disk().members[member].pages[page + row][100] ^= 0x10;
         }
         let before = host.disk().clone();
         let mut reader = host.try_open(Opening { read_only: true, ..Opening::default() }).expect("it opens");
@@ -496,9 +496,9 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
 #[test]
 fn scrub_in_place_counts_chunks_of_rows_of_which_too_much_is_bad_and_leaves_them() {
     let mut host = full(RAID5, 260);
-    let (page, elements) = first_row(&host);
-    for &element in &elements[..2] {
-        host.disk().elements[element].pages[page][100] ^= 0x10;
+    let (page, members) = first_row(&host);
+    for &member in &members[..2] {
+        host.disk().members[member].pages[page][100] ^= 0x10;
     }
     let found = host.scrub();
     assert_eq!((found.repaired, found.lost), (0, 2), "{found:?}");
@@ -509,24 +509,24 @@ fn scrub_in_place_counts_chunks_of_rows_of_which_too_much_is_bad_and_leaves_them
 #[test]
 fn scrub_with_a_bitmap_makes_parity_that_of_its_data() {
     let mut host = full(BITMAP, 260);
-    let (page, elements) = first_row(&host);
-    host.disk().elements[elements[4]].pages[page].fill(0xa5);
+    let (page, members) = first_row(&host);
+    host.disk().members[members[4]].pages[page].fill(0xa5);
     let found = host.scrub();
     assert_eq!((found.bad, found.repaired, found.lost), (1, 1, 0), "{found:?}");
     host.flush();
-    host.disk().elements[elements[1]].is_gone = true;
+    host.disk().members[members[1]].is_gone = true;
     let mut host = host.lose_power();
     (0..4).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
 }
 
-/// Changes the checksum of `row` on `element` in all copies of its page of the table.
-fn change_checksum(host: &mut Host, element: usize, row: u32, checksum: u32) {
+/// Changes the checksum of `row` on `member` in all copies of its page of the table.
+fn change_checksum(host: &mut Host, member: usize, row: u32, checksum: u32) {
     let rows = (1024 - 48) / (4 * 5);
-    for page in host.disk().elements.iter_mut().flat_map(|its| &mut its.pages) {
+    for page in host.disk().members.iter_mut().flat_map(|its| &mut its.pages) {
         let Ok(head) = ChecksumPage::parse(page) else { continue };
         if head.number == row / rows {
             let mut values: Vec<u32> = ChecksumPage::checksums(page).take(rows as usize * 5).collect();
-            values[(row % rows) as usize * 5 + element] = checksum;
+            values[(row % rows) as usize * 5 + member] = checksum;
             head.encode(&values, page);
         }
     }
@@ -536,18 +536,18 @@ fn change_checksum(host: &mut Host, element: usize, row: u32, checksum: u32) {
 #[test]
 fn scrub_in_place_compares_parity_though_its_checksum_is_right() {
     let mut host = full(RAID5, 260);
-    let (page, elements) = first_row(&host);
+    let (page, members) = first_row(&host);
     let first = host.array.geometry().first_page;
-    host.disk().elements[elements[4]].pages[page][5] ^= 1;
-    let checksum = crc32c(&host.disk().elements[elements[4]].pages[page]);
+    host.disk().members[members[4]].pages[page][5] ^= 1;
+    let checksum = crc32c(&host.disk().members[members[4]].pages[page]);
     host = host.lose_power();
-    change_checksum(&mut host, elements[4], page as u32 - first, checksum);
+    change_checksum(&mut host, members[4], page as u32 - first, checksum);
     let mut host = host.lose_power();
     let found = host.scrub();
     assert_eq!((found.bad, found.repaired, found.lost), (1, 1, 0), "{found:?}");
     let again = host.scrub();
     assert_eq!(again.bad, 0, "{again:?}");
-    host.disk().elements[elements[0]].is_gone = true;
+    host.disk().members[members[0]].is_gone = true;
     let mut host = host.lose_power();
     assert_eq!(host.read(0), Some(1));
 }

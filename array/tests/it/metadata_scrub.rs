@@ -34,18 +34,18 @@ fn is_intact(host: &mut Host) {
     (0..40).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk}"));
 }
 
-/// Damages the pages of `element` of which `is_it` says so. How many that were.
-fn damage(host: &mut Host, element: usize, is_it: impl Fn(usize, &[u8]) -> bool) -> u64 {
+/// Damages the pages of `member` of which `is_it` says so. How many that were.
+fn damage(host: &mut Host, member: usize, is_it: impl Fn(usize, &[u8]) -> bool) -> u64 {
     let mut disk = host.disk();
-    let pages = disk.elements[element].pages.iter_mut().enumerate();
+    let pages = disk.members[member].pages.iter_mut().enumerate();
     let its = pages.filter(|(number, page)| is_it(*number, page));
     its.map(|(_, page)| page.fill(0x5a)).count() as u64
 }
 
-/// Zeroes both superblocks of `element`.
-fn wipe(host: &mut Host, element: usize) {
+/// Zeroes both superblocks of `member`.
+fn wipe(host: &mut Host, member: usize) {
     let mut disk = host.disk();
-    let pages = &mut disk.elements[element].pages;
+    let pages = &mut disk.members[member].pages;
     let last = pages.len() - 4;
     pages
         .iter_mut()
@@ -54,9 +54,9 @@ fn wipe(host: &mut Host, element: usize) {
         .for_each(|(_, page)| page.fill(0));
 }
 
-fn superblocks(host: &mut Host, element: usize) -> [Option<Superblock>; 2] {
+fn superblocks(host: &mut Host, member: usize) -> [Option<Superblock>; 2] {
     let disk = host.disk();
-    let pages = &disk.elements[element].pages;
+    let pages = &disk.members[member].pages;
     [0, pages.len() - 4].map(|first| Superblock::parse(&pages[first..first + 4].concat()).ok())
 }
 
@@ -82,13 +82,13 @@ fn a_scrub_of_whole_metadata_finds_nothing_and_writes_none() {
 fn superblocks_of_members_in_turn_are_zeroed_and_repaired_and_the_array_starts_with_all_of_them() {
     for scheme in ALL {
         let mut host = host(scheme);
-        for element in 0..5 {
-            wipe(&mut host, element);
-            assert_eq!(superblocks(&mut host, element), [None, None]);
-            assert_eq!(found(host.scrub()), (2, 2), "{scheme}: element {element}");
-            let whole = superblocks(&mut host, element);
-            assert!(whole.iter().flatten().all(|block| usize::from(block.number) == element), "{scheme}");
-            assert_eq!(whole.iter().flatten().count(), 2, "{scheme}: element {element}");
+        for member in 0..5 {
+            wipe(&mut host, member);
+            assert_eq!(superblocks(&mut host, member), [None, None]);
+            assert_eq!(found(host.scrub()), (2, 2), "{scheme}: element {member}");
+            let whole = superblocks(&mut host, member);
+            assert!(whole.iter().flatten().all(|block| usize::from(block.number) == member), "{scheme}");
+            assert_eq!(whole.iter().flatten().count(), 2, "{scheme}: element {member}");
         }
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");
         let mut host = host.lose_power();
@@ -101,7 +101,7 @@ fn superblocks_of_members_in_turn_are_zeroed_and_repaired_and_the_array_starts_w
 fn superblocks_of_all_members_at_once_are_repaired() {
     for scheme in ALL {
         let mut host = host(scheme);
-        (0..5).for_each(|element| wipe(&mut host, element));
+        (0..5).for_each(|member| wipe(&mut host, member));
         assert_eq!(found(host.scrub()), (10, 10), "{scheme}");
         is_intact(&mut host.lose_power());
     }
@@ -111,14 +111,14 @@ fn superblocks_of_all_members_at_once_are_repaired() {
 fn a_superblock_that_cannot_be_read_is_in_the_place_of_the_other_or_is_of_another_member_is_damaged() {
     for scheme in [LOG5, JOURNAL5, BITMAP5] {
         let mut host = host(scheme);
-        host.disk().elements[1].unreadable.insert(2);
+        host.disk().members[1].unreadable.insert(2);
         assert_eq!(found(host.scrub()), (1, 1), "{scheme}: unreadable");
-        let last = host.disk().elements[2].pages.len() - 4;
-        let back = host.disk().elements[2].pages[last..].to_vec();
-        host.disk().elements[2].pages[..4].clone_from_slice(&back);
+        let last = host.disk().members[2].pages.len() - 4;
+        let back = host.disk().members[2].pages[last..].to_vec();
+        host.disk().members[2].pages[..4].clone_from_slice(&back);
         assert_eq!(found(host.scrub()), (1, 1), "{scheme}: the back copy in front");
-        let other = host.disk().elements[3].pages[..4].to_vec();
-        host.disk().elements[0].pages[..4].clone_from_slice(&other);
+        let other = host.disk().members[3].pages[..4].to_vec();
+        host.disk().members[0].pages[..4].clone_from_slice(&other);
         assert_eq!(found(host.scrub()), (1, 1), "{scheme}: that of another member");
         host.change_superblock(4, stripewise_array::format::Copy::Front, &|block| block.update -= 1);
         assert_eq!(found(host.scrub()), (1, 1), "{scheme}: an older version");
@@ -129,22 +129,22 @@ fn a_superblock_that_cannot_be_read_is_in_the_place_of_the_other_or_is_of_anothe
 fn a_damaged_checkpoint_or_commit_record_of_the_log_is_written_again() {
     for (scheme, copies) in [(LOG5, 2), (LOG6, 3)] {
         let mut host = host(scheme).lose_power();
-        for element in 0..5 {
-            damage(&mut host, element, |_, page| CheckpointHeader::parse(page).is_ok());
+        for member in 0..5 {
+            damage(&mut host, member, |_, page| CheckpointHeader::parse(page).is_ok());
         }
         assert_eq!(found(host.scrub()), (copies, copies), "{scheme}: headers");
-        for element in 0..5 {
-            damage(&mut host, element, |_, page| Commit::parse(page).is_ok());
+        for member in 0..5 {
+            damage(&mut host, member, |_, page| Commit::parse(page).is_ok());
         }
         assert_eq!(found(host.scrub()), (copies, copies), "{scheme}: commit records");
         let superblock = superblocks(&mut host, 0)[0].clone().unwrap();
         let area = superblock.checkpoint;
-        for element in 0..5 {
+        for member in 0..5 {
             let is_body = |nth: usize, _: &[u8]| {
                 let slots = [area.first, area.first + area.pages];
                 slots.iter().any(|first| (*first as usize + 1..(first + area.pages) as usize).contains(&nth))
             };
-            damage(&mut host, element, is_body);
+            damage(&mut host, member, is_body);
         }
         assert_eq!(found(host.scrub()), (copies, copies), "{scheme}: bodies");
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");
@@ -158,9 +158,8 @@ fn a_damaged_checkpoint_or_commit_record_of_the_log_is_written_again() {
 fn damaged_pages_of_the_table_of_checksums_are_written_again() {
     for (scheme, copies) in [(JOURNAL5, 2), (JOURNAL6, 3)] {
         let mut host = host(scheme).lose_power();
-        let its: u64 = (0..5)
-            .map(|element| damage(&mut host, element, |_, page| ChecksumPage::parse(page).is_ok()))
-            .sum();
+        let its: u64 =
+            (0..5).map(|member| damage(&mut host, member, |_, page| ChecksumPage::parse(page).is_ok())).sum();
         let counts = found(host.scrub());
         assert!(
             its > 0 && counts.0.is_multiple_of(copies) && counts.0 > 0 && counts.0 == counts.1,
@@ -178,7 +177,7 @@ fn damaged_records_of_the_redo_journal_are_done_away_with() {
     for scheme in [JOURNAL5, JOURNAL6] {
         let mut host = host(scheme);
         let its: u64 =
-            (0..5).map(|element| damage(&mut host, element, |_, page| RedoRecord::parse(page).is_ok())).sum();
+            (0..5).map(|member| damage(&mut host, member, |_, page| RedoRecord::parse(page).is_ok())).sum();
         let counts = found(host.scrub());
         assert!(its > 0 && counts.0 > 0 && counts.0 == counts.1, "{scheme}: {counts:?} of {its}");
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");
@@ -191,8 +190,8 @@ fn damaged_records_of_the_redo_journal_are_done_away_with() {
 #[test]
 fn a_damaged_bitmap_is_written_again() {
     let mut host = host(BITMAP5);
-    for element in 0..5 {
-        damage(&mut host, element, |_, page| IntentPage::parse(page).is_ok());
+    for member in 0..5 {
+        damage(&mut host, member, |_, page| IntentPage::parse(page).is_ok());
     }
     assert_eq!(found(host.scrub()), (5, 5));
     assert_eq!(found(host.scrub()), (0, 0));
@@ -223,7 +222,7 @@ fn superblocks_are_repaired_while_a_member_is_lost_and_while_it_is_filled() {
         host.finish();
         wipe(&mut host, 1);
         assert_eq!(found(host.scrub()), (2, 2), "{scheme}: degraded");
-        host.disk().elements[3].is_gone = false;
+        host.disk().members[3].is_gone = false;
         host.rejoin(3, host.returned(3));
         wipe(&mut host, 1);
         host.scrub();

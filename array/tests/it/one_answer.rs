@@ -93,7 +93,7 @@ fn a_rebuild_could_not_make_something_exactly_if_a_chunk_of_it_is_lost() {
             assert_eq!(troubles_of_stripes(&host.copy_of_disk(), case), []);
         }
         let is_scrubbed = is_scrubbed && lost_of(&troubles).is_empty();
-        let members = host.array.elements() as u16;
+        let members = host.array.members() as u16;
         let absent: Vec<u16> = (0..members).filter(|&member| host.array.is_failed(member)).collect();
         let coming = if absent.is_empty() { vec![case.random.below(members.into()) as u16] } else { absent };
         let mut unrecovered = 0;
@@ -147,7 +147,7 @@ fn troubles_of_stripes(disk: &crate::disk::Disk, case: &Case) -> Vec<Trouble> {
     check(&case.scheme, disk).expect("it was opened").1
 }
 
-/// Everything that was begun is over, and on the elements.
+/// Everything that was begun is over, and on the members.
 fn settle(host: &mut Host) {
     host.begin_checkpoint();
     host.finish();
@@ -159,15 +159,15 @@ fn settle(host: &mut Host) {
 fn replace(host: &mut Host, member: u16, turn: u8) {
     let pages = {
         let mut disk = host.disk();
-        let element = &mut disk.elements[usize::from(member)];
-        element.is_gone = false;
-        element.unreadable.clear();
+        let device = &mut disk.members[usize::from(member)];
+        device.is_gone = false;
+        device.unreadable.clear();
         // What no chunk is made of, and no sum of chunks.
         let mut random = Prng::new(u64::from(turn) + 1);
-        for byte in element.pages.iter_mut().flatten() {
+        for byte in device.pages.iter_mut().flatten() {
             *byte = random.next_u64() as u8;
         }
-        element.pages.len() as u32
+        device.pages.len() as u32
     };
     host.rejoin(member, Rejoining::Replacement { uuid: Uuid([0x70 + turn; 16]), pages });
     host.finish_rebuild();

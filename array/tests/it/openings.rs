@@ -1,8 +1,8 @@
-//! Openings that are cut short: power goes after any of their writes, and the next one may have other elements.
+//! Openings that are cut short: power goes after any of their writes, and the next one may have other members.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use stripewise_array::{Array, At, Elements, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, At, Members, Opening, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host, Recorder};
 
@@ -18,18 +18,18 @@ fn schemes() -> [String; 2] {
     [late("raid5", "xor"), late("raid6", "rdp")]
 }
 
-/// The disk as it is when power goes after each call of an opening of `disk` that lacks element `gone`, which is back then.
+/// The disk as it is when power goes after each call of an opening of `disk` that lacks member `gone`, which is back then.
 fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
     let scheme = Scheme::from_toml("test", scheme).unwrap();
-    let pages = disk.elements[0].pages.len() as u32;
-    let elements = Elements::opaque(disk.elements.len() as u32, PAGE_BYTES, pages);
+    let pages = disk.members[0].pages.len() as u32;
+    let members = Members::opaque(disk.members.len() as u32, PAGE_BYTES, pages);
     let mut recorder = Recorder::new(disk.clone());
-    recorder.disk.elements[gone].is_gone = true;
-    Array::open(&scheme, elements, PageMemory::new(PAGE_BYTES), &mut recorder, Opening::default()).unwrap();
+    recorder.disk.members[gone].is_gone = true;
+    Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut recorder, Opening::default()).unwrap();
     let mut cut = disk.clone();
     let after = |call: Vec<(At, Box<[u8]>)>| {
         for (at, page) in call {
-            cut.elements[usize::from(at.element)].pages[at.page as usize] = page;
+            cut.members[usize::from(at.member)].pages[at.page as usize] = page;
         }
         cut.clone()
     };
@@ -48,7 +48,7 @@ fn check(host: &mut Host, told: &str) {
     }
 }
 
-/// An array with late parity whose power went while a record was written: as each of the elements alone has that, with its
+/// An array with late parity whose power went while a record was written: as each of the members alone has that, with its
 /// number. `more` writes before it change which ones have copies.
 fn with_a_record_on_one(scheme: &str, more: u64) -> Vec<(usize, Disk)> {
     let mut host = Host::create(scheme, Disk::new(5, 260, PAGE_BYTES));
@@ -67,14 +67,14 @@ fn with_a_record_on_one(scheme: &str, more: u64) -> Vec<(usize, Disk)> {
     let begun = host.copy_of_disk();
     let of = |keeper: usize| {
         let mut disk = before.clone();
-        disk.elements[keeper] = begun.elements[keeper].clone();
+        disk.members[keeper] = begun.members[keeper].clone();
         (keeper, disk)
     };
-    (0..5).filter(|&at| begun.elements[at] != before.elements[at]).map(of).collect()
+    (0..5).filter(|&at| begun.members[at] != before.members[at]).map(of).collect()
 }
 
 #[test]
-fn an_element_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_again() {
+fn a_member_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_again() {
     for scheme in schemes() {
         let all: Vec<_> = (0..5).flat_map(|more| with_a_record_on_one(&scheme, more)).collect();
         assert!(all.iter().any(|(keeper, _)| *keeper == 0), "the first that is read has one too");
@@ -85,7 +85,7 @@ fn an_element_that_an_opening_lacked_brings_back_no_record_whose_number_was_give
                 check(&mut host, &told);
                 for gone in (0..5).filter(|&gone| gone != keeper) {
                     let mut disk = host.copy_of_disk();
-                    disk.elements[gone].is_gone = true;
+                    disk.members[gone].is_gone = true;
                     // Those that know that the array went on without the keeper are too few without another one.
                     if let Ok(mut host) = Host::try_open_as(&scheme, disk, Opening::default()) {
                         check(&mut host, &format!("{told}, without {gone} then"));

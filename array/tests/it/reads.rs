@@ -1,4 +1,4 @@
-//! Read policies, over elements that carry out one operation at a time.
+//! Read policies, over members that carry out one operation at a time.
 
 use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
@@ -6,26 +6,26 @@ use stripewise_array::read::ReadCounts;
 
 use crate::support::Rig;
 
-/// Parity stays on the last elements, so page p of RAID-5 over four elements is on element p mod 3, in row p / 3.
-fn rig(level: &str, elements: u32, read: &str) -> Rig {
+/// Parity stays on the last members, so page p of RAID-5 over four members is on member p mod 3, in row p / 3.
+fn rig(level: &str, members: u32, read: &str) -> Rig {
     let geometry = format!("[geometry]\nlevel = '{level}'\nrotation = 'none'");
-    Rig::new(&format!("name = 'test'\n{geometry}\n[read]\n{read}"), elements, 32)
+    Rig::new(&format!("name = 'test'\n{geometry}\n[read]\n{read}"), members, 32)
 }
 
 fn read(rig: &mut Rig, page: u64) -> u64 {
     rig.submit(Read, page, 1).expect("a request")
 }
 
-/// Elements and pages that were read, in order.
+/// Members and pages that were read, in order.
 fn reads(rig: &Rig) -> Vec<(u16, u32)> {
     let reads = rig.started().filter(|operation| operation.kind == OperationKind::Read);
-    reads.map(|operation| (operation.element, operation.page)).collect()
+    reads.map(|operation| (operation.member, operation.page)).collect()
 }
 
 #[test]
-fn brr_reads_around_an_element_when_the_others_are_done_before_a_direct_read_would_begin() {
+fn brr_reads_around_a_member_when_the_others_are_done_before_a_direct_read_would_begin() {
     let mut rig = rig("raid5", 4, "policy = 'brr'");
-    // Three reads of element 0: the second goes around it, and then the others are no idler than it is.
+    // Three reads of member 0: the second goes around it, and then the others are no idler than it is.
     for page in [0, 3, 6] {
         read(&mut rig, page);
     }
@@ -47,7 +47,7 @@ fn brr_counts_what_it_has_just_redirected() {
 }
 
 #[test]
-fn a_collecting_element_is_read_around_and_one_that_does_not_collect_is_not() {
+fn a_collecting_member_is_read_around_and_one_that_does_not_collect_is_not() {
     let mut rig = rig("raid5", 4, "policy = 'gc-avoiding'");
     rig.world.gc_waits.insert(0, 500);
     read(&mut rig, 0);
@@ -66,7 +66,7 @@ fn when_all_others_collect_for_longer_the_read_waits_where_it_is() {
 }
 
 #[test]
-fn raid6_reads_around_two_collecting_elements() {
+fn raid6_reads_around_two_collecting_members() {
     let mut rig = rig("raid6", 5, "policy = 'gc-avoiding'");
     rig.world.gc_waits.extend([(0, 500), (3, 100)]);
     read(&mut rig, 0);
@@ -208,7 +208,7 @@ fn a_hedge_of_a_row_that_is_updated_asks_nobody() {
     let (mut rig, _) = used("reactive");
     rig.world.takes.extend([(0, 100), (3, 100)]);
     read(&mut rig, 3);
-    // Its pre-read of parity takes as long as the read of element 0.
+    // Its pre-read of parity takes as long as the read of member 0.
     rig.submit(Write, 4, 1).expect("a request");
     rig.run();
     assert_eq!(rig.array.read_counts(), ReadCounts { not_held: 1, ..ReadCounts::default() });
@@ -216,18 +216,18 @@ fn a_hedge_of_a_row_that_is_updated_asks_nobody() {
 }
 
 #[test]
-fn chunks_of_the_log_are_read_around_a_collecting_element() {
+fn chunks_of_the_log_are_read_around_a_collecting_member() {
     let scheme = "name = 'test'\n[placement]\npolicy = 'elastic'\nbuffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 4\n\
         [read]\npolicy = 'gc-avoiding'";
     let mut rig = Rig::new(scheme, 4, 64);
     rig.submit(Write, 0, 3).expect("a request");
     rig.submit(Flush, 0, 0).expect("a request");
     rig.run();
-    let (element, page) = rig.array.chunk_in_log(1).expect("it was flushed");
-    rig.world.gc_waits.insert(element, 500);
+    let (member, page) = rig.array.chunk_in_log(1).expect("it was flushed");
+    rig.world.gc_waits.insert(member, 500);
     read(&mut rig, 1);
     rig.run();
     let reads = reads(&rig);
     assert_eq!(reads.len(), 3);
-    assert!(reads.iter().all(|&(read, of)| read != element && of == page), "{reads:?}");
+    assert!(reads.iter().all(|&(read, of)| read != member && of == page), "{reads:?}");
 }

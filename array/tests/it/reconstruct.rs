@@ -30,8 +30,8 @@ fn written(scheme: &str, chunks: u64) -> Disk {
     host.lose_power().copy_of_disk()
 }
 
-fn wipe(disk: &mut Disk, element: usize) {
-    let pages = &mut disk.elements[element].pages;
+fn wipe(disk: &mut Disk, member: usize) {
+    let pages = &mut disk.members[member].pages;
     let last = pages.len() - 4;
     pages
         .iter_mut()
@@ -62,9 +62,9 @@ fn is_intact(host: &mut Host, chunks: u64) {
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk}"));
 }
 
-fn has_superblocks(host: &mut Host, element: usize) -> bool {
+fn has_superblocks(host: &mut Host, member: usize) -> bool {
     let disk = host.disk();
-    let pages = &disk.elements[element].pages;
+    let pages = &disk.members[member].pages;
     [0, pages.len() - 4].iter().all(|&first| Superblock::parse(&pages[first..first + 4].concat()).is_ok())
 }
 
@@ -72,10 +72,10 @@ fn has_superblocks(host: &mut Host, element: usize) -> bool {
 fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whatever_order() {
     for scheme in [LOG5, LOG6, JOURNAL5, JOURNAL6] {
         let mut disk = written(scheme, 120);
-        for element in [1, 2, 4] {
-            wipe(&mut disk, element);
+        for member in [1, 2, 4] {
+            wipe(&mut disk, member);
         }
-        disk.elements.swap(2, 4);
+        disk.members.swap(2, 4);
         assert!(refusal(scheme, disk.clone(), Opening::default()).contains("too few elements"), "{scheme}");
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert_eq!(
@@ -84,7 +84,7 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
             "{scheme}: {:?}",
             host.opened.reconstructed
         );
-        assert!([1, 2, 4].iter().all(|&element| has_superblocks(&mut host, element)), "{scheme}");
+        assert!([1, 2, 4].iter().all(|&member| has_superblocks(&mut host, member)), "{scheme}");
         let disk = host.copy_of_disk();
         let host = open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert!(host.opened.positions.iter().all(Option::is_some), "{scheme}");
@@ -128,7 +128,7 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
         host.begin_checkpoint();
         host.finish();
         let mut disk = host.lose_power().copy_of_disk();
-        disk.elements[2] = old.elements[2].clone();
+        disk.members[2] = old.members[2].clone();
         wipe(&mut disk, 2);
         let mut host = open(scheme, disk.clone(), FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         let found = &host.opened.reconstructed;
@@ -139,8 +139,8 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
         assert_eq!(host.opened.positions[2], None, "{scheme}");
         (40..100).for_each(|chunk| assert_eq!(host.read(chunk), Some(200), "{scheme}: chunk {chunk}"));
         // With another one gone it is needed, and what it has is believed where its checksum is right.
-        disk.elements.remove(4);
-        disk.elements.push(Disk::new(1, 600, 1024).elements.remove(0));
+        disk.members.remove(4);
+        disk.members.push(Disk::new(1, 600, 1024).members.remove(0));
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         let found = &host.opened.reconstructed;
         assert!(matches!(found[0].how, Reconstruction::Needed(..)), "{scheme}: {found:?}");
@@ -156,7 +156,7 @@ fn with_superblocks_on_an_outdated_member_alone(
     scheme: &str,
     leave: impl Fn(Disk) -> (Host, Vec<Box<[u8]>>),
 ) -> Disk {
-    let (mut host, member) = leave(written(scheme, 120));
+    let (mut host, pages) = leave(written(scheme, 120));
     for round in 0..2 {
         (0..120).for_each(|chunk| host.write(chunk, chunk as u8 + 100 + round));
         host.flush();
@@ -164,30 +164,27 @@ fn with_superblocks_on_an_outdated_member_alone(
     host.begin_checkpoint();
     host.finish();
     let mut disk = host.lose_power().copy_of_disk();
-    disk.elements[1].is_gone = false;
-    disk.elements[1].pages = member;
-    [0, 2, 3, 4].iter().for_each(|&element| wipe(&mut disk, element));
+    disk.members[1].is_gone = false;
+    disk.members[1].pages = pages;
+    [0, 2, 3, 4].iter().for_each(|&member| wipe(&mut disk, member));
     disk
 }
 
 #[test]
 fn superblocks_of_a_member_that_the_array_went_on_without_do_not_decide() {
     let absent = |disk: Disk, scheme: &str| {
-        let member = disk.elements[1].pages.clone();
+        let pages = disk.members[1].pages.clone();
         let mut without = disk;
-        without.elements[1] = Disk::new(1, 600, 1024).elements.remove(0);
-        (
-            open(scheme, without, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}")),
-            member,
-        )
+        without.members[1] = Disk::new(1, 600, 1024).members.remove(0);
+        (open(scheme, without, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}")), pages)
     };
     let fails = |disk: Disk, scheme: &str| {
         let mut host =
             open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        let member = host.disk().elements[1].pages.clone();
+        let pages = host.disk().members[1].pages.clone();
         host.fail(1);
         host.finish();
-        (host, member)
+        (host, pages)
     };
     for scheme in [LOG5, LOG6, JOURNAL5, JOURNAL6] {
         for is_absent in [true, false] {
@@ -196,7 +193,7 @@ fn superblocks_of_a_member_that_the_array_went_on_without_do_not_decide() {
             });
             let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
             let found = members(&host.opened.reconstructed);
-            let expected = [0, 2, 3, 4].map(|element| (element, Some(element), true));
+            let expected = [0, 2, 3, 4].map(|member| (member, Some(member), true));
             assert_eq!(found, expected, "{scheme}, absent {is_absent}: {:?}", host.opened.reconstructed);
             assert_eq!(host.opened.positions[1], None, "{scheme}: what it says of itself is outdated");
             assert_eq!(host.opened.losses, [""; 0], "{scheme}");
@@ -220,7 +217,7 @@ fn superblocks_of_a_member_that_the_array_went_on_without_do_not_decide() {
 fn a_device_of_zeros_or_of_another_array_is_no_member() {
     for scheme in [LOG5, JOURNAL5] {
         let mut disk = written(scheme, 120);
-        disk.elements[1] = Disk::new(1, 600, 1024).elements.remove(0);
+        disk.members[1] = Disk::new(1, 600, 1024).members.remove(0);
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert_eq!(host.opened.reconstructed[0].how, Reconstruction::Unproven(0), "{scheme}");
         is_intact(&mut host, 120);
@@ -231,7 +228,7 @@ fn a_device_of_zeros_or_of_another_array_is_no_member() {
 fn two_devices_with_the_content_of_one_member_are_refused() {
     for scheme in [LOG5, JOURNAL5] {
         let mut disk = written(scheme, 120);
-        disk.elements[1] = disk.elements[2].clone();
+        disk.members[1] = disk.members[2].clone();
         wipe(&mut disk, 1);
         wipe(&mut disk, 2);
         let refused = refusal(scheme, disk, FORCE);
@@ -259,8 +256,8 @@ fn with_a_bitmap_the_user_names_members_and_no_more_of_them_are_believed_than_it
     is_intact(&mut host, 120);
     let states: Vec<MemberState> = {
         let disk = host.disk();
-        let block = Superblock::parse(&disk.elements[1].pages[..4].concat())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let block =
+            Superblock::parse(&disk.members[1].pages[..4].concat()).unwrap_or_else(|error| panic!("{error}"));
         block.members.iter().map(|member| member.state).collect()
     };
     assert_eq!(states[1], MemberState::Active);

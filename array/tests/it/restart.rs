@@ -36,11 +36,11 @@ fn all_rows_are_made_right_before_the_first_request_is_issued() {
 #[test]
 fn a_lost_chunk_that_parity_alone_stands_for_is_left_alone() {
     let mut rig = Rig::new(RAID5, 4, 6);
-    rig.array.element_failed(0, 2, &mut rig.world);
+    rig.array.member_failed(0, 2, &mut rig.world);
     let mut rig = rig.lose_power();
     assert!(rig.array.is_failed(2), "what was failed stays failed");
     rig.run();
-    // By the left-symmetric rotation each element has the parity of every fourth row.
+    // By the left-symmetric rotation each member has the parity of every fourth row.
     let written: Vec<_> = rig.started().filter(|one| one.kind == OperationKind::Write).collect();
     assert_eq!(written, [], "of five rows a data chunk is lost, of row 1 parity");
     assert_eq!(rig.started().count(), 0);

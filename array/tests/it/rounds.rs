@@ -1,17 +1,17 @@
-//! Creating and opening an array read and write pages in rounds, which take memory that does not depend on the size of elements.
+//! Creating and opening an array read and write pages in rounds, which take memory that does not depend on the size of members.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, At, Elements, Found, Identity, Media, Opened, Opening, Outcome, PageMemory, Scheme, create,
+    Array, At, Found, Identity, Media, Members, Opened, Opening, Outcome, PageMemory, Scheme, create,
 };
 
 use crate::disk::{Disk, Host};
 
 const PAGE_BYTES: u32 = 512;
-const ELEMENTS: usize = 3;
-/// Of elements with more segments, and more pages of metadata, than fit into a round.
+const MEMBERS: usize = 3;
+/// Of members with more segments, and more pages of metadata, than fit into a round.
 const PAGES: u32 = 9_600;
 /// What fits into one.
 const ROUND: usize = 1024;
@@ -31,8 +31,8 @@ impl Media for Rounds {
         self.disk.count()
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.disk.size(element)
+    fn size(&self, member: u16) -> (u32, u32) {
+        self.disk.size(member)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
@@ -45,20 +45,20 @@ impl Media for Rounds {
         self.disk.write(at, pages)
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        self.disk.flush(elements)
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        self.disk.flush(members)
     }
 }
 
-fn elements() -> Elements {
-    Elements::opaque(ELEMENTS as u32, PAGE_BYTES, PAGES)
+fn members() -> Members {
+    Members::opaque(MEMBERS as u32, PAGE_BYTES, PAGES)
 }
 
 /// The most pages of a round in which the array of `disk` is opened, and what is found.
 fn open(scheme: &Scheme, disk: Disk) -> (usize, Opened) {
     let mut media = Rounds { disk, most: 0 };
     let memory = PageMemory::new(PAGE_BYTES);
-    let opened = Array::open(scheme, elements(), memory, &mut media, Opening::default());
+    let opened = Array::open(scheme, members(), memory, &mut media, Opening::default());
     let (_, opened) = opened.unwrap_or_else(|error| panic!("{error}"));
     (media.most, opened)
 }
@@ -67,13 +67,13 @@ fn open(scheme: &Scheme, disk: Disk) -> (usize, Opened) {
 fn an_array_of_any_size_is_created_and_opened_in_rounds() {
     let identity = Identity {
         array: Uuid([7; 16]),
-        elements: (1..=ELEMENTS as u8).map(|element| Uuid([element; 16])).collect(),
+        members: (1..=MEMBERS as u8).map(|member| Uuid([member; 16])).collect(),
         name: "test".into(),
     };
     for text in [LOG, IN_PLACE] {
         let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
-        let mut media = Rounds { disk: Disk::new(ELEMENTS, PAGES, PAGE_BYTES), most: 0 };
-        create(&scheme, elements(), &identity, &mut media).unwrap_or_else(|error| panic!("{error}"));
+        let mut media = Rounds { disk: Disk::new(MEMBERS, PAGES, PAGE_BYTES), most: 0 };
+        create(&scheme, members(), &identity, &mut media).unwrap_or_else(|error| panic!("{error}"));
         assert!(media.most <= ROUND, "{} pages in a round of creation", media.most);
         let (most, _) = open(&scheme, media.disk);
         assert!(most <= ROUND, "{most} pages in a round of opening");
@@ -82,7 +82,7 @@ fn an_array_of_any_size_is_created_and_opened_in_rounds() {
 
 #[test]
 fn a_log_of_many_segments_is_walked_in_rounds_and_all_of_it_is_found() {
-    let mut host = Host::create(LOG, Disk::new(ELEMENTS, PAGES, PAGE_BYTES));
+    let mut host = Host::create(LOG, Disk::new(MEMBERS, PAGES, PAGE_BYTES));
     let chunks = host.capacity();
     let value = |chunk: u64| (chunk % 251 + 1) as u8;
     (0..chunks).for_each(|chunk| host.write(chunk, value(chunk)));

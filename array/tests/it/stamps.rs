@@ -6,7 +6,7 @@
 use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
 use stripewise_array::{RejoinError, Rejoining};
 
-use crate::disk::{Disk, Element, Host};
+use crate::disk::{Disk, Host, Member};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -22,8 +22,8 @@ const IT: u16 = 2;
 
 /// A new array.
 fn array(scheme: &str) -> Host {
-    let elements = if scheme == LOG6 { 5 } else { 4 };
-    Host::create(scheme, Disk::new(elements, 400, 1024))
+    let members = if scheme == LOG6 { 5 } else { 4 };
+    Host::create(scheme, Disk::new(members, 400, 1024))
 }
 
 /// Chunks that tests write; all of an array in place would take long.
@@ -37,23 +37,23 @@ fn fill(host: &mut Host, value: u8) {
 }
 
 /// What the member holds.
-fn image(host: &mut Host) -> Element {
-    host.disk().elements[usize::from(IT)].clone()
+fn image(host: &mut Host) -> Member {
+    host.disk().members[usize::from(IT)].clone()
 }
 
 /// The member fails, the array is written without it, and it returns with `image`.
-fn returns(host: &mut Host, image: Element, value: u8) {
+fn returns(host: &mut Host, image: Member, value: u8) {
     host.fail(IT);
     host.finish();
     (0..chunks(host) / 4).for_each(|chunk| host.write(chunk * 4, value));
     host.flush();
-    host.disk().elements[usize::from(IT)] = image;
+    host.disk().members[usize::from(IT)] = image;
     host.rejoin(IT, host.returned(IT));
 }
 
 /// What the superblock of a member that is there says of the one that returned.
 fn noted(host: &mut Host) -> (MemberState, u64) {
-    let pages = host.disk().elements[0].pages[..4].concat();
+    let pages = host.disk().members[0].pages[..4].concat();
     let superblock = Superblock::parse(&pages).expect("the front copy");
     let member = superblock.members[usize::from(IT)];
     (member.state, member.failed_batch)
@@ -63,13 +63,13 @@ fn noted(host: &mut Host) -> (MemberState, u64) {
 fn check(host: &mut Host, value: impl Fn(u64) -> u8) {
     host.finish_rebuild();
     host.flush();
-    let elements = host.disk().elements.len() as u16;
-    for other in (0..elements).filter(|&other| other != IT) {
+    let members = host.disk().members.len() as u16;
+    for other in (0..members).filter(|&other| other != IT) {
         let mut host = host.copy();
         assert!(host.opened.positions[usize::from(IT)].is_some(), "the member is in the array");
-        host.disk().elements[usize::from(other)].is_gone = true;
-        if elements == 5 {
-            host.disk().elements[usize::from((other + 1) % 5).max(3)].is_gone = true;
+        host.disk().members[usize::from(other)].is_gone = true;
+        if members == 5 {
+            host.disk().members[usize::from((other + 1) % 5).max(3)].is_gone = true;
         }
         let mut host = host.lose_power();
         for chunk in 0..chunks(&host) {
@@ -113,7 +113,7 @@ fn what_a_log_rebuilds_begins_at_the_stamp() {
 }
 
 fn superblock_of(host: &mut Host) -> Superblock {
-    Superblock::parse(&host.disk().elements[usize::from(IT)].pages[..4].concat()).expect("the front copy")
+    Superblock::parse(&host.disk().members[usize::from(IT)].pages[..4].concat()).expect("the front copy")
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn an_image_of_a_replacement_that_was_half_rebuilt_is_rebuilt_whole() {
         host.fail(IT);
         host.finish();
         let blank = vec![vec![0; 1024].into_boxed_slice(); 400];
-        host.disk().elements[usize::from(IT)] = Element { pages: blank, ..Element::default() };
+        host.disk().members[usize::from(IT)] = Member { pages: blank, ..Member::default() };
         host.rejoin(IT, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
         let mut half = None;
         while host.array.rebuilding().is_some() {
@@ -159,10 +159,10 @@ fn a_member_stamped_in_an_epoch_that_is_forgotten_is_rebuilt_whole() {
 fn a_member_of_an_array_of_version_1_has_no_stamp_and_is_rebuilt_whole() {
     for scheme in ALL {
         let mut host = array(scheme);
-        let elements = host.disk().elements.len();
-        for element in 0..elements {
+        let members = host.disk().members.len();
+        for member in 0..members {
             for copy in [Copy::Front, Copy::Back] {
-                host.change_superblock(element, copy, &|superblock| {
+                host.change_superblock(member, copy, &|superblock| {
                     (superblock.version, superblock.horizon) = (1, 0);
                     superblock.owner = Area::default();
                 });
@@ -195,7 +195,7 @@ fn after_a_clean_stop_an_older_image_of_a_member_counts_as_absent() {
         let stopped = host.stop();
         for older in older {
             let mut disk = stopped.clone();
-            disk.elements[usize::from(IT)] = older;
+            disk.members[usize::from(IT)] = older;
             let mut host = Host::open_as(scheme, disk);
             assert_eq!(host.opened.positions[usize::from(IT)], None, "{scheme}");
             (0..chunks(&host)).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
@@ -210,10 +210,9 @@ fn after_a_clean_stop_an_older_image_of_a_member_counts_as_absent() {
 fn a_clean_stop_is_told_by_superblocks_on_all_members() {
     for scheme in ALL {
         let disk = array(scheme).stop();
-        for element in &disk.elements {
+        for member in &disk.members {
             for first in [0, 396] {
-                let superblock =
-                    Superblock::parse(&element.pages[first..first + 4].concat()).expect("a copy");
+                let superblock = Superblock::parse(&member.pages[first..first + 4].concat()).expect("a copy");
                 assert!(superblock.is_clean, "{scheme}");
             }
         }
@@ -249,7 +248,7 @@ fn a_member_that_is_newer_than_the_array_is_refused() {
         let mut host = Host::open_as(scheme, older);
         host.fail(IT);
         host.finish();
-        host.disk().elements[usize::from(IT)] = newer;
+        host.disk().members[usize::from(IT)] = newer;
         let refused = host.try_rejoin(IT, host.returned(IT));
         assert!(matches!(refused, Err(RejoinError::Newer { .. })), "{scheme}: {refused:?}");
     }
@@ -267,13 +266,13 @@ fn what_a_returned_member_kept_of_the_past_does_not_count() {
     let heads = [its.checkpoint.first, its.checkpoint.first + its.checkpoint.pages];
     let areas = || heads.into_iter().chain(its.commits.first..its.commits.first + its.commits.pages);
     let is_zero = |page: &[u8]| page.iter().all(|&byte| byte == 0);
-    let kept = |element: &Element| -> Vec<u32> {
-        areas().filter(|&page| !is_zero(&element.pages[page as usize])).collect()
+    let kept = |member: &Member| -> Vec<u32> {
+        areas().filter(|&page| !is_zero(&member.pages[page as usize])).collect()
     };
     assert!(!kept(&older).is_empty(), "it keeps checkpoints or commit records");
     host.fail(IT);
     host.finish();
-    host.disk().elements[usize::from(IT)] = older.clone();
+    host.disk().members[usize::from(IT)] = older.clone();
     host.rejoin(IT, host.returned(IT));
     let mut is_told = false;
     for _ in 0..2000 {
@@ -296,7 +295,7 @@ fn a_member_rolled_back_below_a_serving_array_is_found_by_checksums() {
         fill(&mut host, 1);
         let older = image(&mut host);
         fill(&mut host, 2);
-        host.disk().elements[usize::from(IT)] = older;
+        host.disk().members[usize::from(IT)] = older;
         (0..chunks(&host)).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
         host.flush();
         let counts = host.scrub();

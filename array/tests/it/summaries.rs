@@ -1,4 +1,4 @@
-//! What memory does not know of the log's slots, summaries on the elements tell: to collection, and to reads that decoded
+//! What memory does not know of the log's slots, summaries on the members tell: to collection, and to reads that decoded
 //! something wrong.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
@@ -6,22 +6,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{EntryRole, Summary};
-use stripewise_array::{Array, Elements, PageMemory, Scheme, StripeView};
+use stripewise_array::{Array, Members, PageMemory, Scheme, StripeView};
 
 use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 
-/// Pages that each copy of a summary is in: element and page.
+/// Pages that each copy of a summary is in: member and page.
 fn copies(disk: &Disk) -> Vec<(usize, usize)> {
-    let elements = disk.elements.iter().enumerate();
-    let pages = elements.flat_map(|(element, its)| {
-        its.pages.iter().enumerate().map(move |(page, bytes)| (element, page, bytes))
+    let members = disk.members.iter().enumerate();
+    let pages = members.flat_map(|(member, its)| {
+        its.pages.iter().enumerate().map(move |(page, bytes)| (member, page, bytes))
     });
     pages
         .filter(|(.., bytes)| Summary::parse(bytes).is_ok())
-        .map(|(element, page, _)| (element, page))
+        .map(|(member, page, _)| (member, page))
         .collect()
 }
 
@@ -49,8 +49,8 @@ fn a_chunk_that_is_moved_keeps_its_birth() {
     wear(&mut host);
     let mut births: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     let disk = host.copy_of_disk();
-    for (element, page) in copies(&disk) {
-        let summary = Summary::parse(&disk.elements[element].pages[page]).unwrap();
+    for (member, page) in copies(&disk) {
+        let summary = Summary::parse(&disk.members[member].pages[page]).unwrap();
         for entry in summary.entries().filter(|entry| entry.role == EntryRole::Data && entry.chunk % 2 == 1) {
             births.entry(entry.chunk).or_default().insert(entry.birth);
         }
@@ -64,8 +64,8 @@ fn collection_moves_what_counts_when_no_summary_can_be_read() {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
     (0..host.capacity()).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    for (element, page) in copies(&host.copy_of_disk()) {
-        host.disk().elements[element].pages[page].fill(0xa5);
+    for (member, page) in copies(&host.copy_of_disk()) {
+        host.disk().members[member].pages[page].fill(0xa5);
     }
     let values = wear(&mut host);
     for (chunk, value) in (0..).zip(values) {
@@ -73,8 +73,8 @@ fn collection_moves_what_counts_when_no_summary_can_be_read() {
     }
 }
 
-/// The stripe of a chunk on element 0 that has all members, and the chunk.
-fn stripe_on_the_first_element(host: &Host, columns: usize) -> (StripeView, u64) {
+/// The stripe of a chunk on member 0 that has all columns, and the chunk.
+fn stripe_on_the_first_member(host: &Host, columns: usize) -> (StripeView, u64) {
     let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.columns.len() == columns);
     let of_first =
         |stripe: &StripeView| stripe.columns.iter().find_map(|column| column.3.filter(|_| column.1 == 0));
@@ -85,19 +85,19 @@ fn stripe_on_the_first_element(host: &Host, columns: usize) -> (StripeView, u64)
         .unwrap()
 }
 
-/// Loses element 0 and damages another member of a stripe that has a chunk there; reads that chunk.
-fn read_with_damage(level: &str, elements: usize, is_flushed: bool, nth: usize) -> (Option<u8>, u8) {
-    let mut host = Host::create(&RAID5.replace("raid5", level), Disk::new(elements, 400, 1024));
+/// Loses member 0 and damages another column of a stripe that has a chunk there; reads that chunk.
+fn read_with_damage(level: &str, members: usize, is_flushed: bool, nth: usize) -> (Option<u8>, u8) {
+    let mut host = Host::create(&RAID5.replace("raid5", level), Disk::new(members, 400, 1024));
     (0..host.capacity() / 2).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
     if is_flushed {
         host.flush();
     }
-    let (stripe, chunk) = stripe_on_the_first_element(&host, elements);
+    let (stripe, chunk) = stripe_on_the_first_member(&host, members);
     let others: Vec<(u16, u32)> =
         stripe.columns.iter().filter(|column| column.1 != 0).map(|column| (column.1, column.2)).collect();
-    let (element, page) = others[nth];
+    let (member, page) = others[nth];
     host.fail(0);
-    host.disk().elements[element as usize].pages[page as usize][9] ^= 4;
+    host.disk().members[member as usize].pages[page as usize][9] ^= 4;
     (host.read(chunk), chunk as u8 | 1)
 }
 
@@ -121,8 +121,8 @@ fn what_decodes_wrong_and_cannot_be_decoded_otherwise_is_an_error() {
 #[test]
 fn memory_has_eight_bytes_and_a_bit_a_chunk_and_half_a_byte_a_slot() {
     let scheme = Scheme::from_toml("kept", &RAID5.replace("segment_rows = 8", "segment_rows = 64")).unwrap();
-    let elements = Elements::opaque(5, 4096, 1 << 18);
-    let array = Array::new(&scheme, elements, PageMemory::new(4096)).unwrap();
+    let members = Members::opaque(5, 4096, 1 << 18);
+    let array = Array::new(&scheme, members, PageMemory::new(4096)).unwrap();
     let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
     // Segments with their lists, generations and batches; and places in memory, as without metadata.
     let rest = slots / (5 * 64) * (24 + 4 + 16) + 8 * 257 + (2 * 256 + 65 * 4) * 64;

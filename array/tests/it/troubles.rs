@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Summary, Uuid};
-use stripewise_array::{Array, Checked, Elements, Opening, PageMemory, Rejoining, Scheme, Trouble};
+use stripewise_array::{Array, Checked, Members, Opening, PageMemory, Rejoining, Scheme, Trouble};
 
 use crate::disk::{Disk, Host};
 
@@ -19,12 +19,12 @@ type Stripe = Vec<(u16, u32, Option<u64>)>;
 /// Checks the array as it is opened so, to be read alone.
 fn check_so(scheme: &str, disk: &Disk, opening: Opening) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
-    let pages = disk.elements[0].pages.len() as u32;
-    let elements = Elements { discard: false, ..Elements::opaque(disk.elements.len() as u32, PAGE, pages) };
+    let pages = disk.members[0].pages.len() as u32;
+    let members = Members { discard: false, ..Members::opaque(disk.members.len() as u32, PAGE, pages) };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let opening = Opening { read_only: true, ..opening };
     let (array, opened) =
-        Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
+        Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();
     let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
     (checked, troubles)
@@ -35,53 +35,53 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
 }
 
 /// A host that has written `chunks` chunks, each with its number and 1.
-fn written(scheme: &str, elements: usize, chunks: u64) -> Host {
-    let mut host = Host::create(scheme, Disk::new(elements, 400, PAGE));
+fn written(scheme: &str, members: usize, chunks: u64) -> Host {
+    let mut host = Host::create(scheme, Disk::new(members, 400, PAGE));
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     host
 }
 
-/// The elements and pages of the stripe that holds `chunk`, with the chunks that count.
+/// The members and pages of the stripe that holds `chunk`, with the chunks that count.
 fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
     let its = stripes.iter().find(|stripe| stripe.columns.iter().any(|column| (column.1, column.2) == place));
     let columns = &its.expect("it is in a stripe").columns;
-    columns.iter().map(|&(_, element, page, chunk)| (element, page, chunk)).collect()
+    columns.iter().map(|&(_, member, page, chunk)| (member, page, chunk)).collect()
 }
 
-/// Changes a bit, another one on each element: together they are not the parity of nothing.
-fn rot(host: &mut Host, (element, page): (u16, u32)) {
-    host.disk().elements[usize::from(element)].pages[page as usize][7] ^= 1 << element;
+/// Changes a bit, another one on each member: together they are not the parity of nothing.
+fn rot(host: &mut Host, (member, page): (u16, u32)) {
+    host.disk().members[usize::from(member)].pages[page as usize][7] ^= 1 << member;
 }
 
-/// Another one, which was used before, comes in the place of `element`, and all that follows from that is done.
-fn replace(host: &mut Host, element: u16) {
-    host.fail(element);
+/// Another one, which was used before, comes in the place of `member`, and all that follows from that is done.
+fn replace(host: &mut Host, member: u16) {
+    host.fail(member);
     host.finish();
     {
         let mut disk = host.disk();
-        let its = &mut disk.elements[usize::from(element)];
+        let its = &mut disk.members[usize::from(member)];
         its.is_gone = false;
         its.pages.iter_mut().for_each(|page| page.fill(0xa5));
     }
-    host.rejoin(element, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
+    host.rejoin(member, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
     host.finish_rebuild();
     host.finish();
     host.flush();
     host.finish();
 }
 
-/// The elements and pages of the row in place that holds `chunk`, data before parity.
+/// The members and pages of the row in place that holds `chunk`, data before parity.
 fn row_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
     let (row, _) = host.array.locate(chunk).expect("it has a place");
     let geometry = host.array.geometry();
     let place = geometry.place(row);
-    (0..geometry.columns).map(|column| (geometry.element(place, column), place.page)).collect()
+    (0..geometry.columns).map(|column| (geometry.member(place, column), place.page)).collect()
 }
 
-/// While members are absent nobody knows the checksums of their parity, which decoding data does not need.
+/// While columns are absent nobody knows the checksums of their parity, which decoding data does not need.
 #[test]
 fn of_raid6_in_place_without_two_members_nothing_is_lost_as_reads_say() {
     let mut host = Host::create(RAID6, Disk::new(6, 260, PAGE));
@@ -123,7 +123,7 @@ fn a_scrub_saves_what_can_be_read_of_a_stripe_that_lost_data_and_counts_the_rest
     let stripe = stripe_of(&host, 17);
     let data: Vec<_> = stripe.into_iter().filter(|column| column.2.is_some()).collect();
     assert_eq!(data.len(), 4, "a full stripe");
-    data[..2].iter().for_each(|&(element, page, _)| rot(&mut host, (element, page)));
+    data[..2].iter().for_each(|&(member, page, _)| rot(&mut host, (member, page)));
     let lost: BTreeSet<u64> = data[..2].iter().filter_map(|column| column.2).collect();
     let counts = host.scrub();
     assert_eq!((counts.lost, counts.repaired), (2, 0));
@@ -169,8 +169,8 @@ fn a_rebuild_that_meets_damage_which_it_reads_around_is_followed_by_a_scrub() {
                 let stripe = stripe_of(&host, 13);
                 let mut data = stripe.iter().filter(|column| column.2.is_some());
                 let mut next = || *data.next().expect("it has several");
-                let ((element, page, _), (gone, ..)) = (next(), next());
-                ((element, page), gone)
+                let ((member, page, _), (gone, ..)) = (next(), next());
+                ((member, page), gone)
             }
         };
         rot(&mut host, bad);
@@ -182,7 +182,7 @@ fn a_rebuild_that_meets_damage_which_it_reads_around_is_followed_by_a_scrub() {
     }
 }
 
-/// Where a segment begins with a slot of an absent member, the summary of its first batch begins before the first copy.
+/// Where a segment begins with a slot of an absent column, the summary of its first batch begins before the first copy.
 #[test]
 fn what_is_written_without_a_member_has_checksums_of_its_parity() {
     let mut host = written(LOG, 5, 10);
@@ -192,11 +192,11 @@ fn what_is_written_without_a_member_has_checksums_of_its_parity() {
     let parities: Vec<(u16, u32)> = (10..50)
         .flat_map(|chunk| stripe_of(&host, chunk))
         .filter(|column| column.2.is_none())
-        .map(|(element, page, _)| (element, page))
+        .map(|(member, page, _)| (member, page))
         .collect();
-    for (element, page) in parities {
+    for (member, page) in parities {
         let mut host = host.copy();
-        rot(&mut host, (element, page));
+        rot(&mut host, (member, page));
         let (_, troubles) = check(LOG, &host.copy_of_disk());
         let is_named = matches!(troubles[..], [Trouble::Page { chunk: None, decodes: true, .. }]);
         assert!(is_named, "{troubles:?}");
@@ -212,7 +212,7 @@ fn without_checksums_one_scrub_repairs_a_row_that_is_damaged_twice() {
     (0..host.capacity()).for_each(|chunk| host.write(chunk, 7));
     host.flush();
     let row = row_of(&host, 21);
-    host.disk().elements[usize::from(row[4].0)].unreadable.insert(row[4].1);
+    host.disk().members[usize::from(row[4].0)].unreadable.insert(row[4].1);
     rot(&mut host, row[5]);
     let counts = host.scrub();
     assert_eq!((counts.bad, counts.repaired, counts.lost), (2, 2, 0));
@@ -225,9 +225,9 @@ fn chunks_that_were_lost_with_their_summary_are_counted_by_a_scrub_too() {
     let copies: Vec<(u16, u32)> = {
         let disk = host.disk();
         let first = |page: &[u8]| Summary::parse(page).is_ok_and(|summary| summary.header.batch == 1);
-        let pages = |element: usize| (0..).zip(&disk.elements[element].pages);
+        let pages = |member: usize| (0..).zip(&disk.members[member].pages);
         (0..5u16)
-            .flat_map(|element| pages(element.into()).map(move |(page, its)| ((element, page), its)))
+            .flat_map(|member| pages(member.into()).map(move |(page, its)| ((member, page), its)))
             .filter(|(_, its)| first(its))
             .map(|(at, _)| at)
             .collect()

@@ -9,13 +9,13 @@ fn scheme(level: &str) -> String {
     )
 }
 
-/// An array of `width` elements, of which those in `failed` fail when some of it is written, serves, and serves again when it
+/// An array of `width` members, of which those in `failed` fail when some of it is written, serves, and serves again when it
 /// was opened anew.
 fn serves_degraded(level: &str, page_bytes: u32, width: usize, failed: &[u16]) {
     let mut host = Host::without_create(&scheme(level), Disk::new(width, 120, page_bytes));
     let chunks = host.capacity() / 2;
     (0..chunks / 2).for_each(|chunk| host.write(chunk, 1));
-    failed.iter().for_each(|&element| host.fail(element));
+    failed.iter().for_each(|&member| host.fail(member));
     let value = |chunk: u64| (chunk % 200) as u8 + 2;
     for round in 0..4 {
         (0..chunks).for_each(|chunk| host.write(chunk, value(chunk + round)));
@@ -31,15 +31,15 @@ fn serves_degraded(level: &str, page_bytes: u32, width: usize, failed: &[u16]) {
 fn a_full_stripe_of_a_degraded_group_has_room_in_its_summary_however_wide_the_group_is() {
     for (page_bytes, widths) in [(512, 13..=15), (1024, 34..=36)] {
         for width in widths {
-            (0..width as u16).for_each(|element| serves_degraded("raid5", page_bytes, width, &[element]));
+            (0..width as u16).for_each(|member| serves_degraded("raid5", page_bytes, width, &[member]));
         }
     }
     for (page_bytes, widths) in [(512, 11..=14), (1024, 33..=35)] {
         for width in widths {
-            for element in 0..width as u16 {
-                serves_degraded("raid6", page_bytes, width, &[element]);
-                let next = (element + 1) % width as u16;
-                serves_degraded("raid6", page_bytes, width, &[element, next]);
+            for member in 0..width as u16 {
+                serves_degraded("raid6", page_bytes, width, &[member]);
+                let next = (member + 1) % width as u16;
+                serves_degraded("raid6", page_bytes, width, &[member, next]);
             }
             serves_degraded("raid6", page_bytes, width, &[0, width as u16 / 2]);
         }

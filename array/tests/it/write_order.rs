@@ -1,5 +1,5 @@
 //! In which order the log writes what makes it durable, and what it flushes in between (`docs/format.md`): what stands there
-//! says after which write power may go, and which elements may be gone then.
+//! says after which write power may go, and which members may be gone then.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -20,11 +20,11 @@ fn scheme(level: &str) -> String {
     )
 }
 
-fn host(level: &str, elements: usize) -> Host {
-    Host::create(&scheme(level), Disk::new(elements, PAGES, PAGE_BYTES))
+fn host(level: &str, members: usize) -> Host {
+    Host::create(&scheme(level), Disk::new(members, PAGES, PAGE_BYTES))
 }
 
-/// What is written to an element.
+/// What is written to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Front,
@@ -41,14 +41,14 @@ enum What {
 /// Where everything is.
 struct Map {
     superblock: Superblock,
-    elements: usize,
+    members: usize,
 }
 
 impl Map {
     fn of(host: &mut Host) -> Self {
         let disk = host.disk();
-        let superblock = copy_of(&disk.elements[0].pages, Copy::Front);
-        Self { superblock, elements: disk.elements.len() }
+        let superblock = copy_of(&disk.members[0].pages, Copy::Front);
+        Self { superblock, members: disk.members.len() }
     }
 
     fn what(&self, page: u32) -> What {
@@ -70,7 +70,7 @@ impl Map {
     }
 }
 
-/// A copy of the superblock of an element with these pages.
+/// A copy of the superblock of a member with these pages.
 fn copy_of(pages: &[Box<[u8]>], copy: Copy) -> Superblock {
     let span = superblock_pages(PAGE_BYTES) as usize;
     let first = if copy == Copy::Front { 0 } else { pages.len() - span };
@@ -81,9 +81,9 @@ fn copy_of(pages: &[Box<[u8]>], copy: Copy) -> Superblock {
 struct Rules {
     map: Map,
     copies: usize,
-    /// Of each element what was written to it and not flushed since.
+    /// Of each member what was written to it and not flushed since.
     dirty: Vec<BTreeSet<What>>,
-    /// The elements that have the current body, header and commit record.
+    /// The members that have the current body, header and commit record.
     bodies: BTreeSet<u16>,
     headers: BTreeSet<u16>,
     commits: BTreeSet<u16>,
@@ -101,7 +101,7 @@ impl Rules {
         let map = Map::of(host);
         host.take_log();
         Self {
-            dirty: vec![BTreeSet::new(); map.elements],
+            dirty: vec![BTreeSet::new(); map.members],
             map,
             copies,
             bodies: BTreeSet::new(),
@@ -121,22 +121,22 @@ impl Rules {
 
     /// All that `host` wrote since this was called last.
     fn take(&mut self, host: &mut Host) {
-        for (element, page) in host.take_log() {
+        for (member, page) in host.take_log() {
             if page == u32::MAX {
-                self.dirty[element as usize].clear();
-            } else if !host.disk().elements[element as usize].is_gone {
-                self.wrote(element, self.map.what(page));
+                self.dirty[member as usize].clear();
+            } else if !host.disk().members[member as usize].is_gone {
+                self.wrote(member, self.map.what(page));
             }
         }
-        // What is on an element that is gone counts no more.
-        for (element, dirty) in self.dirty.iter_mut().enumerate() {
-            if host.disk().elements[element].is_gone {
+        // What is on a member that is gone counts no more.
+        for (member, dirty) in self.dirty.iter_mut().enumerate() {
+            if host.disk().members[member].is_gone {
                 dirty.clear();
             }
         }
     }
 
-    fn wrote(&mut self, element: u16, what: What) {
+    fn wrote(&mut self, member: u16, what: What) {
         let is_begun = self.last != Some(what);
         match what {
             What::Front if is_begun => {
@@ -163,7 +163,7 @@ impl Rules {
                     }
                     *self.counts.entry("commits").or_default() += 1;
                 }
-                self.commits.insert(element);
+                self.commits.insert(member);
             }
             What::Body(slot) => {
                 assert!(!self.is_dirty(|its| matches!(its, What::Commit(_) | What::Header(_))));
@@ -171,7 +171,7 @@ impl Rules {
                 if !matches!(self.last, Some(What::Body(_))) {
                     self.bodies.clear();
                 }
-                self.bodies.insert(element);
+                self.bodies.insert(member);
             }
             What::Header(slot) => {
                 assert!(
@@ -184,11 +184,11 @@ impl Rules {
                     self.headers.clear();
                     *self.counts.entry("checkpoints").or_default() += 1;
                 }
-                self.headers.insert(element);
+                self.headers.insert(member);
             }
             What::Front | What::Data => {}
         }
-        self.dirty[element as usize].insert(what);
+        self.dirty[member as usize].insert(what);
         self.last = Some(what);
     }
 
@@ -206,8 +206,8 @@ impl Rules {
 
 #[test]
 fn a_flush_is_data_then_a_record_each_flushed() {
-    for (level, elements, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
-        let mut host = host(level, elements);
+    for (level, members, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
+        let mut host = host(level, members);
         let mut rules = Rules::new(&mut host, copies);
         for round in 0..40 {
             host.write(round % 7, round as u8);
@@ -218,13 +218,12 @@ fn a_flush_is_data_then_a_record_each_flushed() {
             // A checkpoint may have come before it, with a record of its own.
             let Some(record) = log.iter().position(is_record) else { continue };
             let before = log[..record].iter().rposition(|(_, page)| *page != u32::MAX).unwrap_or_default();
-            let flushed: BTreeSet<u16> =
-                log[before + 1..record].iter().map(|(element, _)| *element).collect();
-            assert_eq!(flushed.len(), elements, "data may be anywhere: {log:?}");
-            for (element, page) in log {
+            let flushed: BTreeSet<u16> = log[before + 1..record].iter().map(|(member, _)| *member).collect();
+            assert_eq!(flushed.len(), members, "data may be anywhere: {log:?}");
+            for (member, page) in log {
                 match page {
-                    u32::MAX => rules.dirty[element as usize].clear(),
-                    _ => rules.wrote(element, rules.map.what(page)),
+                    u32::MAX => rules.dirty[member as usize].clear(),
+                    _ => rules.wrote(member, rules.map.what(page)),
                 }
             }
             rules.rest();
@@ -235,8 +234,8 @@ fn a_flush_is_data_then_a_record_each_flushed() {
 
 #[test]
 fn a_checkpoint_is_a_body_then_a_header_each_flushed_and_leaves_the_one_before_it() {
-    for (level, elements, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
-        let mut host = host(level, elements);
+    for (level, members, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
+        let mut host = host(level, members);
         let chunks = host.capacity();
         let mut rules = Rules::new(&mut host, copies);
         for round in 0..6 * chunks {
@@ -258,14 +257,14 @@ fn newest_record(host: &mut Host) -> u64 {
     let commits = Map::of(host).superblock.commits;
     let disk = host.disk();
     let ring = commits.first as usize..(commits.first + commits.pages) as usize;
-    let records = disk.elements.iter().flat_map(|element| &element.pages[ring.clone()]);
+    let records = disk.members.iter().flat_map(|member| &member.pages[ring.clone()]);
     let records = records.filter_map(|page| Commit::parse(page).ok());
     records.max_by_key(|record| (record.epoch, record.number)).map_or(0, |record| record.horizon)
 }
 
-/// Flushes while elements go, each before so many operations ended; then all that are left know of it.
-fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bool {
-    let mut host = host(level, elements);
+/// Flushes while members go, each before so many operations ended; then all that are left know of it.
+fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> bool {
+    let mut host = host(level, members);
     (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     (5..15).for_each(|chunk| host.write(chunk, 99));
@@ -273,10 +272,10 @@ fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bo
     let update = rules.map.superblock.update;
     let (mut known, mut horizon) = (0, 0);
     let flushed = host.flush_while(|host, nth| {
-        for (element, _) in going.iter().filter(|(_, at)| *at == nth) {
-            host.disk().elements[*element as usize].is_gone = true;
+        for (member, _) in going.iter().filter(|(_, at)| *at == nth) {
+            host.disk().members[*member as usize].is_gone = true;
         }
-        let failed = going.iter().filter(|(element, _)| host.array.is_failed(*element)).count();
+        let failed = going.iter().filter(|(member, _)| host.array.is_failed(*member)).count();
         if failed > known {
             // What was begun before is not to blame.
             known = failed;
@@ -291,16 +290,16 @@ fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bo
     assert!(flushed, "{going:?}: parity bears that");
     rules.take(&mut host);
     assert!(!rules.is_dirty(|what| matches!(what, What::Commit(_) | What::Front | What::Back)), "{going:?}");
-    let failed: Vec<u16> = (0..elements as u16).filter(|&element| host.array.is_failed(element)).collect();
-    for element in (0..elements).filter(|&element| !failed.contains(&(element as u16))) {
+    let failed: Vec<u16> = (0..members as u16).filter(|&member| host.array.is_failed(member)).collect();
+    for member in (0..members).filter(|&member| !failed.contains(&(member as u16))) {
         for copy in [Copy::Front, Copy::Back] {
-            let superblock = copy_of(&host.disk().elements[element].pages, copy);
+            let superblock = copy_of(&host.disk().members[member].pages, copy);
             for &other in &failed {
                 let record = &superblock.members[other as usize];
                 assert_eq!(
                     record.state,
                     MemberState::Failed,
-                    "{going:?}: {copy:?} of {element} about {other}"
+                    "{going:?}: {copy:?} of {member} about {other}"
                 );
                 assert!(record.failed_batch <= horizon, "what no flush covered it may lack");
                 assert!(superblock.update > update, "a version of its own");
@@ -320,14 +319,14 @@ fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bo
 }
 
 #[test]
-fn a_flush_during_which_an_element_goes_ends_when_superblocks_tell_of_it() {
+fn a_flush_during_which_a_member_goes_ends_when_superblocks_tell_of_it() {
     let told =
-        (0..4).flat_map(|element| (0..40).map(move |at| flushed_while_going("raid5", 4, &[(element, at)])));
+        (0..4).flat_map(|member| (0..40).map(move |at| flushed_while_going("raid5", 4, &[(member, at)])));
     assert!(told.filter(|told| *told).count() > 60);
 }
 
 #[test]
-fn a_flush_during_which_two_elements_go_ends_when_superblocks_tell_of_both() {
+fn a_flush_during_which_two_members_go_ends_when_superblocks_tell_of_both() {
     let pairs = (0..30).flat_map(|one| (0..20).step_by(2).map(move |later| (one, one + later)));
     let told = pairs.map(|(one, other)| flushed_while_going("raid6", 5, &[(1, one), (3, other)]));
     assert!(told.filter(|told| *told).count() > 50);
@@ -342,10 +341,10 @@ fn a_flush_during_which_more_goes_than_parity_bears_fails() {
         (0..20).for_each(|chunk| host.write(chunk, 8));
         let flushed = host.flush_while(|host, nth| {
             if nth == at {
-                (1..3).for_each(|element| host.disk().elements[element].is_gone = true);
+                (1..3).for_each(|member| host.disk().members[member].is_gone = true);
             }
         });
-        let is_known = (1..3).all(|element| host.array.is_failed(element));
+        let is_known = (1..3).all(|member| host.array.is_failed(member));
         assert!(!(flushed && is_known), "after {at}");
         if !is_known {
             assert!(flushed, "what was gone when all was over does not count");
@@ -354,7 +353,7 @@ fn a_flush_during_which_more_goes_than_parity_bears_fails() {
 }
 
 #[test]
-fn a_record_has_its_copies_on_elements_that_are_there() {
+fn a_record_has_its_copies_on_members_that_are_there() {
     let mut host = host("raid6", 5);
     (0..20).for_each(|chunk| host.write(chunk, 7));
     host.fail(0);
@@ -376,10 +375,10 @@ fn a_flush_during_which_a_stripe_has_to_go_elsewhere_covers_it() {
         (0..20).for_each(|chunk| host.write(chunk, 7));
         host.flush();
         (4..11).for_each(|chunk| host.write(chunk, 8));
-        let element = at as usize % 4;
+        let member = at as usize % 4;
         assert!(host.flush_while(|host, nth| {
             if nth == at {
-                host.disk().elements[element].next_write = Some(Outcome::MediumError);
+                host.disk().members[member].next_write = Some(Outcome::MediumError);
             }
         }));
         let mut host = host.lose_power();
@@ -388,7 +387,7 @@ fn a_flush_during_which_a_stripe_has_to_go_elsewhere_covers_it() {
 }
 
 #[test]
-fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
+fn a_replacement_gets_no_superblock_of_the_member_in_whose_place_it_comes() {
     let span = superblock_pages(PAGE_BYTES) as usize;
     let mut in_between = 0;
     for operations in 0..60 {
@@ -396,7 +395,7 @@ fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
         (0..20).for_each(|chunk| host.write(chunk, 1));
         host.flush();
         let before = Map::of(&mut host).superblock.members[1].uuid;
-        // Superblocks are told of element 0 while element 1 goes, and another comes in its place.
+        // Superblocks are told of member 0 while member 1 goes, and another comes in its place.
         host.fail(0);
         host.finish_within(operations);
         host.fail(1);
@@ -405,15 +404,15 @@ fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
         }
         host.take_log();
         {
-            let element = &mut host.disk().elements[1];
-            element.is_gone = false;
-            element.pages.iter_mut().for_each(|page| page.fill(0));
+            let member = &mut host.disk().members[1];
+            member.is_gone = false;
+            member.pages.iter_mut().for_each(|page| page.fill(0));
         }
         host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: PAGES });
         let is_back = |page: u32| page != u32::MAX && page >= PAGES - span as u32;
         for _ in 0..60 {
             host.finish_within(1);
-            let pages = &host.disk().elements[1].pages;
+            let pages = &host.disk().members[1].pages;
             for first in [0, pages.len() - span] {
                 let its = Superblock::parse(&pages[first..first + span].concat());
                 assert!(

@@ -3,11 +3,11 @@
 use anyhow::{Result, anyhow, bail};
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, Elements, HostRequest, Identity, Opened, Opening, PageMemory, RequestKind, Scheme, Timing, create,
+    Array, HostRequest, Identity, Members, Opened, Opening, PageMemory, RequestKind, Scheme, Timing, create,
 };
 use stripewise_base::prng::Prng;
 
-use crate::elements::{Ram, World, Written};
+use crate::members::{Ram, World, Written};
 
 /// Bytes of a page and of a request.
 pub(crate) const PAGE_BYTES: u32 = 4096;
@@ -20,7 +20,7 @@ pub(crate) struct Host {
     pub(crate) opened: Opened,
     world: World,
     scheme: Scheme,
-    elements: Elements,
+    members: Members,
     now: u64,
     tag: u64,
     under_way: u32,
@@ -28,30 +28,30 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// An empty array of `scheme` over elements of `pages` pages.
+    /// An empty array of `scheme` over members of `pages` pages.
     pub(crate) fn create(scheme: &Scheme, count: u32, pages: u32) -> Result<Self> {
-        let elements = Elements { discard: false, ..Elements::opaque(count, PAGE_BYTES, pages) };
+        let members = Members { discard: false, ..Members::opaque(count, PAGE_BYTES, pages) };
         let mut ram = Ram::new(count, pages, PAGE_BYTES);
         let identity = Identity {
             array: Uuid([1; 16]),
-            elements: (0..count).map(|element| Uuid([element as u8 + 2; 16])).collect(),
+            members: (0..count).map(|member| Uuid([member as u8 + 2; 16])).collect(),
             name: "bench".into(),
         };
-        create(scheme, elements, &identity, &mut ram)?;
-        Self::open(scheme.clone(), elements, ram)
+        create(scheme, members, &identity, &mut ram)?;
+        Self::open(scheme.clone(), members, ram)
     }
 
-    fn open(scheme: Scheme, elements: Elements, mut ram: Ram) -> Result<Self> {
+    fn open(scheme: Scheme, members: Members, mut ram: Ram) -> Result<Self> {
         let memory = PageMemory::new(PAGE_BYTES);
-        let (array, opened) = Array::open(&scheme, elements, memory, &mut ram, Opening::default())?;
+        let (array, opened) = Array::open(&scheme, members, memory, &mut ram, Opening::default())?;
         let random = Prng::stream(1, 0);
         let world = World::new(ram);
-        Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0, under_way: 0, random })
+        Ok(Self { array, opened, world, scheme, members, now: 0, tag: 0, under_way: 0, random })
     }
 
     /// Opens the array again as it lies there.
     pub(crate) fn reopen(self) -> Result<Self> {
-        Self::open(self.scheme, self.elements, self.world.ram)
+        Self::open(self.scheme, self.members, self.world.ram)
     }
 
     pub(crate) fn pages(&self) -> u64 {

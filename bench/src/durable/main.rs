@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-mod elements;
 mod host;
+mod members;
 
 use std::process::ExitCode;
 
@@ -19,11 +19,11 @@ use host::{Host, PAGE_BYTES};
 /// Measure what metadata costs: its share of what is written, with and without flushes; the time of recovery by capacity and by
 /// the length of the log; checkpoints.
 ///
-/// Elements lie in memory and take no time, so times are processor time of the controller. Counts are exact.
+/// Members lie in memory and take no time, so times are processor time of the controller. Counts are exact.
 ///
 /// Examples:
-///   stripewise-bench-durable                                 five elements of 256 MiB
-///   stripewise-bench-durable --scheme durable-raid6-was --elements 6
+///   stripewise-bench-durable                                 five members of 256 MiB
+///   stripewise-bench-durable --scheme durable-raid6-was --members 6
 #[derive(Parser)]
 #[command(verbatim_doc_comment)]
 struct Arguments {
@@ -36,10 +36,10 @@ struct Arguments {
     /// Segments in use, in percent, beyond which they are collected [default: the scheme's].
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     collect_above: Option<u32>,
-    /// Elements.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
-    elements: u32,
-    /// MiB of an element.
+    /// Members.
+    #[arg(id = "elements", long = "elements", default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
+    members: u32,
+    /// MiB of a member.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(32..=4096))]
     mib: u32,
     /// Runs of each timing, of which the median is given.
@@ -62,7 +62,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
     let share = |percent: u32| Share(percent * 10_000);
     scheme.elastic.reserve = arguments.reserve.map_or(scheme.elastic.reserve, share);
     scheme.elastic.collect_above = arguments.collect_above.map_or(scheme.elastic.collect_above, share);
-    println!("{} over {} elements\n", scheme.name, arguments.elements);
+    println!("{} over {} elements\n", scheme.name, arguments.members);
     println!(
         "4 KiB random writes, 32 at a time, over an array that is 80 % full\n{}\n",
         writes(arguments, &scheme)?
@@ -114,7 +114,7 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
     ]);
     for (name, every, count) in [("none", 0, 400_000), ("every 32", 32, 400_000), ("every write", 1, 100_000)]
     {
-        let mut host = Host::create(scheme, arguments.elements, pages_of(arguments.mib))?;
+        let mut host = Host::create(scheme, arguments.members, pages_of(arguments.mib))?;
         let span = host.pages() * 8 / 10;
         host.fill(span)?;
         // Until collection has found its pace.
@@ -162,7 +162,7 @@ fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
     let mut table = table(&["MiB of all elements", "MiB filled", "ms", "pages read", "read a MiB filled"]);
     for part in [8, 4, 2, 1] {
         let mib = (arguments.mib / part).max(32);
-        let mut host = Host::create(scheme, arguments.elements, pages_of(mib))?;
+        let mut host = Host::create(scheme, arguments.members, pages_of(mib))?;
         let span = host.pages() * 8 / 10;
         host.fill(span)?;
         // What was behind the last checkpoint is in that of this opening.
@@ -170,7 +170,7 @@ fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         let (seconds, host) = opening(arguments, host)?;
         let filled = (span * u64::from(PAGE_BYTES)) >> 20;
         table.add_row([
-            (mib * arguments.elements).to_string(),
+            (mib * arguments.members).to_string(),
             filled.to_string(),
             format!("{:.1}", seconds * 1e3),
             host.opened.pages_read.to_string(),
@@ -183,7 +183,7 @@ fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
 fn by_length(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
     let mut table = table(&["writes since", "flush", "batches replayed", "dropped", "ms", "pages read"]);
     for (writes, every) in [(0, 0), (1_000, 0), (10_000, 0), (1_000, 32), (10_000, 32), (1_000, 1)] {
-        let mut host = Host::create(scheme, arguments.elements, pages_of(arguments.mib))?;
+        let mut host = Host::create(scheme, arguments.members, pages_of(arguments.mib))?;
         let span = host.pages() / 2;
         host.fill(span)?;
         let mut host = host.reopen()?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{Identity, Opening, Scheme, create};
 use stripewise_base::prng::Prng;
-use stripewise_engine::{ElementFile, Engine, FileMedia, Options, random_uuid};
+use stripewise_engine::{Engine, FileMedia, MemberFile, Options, random_uuid};
 use tempfile::TempDir;
 
 use crate::Arguments;
@@ -22,14 +22,14 @@ pub(crate) struct Bed {
     folder: TempDir,
     scheme: Scheme,
     count: u16,
-    element_bytes: u64,
+    member_bytes: u64,
 }
 
 impl Bed {
     /// New files in the folder that is named.
     pub(crate) fn new(arguments: &Arguments, scheme: Scheme) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("stripewise-bench-").tempdir_in(&arguments.folder)?;
-        Ok(Self { folder, scheme, count: arguments.elements, element_bytes: arguments.mib << 20 })
+        Ok(Self { folder, scheme, count: arguments.members, member_bytes: arguments.mib << 20 })
     }
 
     fn path(&self, nth: u16) -> PathBuf {
@@ -47,7 +47,7 @@ impl Bed {
         for path in &paths {
             let block = vec![0x5a; 1 << 20];
             let mut file = std::fs::File::create(path)?;
-            for _ in 0..self.element_bytes >> 20 {
+            for _ in 0..self.member_bytes >> 20 {
                 std::io::Write::write_all(&mut file, &block)?;
             }
             file.sync_all()?;
@@ -55,11 +55,11 @@ impl Bed {
         Ok(paths)
     }
 
-    /// A file for an element that is to be replaced.
-    pub(crate) fn replacement(&self) -> Result<ElementFile> {
+    /// A file for a member that is to be replaced.
+    pub(crate) fn replacement(&self) -> Result<MemberFile> {
         let path = self.folder.path().join("replacement");
         let _ = std::fs::remove_file(&path);
-        Ok(ElementFile::create(&path, self.element_bytes, PAGE_BYTES)?)
+        Ok(MemberFile::create(&path, self.member_bytes, PAGE_BYTES)?)
     }
 
     /// A new array.
@@ -67,15 +67,15 @@ impl Bed {
         for path in self.paths() {
             let _ = std::fs::remove_file(path);
         }
-        let files = ElementFile::create_all(&self.paths(), self.element_bytes, PAGE_BYTES)?;
+        let files = MemberFile::create_all(&self.paths(), self.member_bytes, PAGE_BYTES)?;
         let mut media = FileMedia::new(files, PAGE_BYTES);
-        let elements = media.elements();
+        let members = media.members();
         let identity = Identity {
             array: random_uuid()?,
-            elements: (0..self.count).map(|_| random_uuid()).collect::<Result<_, _>>()?,
+            members: (0..self.count).map(|_| random_uuid()).collect::<Result<_, _>>()?,
             name: "bench".into(),
         };
-        create(&self.scheme, elements, &identity, &mut media)?;
+        create(&self.scheme, members, &identity, &mut media)?;
         drop(media);
         self.open()
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments, other: &str) -> Result<()> {
     println!(
         "{} beside {other} over {} files of {} MiB each in {}, by {}",
         arguments.scheme,
-        arguments.elements,
+        arguments.members,
         arguments.mib,
         arguments.folder.display(),
         ours.status().way,
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, other: &str) -> Result<()> {
         let mut runs = Vec::new();
         for _ in 0..arguments.runs {
             let taken = drive(&mut ours, &case.load, &mut report.random)?;
-            // What one leaves to its elements is not to be waited for by the other.
+            // What one leaves to its members is not to be waited for by the other.
             ours.flush()?;
             runs.push((taken, drive(&mut theirs, &case.load, &mut report.random)?));
             theirs.flush()?;

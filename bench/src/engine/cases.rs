@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     println!(
         "{} over {} files of {} MiB in {}, by {}: {:.0} MiB",
         arguments.scheme,
-        arguments.elements,
+        arguments.members,
         arguments.mib,
         arguments.folder.display(),
         engine.status().way,
@@ -171,7 +171,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Writes to empty arrays, of which one has lost an element: what that costs a write, apart from the collection that comes
+    /// Writes to empty arrays, of which one has lost a member: what that costs a write, apart from the collection that comes
     /// sooner because there is less room.
     fn degraded_without_collection(&mut self, bed: &Bed) -> Result<()> {
         let name = "4 KiB random writes, an element lost, nothing to collect";
@@ -208,9 +208,9 @@ impl<'a> Report<'a> {
             let ours = drive(engine, &case.load, &mut self.random)?;
             runs.push((ours, plain.drive(count, &other, &mut self.random)?));
         }
-        let data = f64::from(self.arguments.elements - parity(engine));
+        let data = f64::from(self.arguments.members - parity(engine));
         let (what, factor) = match case.against {
-            Against::FilesLessParity => (", less parity", data / f64::from(self.arguments.elements)),
+            Against::FilesLessParity => (", less parity", data / f64::from(self.arguments.members)),
             Against::OneFile => (", one file, fdatasync", 1.0),
             Against::Files | Against::Whole => ("", 1.0),
         };
@@ -218,15 +218,15 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// An element is rebuilt that has its part of all stripes; what is written without it has none.
+    /// A member is rebuilt that has its part of all stripes; what is written without it has none.
     fn rebuilding(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
         if !self.wants("rebuild") {
             return Ok(());
         }
         engine.fail(1)?;
-        let before = engine.status().elements[1].counts.writes;
+        let before = engine.status().members[1].counts.writes;
         let seconds = rebuild(bed, engine)?;
-        let pages = engine.status().elements[1].counts.writes - before;
+        let pages = engine.status().members[1].counts.writes - before;
         let mib = (pages * u64::from(PAGE_BYTES)) as f64 / f64::from(1 << 20);
         self.notes.push(format!(
             "rebuild of {mib:.0} MiB of an element: {seconds:.2} s, {:.0} MiB/s",
@@ -235,7 +235,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// An element is lost. What goes on is compared with the whole array, so runs of both take turns: each time the element comes
+    /// A member is lost. What goes on is compared with the whole array, so runs of both take turns: each time the member comes
     /// back whole.
     fn degraded(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
         for case in cases(&bed.load(engine), self.arguments.requests) {
@@ -323,17 +323,17 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Elements of a stripe that parity takes.
+/// Members of a stripe that parity takes.
 fn parity(engine: &Engine) -> u16 {
     engine.array().geometry().parity() as u16
 }
 
-/// Element bytes written for each byte of hosts.
+/// Member bytes written for each byte of hosts.
 fn bytes_a_byte(taken: &Taken) -> f64 {
     (taken.pages_written * u64::from(PAGE_BYTES)) as f64 / taken.bytes as f64
 }
 
-/// Puts a new file in the place of element 1, and waits until it is whole. Seconds.
+/// Puts a new file in the place of member 1, and waits until it is whole. Seconds.
 fn rebuild(bed: &Bed, engine: &mut Engine) -> Result<f64> {
     while !engine.is_quiet() {
         ensure!(engine.step(), "what is under way does not end");

@@ -51,7 +51,7 @@ pub(crate) struct Taken {
     pub(crate) seconds: f64,
     /// Processor time.
     pub(crate) cpu_seconds: f64,
-    /// Pages that elements wrote and read meanwhile.
+    /// Pages that members wrote and read meanwhile.
     pub(crate) pages_written: u64,
     pub(crate) pages_read: u64,
     /// Of a request: the median time, and that of which one in a hundred takes longer.
@@ -88,11 +88,11 @@ fn cpu_seconds() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Pages that elements wrote and read so far.
+/// Pages that members wrote and read so far.
 pub(crate) fn pages(engine: &Engine) -> (u64, u64) {
     let status = engine.status();
-    let sum = |of: fn(&stripewise_engine::ElementCounts) -> u64| {
-        status.elements.iter().map(|element| of(&element.counts)).sum()
+    let sum = |of: fn(&stripewise_engine::MemberCounts) -> u64| {
+        status.members.iter().map(|member| of(&member.counts)).sum()
     };
     (sum(|counts| counts.writes), sum(|counts| counts.reads))
 }

@@ -19,14 +19,14 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// Measure the engine in process, over files of a folder, beside plain io_uring.
 ///
-/// Each case and what it is compared with run in turn, on one processor; given is the median over the runs. Counts of element
+/// Each case and what it is compared with run in turn, on one processor; given is the median over the runs. Counts of member
 /// bytes and reads are exact. The array is filled to 80 % and overwritten at random until collection has found its pace.
 ///
 /// Examples:
 ///   stripewise-bench-engine                                       files in /dev/shm, five of 512 MiB
 ///   stripewise-bench-engine --folder /var/tmp --runs 3            files on a disk, past the page cache (O_DIRECT)
 ///   stripewise-bench-engine --yardstick fio --only "1 MiB"         beside fio instead of io_uring of this program's own
-///   stripewise-bench-engine --scheme durable-raid6-was --elements 6
+///   stripewise-bench-engine --scheme durable-raid6-was --members 6
 ///   stripewise-bench-engine --folder /var/tmp --beside raid5.toml --only random    beside another scheme
 #[derive(Clone, Debug, Parser)]
 #[command(verbatim_doc_comment)]
@@ -43,10 +43,10 @@ struct Arguments {
     /// Another scheme to measure it beside, instead of the yardstick.
     #[arg(long, value_name = "NAME|FILE.toml")]
     beside: Option<String>,
-    /// Elements.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
-    elements: u16,
-    /// MiB of an element.
+    /// Members.
+    #[arg(id = "elements", long = "elements", default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
+    members: u16,
+    /// MiB of a member.
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u64).range(64..=65536))]
     mib: u64,
     /// Runs of each case, of which the median is given.

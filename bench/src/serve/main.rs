@@ -42,10 +42,10 @@ struct Arguments {
     /// The scheme: a preset's name or a file, and settings behind commas.
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was")]
     scheme: String,
-    /// Elements.
-    #[arg(long, default_value_t = 5)]
-    elements: u16,
-    /// MiB of an element.
+    /// Members.
+    #[arg(id = "elements", long = "elements", default_value_t = 5)]
+    members: u16,
+    /// MiB of a member.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(64..=65536))]
     mib: u64,
     /// MiB that are written in the beginning, and among which requests are.

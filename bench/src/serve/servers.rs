@@ -62,8 +62,8 @@ pub(crate) fn array(program: &Path, folder: &Path, arguments: &Arguments, option
         command.env("STRIPEWISE_RUNTIME_DIR", folder.join("run"));
         command
     };
-    let Arguments { elements, mib, .. } = arguments;
-    let mut create = command(&format!("create pool --files pool --count {elements} --size {mib}MiB"));
+    let Arguments { members, mib, .. } = arguments;
+    let mut create = command(&format!("create pool --files pool --count {members} --size {mib}MiB"));
     let made = create.args(["--scheme", &arguments.scheme]).output()?;
     ensure!(made.status.success(), "no array is made: {}", String::from_utf8_lossy(&made.stderr));
     let mut serve = command(&format!("serve pool --nbd unix:nbd.sock {options}"));

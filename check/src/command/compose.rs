@@ -32,7 +32,7 @@ pub(crate) struct Compose {
     /// Only rows from A up to but not B
     #[arg(long, value_name = "A..B", value_parser = crate::range)]
     rows: Option<std::ops::Range<u64>>,
-    /// The first seed of each row: even ones lose an element, odd ones lose power
+    /// The first seed of each row: even ones lose a member, odd ones lose power
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Seeds of each row [default: 1 with --all or --of, else 4]

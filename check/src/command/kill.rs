@@ -29,9 +29,9 @@ pub(crate) struct Kill {
     /// The array's scheme
     #[arg(long, value_name = "NAME|FILE", default_value = "durable-was")]
     scheme: String,
-    /// Its elements
-    #[arg(long, default_value_t = 5)]
-    elements: u16,
+    /// Its members
+    #[arg(id = "elements", long = "elements", default_value_t = 5)]
+    members: u16,
     /// The size of each
     #[arg(long, default_value = "16MiB")]
     size: String,
@@ -44,7 +44,7 @@ pub(crate) struct Kill {
     /// The longest time of load before a kill, in milliseconds
     #[arg(long, default_value_t = 300)]
     longest_ms: u64,
-    /// Take elements out of service and have them replaced as well, one at a time
+    /// Take members out of service and have them replaced as well, one at a time
     #[arg(long)]
     losses: bool,
     /// Send no trims: where the scheme is in place they are advice
@@ -62,7 +62,7 @@ impl Kill {
             program: self.program()?,
             folder: self.folder.clone().unwrap_or_else(std::env::temp_dir),
             scheme: self.scheme.clone(),
-            elements: self.elements,
+            members: self.members,
             size: self.size.clone(),
             connections: self.connections.into(),
             depth: self.depth.into(),

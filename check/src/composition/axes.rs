@@ -1,7 +1,7 @@
 //! The axes and their members: one list, from which everything about composition is made.
 //!
 //! The first member of each axis is what a scheme has that says nothing about it. Other members say so by the keys of a scheme
-//! that they set, or by what the elements are. An axis owns the keys that its members set, so that members of several axes can
+//! that they set, or by what the members are. An axis owns the keys that its members set, so that members of several axes can
 //! be put together.
 
 use stripewise_array::Scheme;
@@ -37,15 +37,15 @@ pub struct Member {
 pub enum Sets {
     /// These keys of a scheme.
     Keys(&'static str),
-    /// What the elements are.
+    /// What the members are.
     Level(Level),
     /// Devices that let host operations in while they collect.
     Preemption,
-    /// What elements can do for the controller.
-    Elements(Ability),
+    /// What members can do for the controller.
+    Members(Ability),
 }
 
-/// What elements can do for the controller.
+/// What members can do for the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
     /// They keep old versions, tell what they do and collect when they are permitted to.
@@ -69,11 +69,11 @@ impl Sets {
             Self::Level(Level::Channel) => "each element is a channel with its chips",
             Self::Level(Level::Chip) => "each element is a chip",
             Self::Preemption => "`gc.preemption = \"moves\"` or `\"phases\"` of the device",
-            Self::Elements(Ability::Everything) => {
+            Self::Members(Ability::Everything) => {
                 "they keep old versions, tell what they do, and collect when they are permitted to"
             }
-            Self::Elements(Ability::NoOldVersions) => "the same without old versions: memory keeps them",
-            Self::Elements(Ability::Nothing) => "none of it, as files and block devices",
+            Self::Members(Ability::NoOldVersions) => "the same without old versions: memory keeps them",
+            Self::Members(Ability::Nothing) => "none of it, as files and block devices",
         };
         words.to_owned()
     }
@@ -83,7 +83,7 @@ const fn keys(name: &'static str, keys: &'static str) -> Member {
     Member { name, sets: Sets::Keys(keys) }
 }
 
-/// Elastic striping, over elements as small as those of the checking simulation: chunks leave memory a stripe at a time, as
+/// Elastic striping, over members as small as those of the checking simulation: chunks leave memory a stripe at a time, as
 /// eSAP's, or those of a segment together, as those of WAS; and with classes by the mix of reads and writes.
 const STRIPE: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4\nelastic.buffer = 'stripe'";
 const GROUP: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4";
@@ -251,9 +251,9 @@ pub static AXES: [Axis; COUNT] = [
         name: "elements",
         about: "what elements can do for the controller",
         members: &[
-            Member { name: "all", sets: Sets::Elements(Ability::Everything) },
-            Member { name: "no-old-versions", sets: Sets::Elements(Ability::NoOldVersions) },
-            Member { name: "as-files", sets: Sets::Elements(Ability::Nothing) },
+            Member { name: "all", sets: Sets::Members(Ability::Everything) },
+            Member { name: "no-old-versions", sets: Sets::Members(Ability::NoOldVersions) },
+            Member { name: "as-files", sets: Sets::Members(Ability::Nothing) },
         ],
         take: |_, _| {},
     },

@@ -1,4 +1,4 @@
-//! A case of a combination: the storm with its scheme given. What the members leave open is drawn from the seed: settings of
+//! A case of a combination: the storm with its scheme given. What the choices leave open is drawn from the seed: settings of
 //! the policies, devices, how small the queues are, requests and faults.
 
 use stripewise_array::Scheme;
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 10_000;
 const PAGES_MAX: u64 = 2000;
 const LOG_PAGES_MAX: u64 = 500;
 
-/// The case of a combination and a seed. Even seeds lose an element while requests are under way, where there is parity; odd
+/// The case of a combination and a seed. Even seeds lose a member while requests are under way, where there is parity; odd
 /// ones lose power, where the scheme finds its content again.
 ///
 /// # Errors
@@ -49,9 +49,9 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     let mut scheme = space.scheme(combination);
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     let columns = columns(draw, &scheme);
-    let elements = columns * scheme.geometry.groups + scheme.log_elements();
-    let layout = storm::layout_of(draw, combination.level(), elements);
-    let mut device = device::device(draw, layout, elements)?;
+    let members = columns * scheme.geometry.groups + scheme.log_members();
+    let layout = storm::layout_of(draw, combination.level(), members);
+    let mut device = device::device(draw, layout, members)?;
     if is_log {
         // Segments need more room than rows do.
         device.geometry.blocks = draw.between(10, 24) as u32;
@@ -64,12 +64,12 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     settings(draw, &mut scheme, columns, page_bytes);
     let mut case = Case {
         seed,
-        elements: layout,
+        members: layout,
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: combination.ability() != Ability::Everything,
         tells_nothing: combination.ability() == Ability::Nothing,
-        volatile_elements: false,
+        volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
         losses: Vec::new(),
@@ -95,19 +95,19 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     storm::late_answers(draw, &mut case.faults);
     let requests = case.requests.len() as u64;
     case.losses = storm::losses(draw, &geometry, requests);
-    if case.scheme.log_elements() > 0 {
+    if case.scheme.log_members() > 0 {
         storm::log_losses(draw, &geometry, requests, &mut case.losses);
     }
     storm::power::power(seed, &mut case);
     if seed.is_multiple_of(2) {
-        lose_an_element(draw, &geometry, &mut case);
+        lose_a_member(draw, &geometry, &mut case);
     } else if case.scheme.check_restart().is_ok() && case.power_losses.is_empty() {
         case.power_losses.push(draw.between(0, 10 * requests));
     }
     Some(case)
 }
 
-/// Elements of a group.
+/// Members of a group.
 fn columns(draw: &mut Draw, scheme: &Scheme) -> u32 {
     let least = match scheme.geometry.level {
         Raid::Raid0 => return draw.between(1, 6) as u32,
@@ -124,7 +124,7 @@ fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
     device.gc.hard_watermark = if draw.percent(30) { Some(device.gc.low_watermark) } else { None };
 }
 
-/// The keys that no member sets.
+/// The keys that no choice sets.
 fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64) {
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     if !is_log {
@@ -198,8 +198,8 @@ fn dispatch(draw: &mut Draw, scheme: &mut Scheme) {
     }
 }
 
-/// If no element is lost while requests are under way, one is.
-fn lose_an_element(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
+/// If no member is lost while requests are under way, one is.
+fn lose_a_member(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
     if geometry.parity() == 0 {
         return;
     }
@@ -211,9 +211,9 @@ fn lose_an_element(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
     match case.losses.first_mut() {
         Some(loss) => loss.event = event,
         None => {
-            let element = draw.between(0, u64::from(geometry.elements) - 1) as u16;
+            let member = draw.between(0, u64::from(geometry.members) - 1) as u16;
             let manner = draw.one_of(&[Manner::Gone, Manner::Silent, Manner::FailedWrite]);
-            case.losses.push(Loss { event, element, manner });
+            case.losses.push(Loss { event, member, manner });
         }
     }
 }

@@ -17,7 +17,7 @@ pub mod table;
 use std::fmt;
 
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::{Elements, Scheme, SchemeError};
+use stripewise_array::{Members, Scheme, SchemeError};
 use stripewise_flash::Level;
 
 use axes::{AXES, Ability, COUNT, Sets};
@@ -49,7 +49,7 @@ impl Combination {
         (0..COUNT).map(|axis| self.member(axis).sets)
     }
 
-    /// What an element is.
+    /// What a member is.
     pub fn level(&self) -> Level {
         let level = |sets| if let Sets::Level(level) = sets { Some(level) } else { None };
         self.sets().find_map(level).unwrap_or(Level::Ssd)
@@ -60,9 +60,9 @@ impl Combination {
         self.sets().any(|sets| sets == Sets::Preemption)
     }
 
-    /// What elements can do.
+    /// What members can do.
     pub fn ability(&self) -> Ability {
-        let ability = |sets| if let Sets::Elements(ability) = sets { Some(ability) } else { None };
+        let ability = |sets| if let Sets::Members(ability) = sets { Some(ability) } else { None };
         self.sets().find_map(ability).unwrap_or(Ability::Everything)
     }
 
@@ -146,8 +146,8 @@ impl Space {
     /// Why not.
     pub fn resolve(&self, combination: &Combination) -> Result<(), SchemeError> {
         let scheme = self.scheme(combination);
-        let elements = elements(&scheme, combination.ability());
-        scheme.resolve(&elements, true).map(|_| ())
+        let members = members(&scheme, combination.ability());
+        scheme.resolve(&members, true).map(|_| ())
     }
 
     /// Why a combination is refused.
@@ -185,16 +185,16 @@ impl fmt::Display for Why {
     }
 }
 
-/// The elements over which a scheme is asked whether it has a meaning: enough of them for its groups, and for what they are to
+/// The members over which a scheme is asked whether it has a meaning: enough of them for its groups, and for what they are to
 /// do. How large they are decides nothing here.
-fn elements(scheme: &Scheme, ability: Ability) -> Elements {
+fn members(scheme: &Scheme, ability: Ability) -> Members {
     let members = match scheme.geometry.level {
         Raid::Raid0 => 4,
         Raid::Raid5 | Raid::Raid6 => 3 + scheme.geometry.level.parity(),
     };
     let tells = ability != Ability::Nothing;
-    Elements {
-        count: members * scheme.geometry.groups + scheme.log_elements(),
+    Members {
+        count: members * scheme.geometry.groups + scheme.log_members(),
         page_bytes: 4096,
         pages: 256,
         volatile_cache: false,

@@ -3,34 +3,36 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{ConfigError, read_toml};
 
-use super::elements::Wrong;
 use super::keep::Keep;
+use super::members::Wrong;
 use super::ruin::Ruin;
 use super::shape::Shape;
 use crate::case::Ask;
 
-/// An element goes wrong.
+/// A member goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Strike {
     /// Before this event of its era.
     pub event: u64,
-    /// Which element.
-    pub element: u16,
+    /// Which member.
+    #[serde(rename = "element")]
+    pub member: u16,
     /// How.
     pub wrong: Wrong,
     /// Decides where, as far as that is open.
     pub choice: u64,
 }
 
-/// An element comes back into the array that serves without it.
+/// A member comes back into the array that serves without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comeback {
     /// Before this event of its era, or as soon as the array can take it.
     pub event: u64,
-    /// Which element.
-    pub element: u16,
+    /// Which member.
+    #[serde(rename = "element")]
+    pub member: u16,
     /// Whether another one comes in its place, with whatever is on it.
     pub is_another: bool,
     /// Whether it has what it had at an earlier moment, if one was kept.
@@ -38,22 +40,24 @@ pub struct Comeback {
     pub is_older: bool,
 }
 
-/// What an element has is kept, to be put back.
+/// What a member has is kept, to be put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
     /// Before this event of its era.
     pub event: u64,
-    /// Which element.
-    pub element: u16,
+    /// Which member.
+    #[serde(rename = "element")]
+    pub member: u16,
 }
 
-/// An element is put back to an earlier moment while the array is closed.
+/// A member is put back to an earlier moment while the array is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutBack {
-    /// Which element.
-    pub element: u16,
+    /// Which member.
+    #[serde(rename = "element")]
+    pub member: u16,
     /// Decides to which moment.
     pub choice: u64,
 }
@@ -66,7 +70,7 @@ pub struct Cut {
     pub after: u64,
     /// What is left of them.
     pub keep: Keep,
-    /// Whether all elements are offered, though some are absent when the era begins.
+    /// Whether all members are offered, though some are absent when the era begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_whole: bool,
 }
@@ -88,10 +92,10 @@ pub struct Era {
     /// Whether power is lost once more when everything was read, before anything is asked, and it is opened again.
     #[serde(default)]
     pub twice: bool,
-    /// Elements that are not offered.
+    /// Members that are not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<u16>,
-    /// Elements that are put back to an earlier moment before it.
+    /// Members that are put back to an earlier moment before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older: Vec<PutBack>,
     /// Moments that are kept.
@@ -100,10 +104,10 @@ pub struct Era {
     /// Openings before, in which power was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<Cut>,
-    /// Elements that go wrong.
+    /// Members that go wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strikes: Vec<Strike>,
-    /// Elements that come back, or are replaced.
+    /// Members that come back, or are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comebacks: Vec<Comeback>,
     /// Events before which a scrub begins.
@@ -135,11 +139,11 @@ impl Era {
     }
 }
 
-/// The life of an array. After its last era it is opened once more, and read with any elements taken away that it can do without.
+/// The life of an array. After its last era it is opened once more, and read with any members taken away that it can do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Decides in which order operations end and elements are offered.
+    /// Decides in which order operations end and members are offered.
     pub seed: u64,
     /// The array.
     pub shape: Shape,

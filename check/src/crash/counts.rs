@@ -21,25 +21,25 @@ pub struct Counts {
     pub torn: u64,
     /// Openings that succeeded.
     pub opened: u64,
-    /// Of those: without some elements.
+    /// Of those: without some members.
     pub degraded: u64,
-    /// Of those: with an element that had been absent before.
+    /// Of those: with a member that had been absent before.
     pub returned: u64,
     /// Of those: which dropped something that had been begun.
     pub dropped: u64,
     /// Batches or records behind the last checkpoint that counted.
     pub replayed: u64,
-    /// Elements that went wrong.
+    /// Members that went wrong.
     pub wrongs: u64,
-    /// Elements that came into the array, anew or again.
+    /// Members that came into the array, anew or again.
     pub comebacks: u64,
     /// Of those: the ones that were whole in the end.
     pub rebuilt: u64,
-    /// Losses of power while an element was rebuilt.
+    /// Losses of power while a member was rebuilt.
     pub while_rebuilding: u64,
     /// Clean stops.
     pub stops: u64,
-    /// Elements that were put back to an earlier moment while the array was closed.
+    /// Members that were put back to an earlier moment while the array was closed.
     pub put_back: u64,
     /// While it served.
     pub rolled_back: u64,
@@ -51,7 +51,7 @@ pub struct Counts {
     pub ruined: u64,
     /// Of those: the ones that were opened by force alone.
     pub forced: u64,
-    /// Elements without superblocks that were recognized by their content.
+    /// Members without superblocks that were recognized by their content.
     pub reconstructed: u64,
     /// Requests asked.
     pub asked: u64,

@@ -3,8 +3,8 @@
 use stripewise_base::prng::Prng;
 
 use super::case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
-use super::elements::Wrong;
 use super::keep::Keep;
+use super::members::Wrong;
 use super::ruin::{Ruin, Target};
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
@@ -36,8 +36,8 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let mut draw = Draw(Prng::stream(seed, 0x7368_6170));
     let kind = draw.one_of(kinds);
     let parity = kind.parity() as u16;
-    // More than twice the parity: any elements may be absent that parity bears.
-    let elements = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
+    // More than twice the parity: any members may be absent that parity bears.
+    let members = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
     let groups = if draw.percent(15) { 2 } else { 1 };
     let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);
     if kind.is_in_place() {
@@ -45,7 +45,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
         let data = draw.one_of(&[16, 24, 40]);
         return Shape {
             kind,
-            elements: elements.max(3) * groups,
+            members: members.max(3) * groups,
             page_bytes,
             pages: 2 * 4096_u32.div_ceil(page_bytes) + 132 + 4 + data,
             segment_rows: draw.one_of(&[1, 1, 2, 4]),
@@ -60,7 +60,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);
     Shape {
         kind,
-        elements: elements * groups,
+        members: members * groups,
         page_bytes,
         pages,
         segment_rows,
@@ -108,31 +108,31 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         }
         // Those that were lost may stay away, come back stale, or into the array again.
         era.absent =
-            (0..shape.elements).filter(|element| lost & 1 << element != 0 && draw.percent(50)).collect();
+            (0..shape.members).filter(|member| lost & 1 << member != 0 && draw.percent(50)).collect();
         let parity = shape.kind.parity();
         while lost.count_ones() < parity && draw.percent(if nth == 0 { 10 } else { 35 }) {
-            let element = draw.below(shape.elements.into()) as u16;
-            if lost & 1 << element == 0 {
-                lost |= 1 << element;
-                era.absent.push(element);
+            let member = draw.below(shape.members.into()) as u16;
+            if lost & 1 << member == 0 {
+                lost |= 1 << member;
+                era.absent.push(member);
             }
         }
         if lost.count_ones() < parity && draw.percent(20) {
-            let element = draw.below(shape.elements.into()) as u16;
+            let member = draw.below(shape.members.into()) as u16;
             let event = draw.below(8 * count + 1);
-            if lost & 1 << element == 0 {
-                lost |= 1 << element;
+            if lost & 1 << member == 0 {
+                lost |= 1 << member;
                 let wrong =
                     draw.one_of(if shape.kind.has_checksums() { &Wrong::ALL[..] } else { &Wrong::TOLD });
-                era.strikes.push(Strike { event, element, wrong, choice: draw.seed() });
+                era.strikes.push(Strike { event, member, wrong, choice: draw.seed() });
             }
         }
-        for element in 0..shape.elements {
-            if lost & 1 << element != 0 && draw.percent(30) {
+        for member in 0..shape.members {
+            if lost & 1 << member != 0 && draw.percent(30) {
                 let (event, is_another) = (draw.below(8 * count + 1), draw.percent(50));
-                era.comebacks.push(Comeback { event, element, is_another, is_older: false });
+                era.comebacks.push(Comeback { event, member, is_another, is_older: false });
                 // It may be whole when the next one goes; whether it is, the life finds out.
-                lost &= !(u64::from(draw.percent(60)) << element);
+                lost &= !(u64::from(draw.percent(60)) << member);
             }
         }
         if draw.percent(15) {
@@ -161,26 +161,26 @@ fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
     for era in eras {
         let events = 8 * era.asks.len() as u64 + 1;
         if draw.percent(40) && !remembered.is_empty() {
-            era.older.push(PutBack { element: draw.one_of(&remembered), choice: draw.seed() });
+            era.older.push(PutBack { member: draw.one_of(&remembered), choice: draw.seed() });
         }
         for _ in 0..draw.one_of(&[0, 1, 2, 4]) {
-            let element = draw.below(shape.elements.into()) as u16;
-            era.moments.push(Moment { event: draw.below(events), element });
+            let member = draw.below(shape.members.into()) as u16;
+            era.moments.push(Moment { event: draw.below(events), member });
         }
         for one in &mut era.comebacks {
             one.is_older = draw.percent(60);
             // It may have been absent from the beginning: then what counts is of an earlier era.
             let event = draw.below(one.event + 1);
-            era.moments.extend(one.is_older.then_some(Moment { event, element: one.element }));
+            era.moments.extend(one.is_older.then_some(Moment { event, member: one.member }));
         }
         era.stops = draw.percent(20);
         if shape.kind.has_checksums() && draw.percent(12) {
             let (event, choice) = (draw.below(events), draw.seed());
-            let element = draw.below(shape.elements.into()) as u16;
-            era.moments.push(Moment { event: draw.below(event + 1), element });
-            era.strikes.push(Strike { event, element, wrong: Wrong::RolledBack, choice });
+            let member = draw.below(shape.members.into()) as u16;
+            era.moments.push(Moment { event: draw.below(event + 1), member });
+            era.strikes.push(Strike { event, member, wrong: Wrong::RolledBack, choice });
         }
-        remembered.extend(era.moments.iter().map(|moment| moment.element));
+        remembered.extend(era.moments.iter().map(|moment| moment.member));
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::prng::Prng;
 
-use super::elements::Undecided;
+use super::members::Undecided;
 
 /// Which contents are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,22 +49,22 @@ impl Keep {
 /// How alike the fates of sectors are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
-    Element,
+    Member,
     Page,
     Sector,
 }
 
-/// Real losses are seldom even: often an element has kept all or nothing, or nearly all of everything is there.
+/// Real losses are seldom even: often a member has kept all or nothing, or nearly all of everything is there.
 fn drawn(undecided: &[Undecided], random: &mut Prng) -> Vec<usize> {
-    let grain = [Grain::Element, Grain::Page, Grain::Sector][random.below(3) as usize];
+    let grain = [Grain::Member, Grain::Page, Grain::Sector][random.below(3) as usize];
     let kept_percent = [3, 20, 50, 80, 97][random.below(5) as usize];
     let mut picks: Vec<usize> = Vec::with_capacity(undecided.len());
     let mut fate = 0;
     for (nth, one) in undecided.iter().enumerate() {
         let before = nth.checked_sub(1).map(|before| &undecided[before]);
         let is_same = before.is_some_and(|before| match grain {
-            Grain::Element => before.element == one.element,
-            Grain::Page => (before.element, before.page) == (one.element, one.page),
+            Grain::Member => before.member == one.member,
+            Grain::Page => (before.member, before.page) == (one.member, one.page),
             Grain::Sector => false,
         });
         if !is_same {
@@ -88,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    fn undecided(element: u16, page: u32, sector: u32, versions: usize) -> Undecided {
-        Undecided { element, page, sector, versions: vec![vec![].into(); versions] }
+    fn undecided(member: u16, page: u32, sector: u32, versions: usize) -> Undecided {
+        Undecided { member, page, sector, versions: vec![vec![].into(); versions] }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A mirror, so simple that it is known to be right: every page on every element. Its flaws are ones that the checker must
+//! A mirror, so simple that it is known to be right: every page on every member. Its flaws are ones that the checker must
 //! find before it is believed of anything else. Its pages are sectors, it does one request after the other, and bears one loss.
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ const LAST_PAGE_ELSEWHERE: u8 = 9;
 
 #[derive(Debug)]
 struct Mirror<const FLAW: u8> {
-    /// By element.
+    /// By member.
     present: Vec<bool>,
     pages: u32,
     requests: VecDeque<(HostRequest, Box<[u8]>)>,
@@ -45,14 +45,14 @@ struct Mirror<const FLAW: u8> {
     found: Vec<(u32, Vec<u8>)>,
 }
 
-/// What page 0 says: the epoch, and the elements that took part.
+/// What page 0 says: the epoch, and the members that took part.
 fn header(epoch: u64, members: u64) -> Vec<u8> {
     [&epoch.to_le_bytes()[..], &members.to_le_bytes(), &[0; 496]].concat()
 }
 
-fn read(media: &mut SimMedia<'_>, element: u16, page: u32) -> Vec<u8> {
+fn read(media: &mut SimMedia<'_>, member: u16, page: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    media.read(&[At { element, page }], &mut |_, content| {
+    media.read(&[At { member, page }], &mut |_, content| {
         bytes = content.map(<[u8]>::to_vec).unwrap_or_default()
     });
     bytes
@@ -67,12 +67,12 @@ fn all_done(outcomes: &[Outcome]) -> Result<(), OpenError> {
 
 impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
     fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
-        for element in 0..shape.elements {
-            // The second page tells which element it is.
-            let name = [&element.to_le_bytes()[..], &[0; 510]].concat();
-            let at = [At { element, page: 0 }, At { element, page: 1 }];
-            all_done(&media.write(&at, &[&header(1, (1 << shape.elements) - 1), &name]))?;
-            all_done(&media.flush(&[element]))?;
+        for member in 0..shape.members {
+            // The second page tells which member it is.
+            let name = [&member.to_le_bytes()[..], &[0; 510]].concat();
+            let at = [At { member, page: 0 }, At { member, page: 1 }];
+            all_done(&media.write(&at, &[&header(1, (1 << shape.members) - 1), &name]))?;
+            all_done(&media.flush(&[member]))?;
         }
         Ok(())
     }
@@ -83,31 +83,31 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
         _: bool,
         media: &mut SimMedia<'_>,
     ) -> Result<(Self, Opened), OpenError> {
-        let mut names = vec![None; shape.elements.into()];
+        let mut names = vec![None; shape.members.into()];
         let mut headers = Vec::new();
         for nth in 0..media.count() {
             let (head, name) = (read(media, nth, 0), read(media, nth, 1));
             if head.len() == 512 && name.len() == 512 {
                 let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
-                let element = u16::from_le_bytes([name[0], name[1]]);
-                names[usize::from(element)] = Some(nth);
-                headers.push((word(0), word(8), element));
+                let member = u16::from_le_bytes([name[0], name[1]]);
+                names[usize::from(member)] = Some(nth);
+                headers.push((word(0), word(8), member));
             }
         }
         headers.sort_unstable();
         let reached = |epoch: u64, members: u64| {
-            let mut members = headers.iter().filter(|(_, _, element)| members & 1 << element != 0);
+            let mut members = headers.iter().filter(|(_, _, member)| members & 1 << member != 0);
             FLAW == EPOCH_OF_SOME_BELIEVED || members.all(|&(other, _, _)| other >= epoch)
         };
         let newest = headers.iter().rev().find(|&&(epoch, members, _)| reached(epoch, members));
         let &(epoch, members, _) = newest.ok_or_else(|| OpenError::Refused("there is no array".into()))?;
-        let is_current = |element: u16| {
+        let is_current = |member: u16| {
             FLAW == STALE_READ
-                || members & 1 << element != 0
-                    && headers.iter().any(|&(own, _, other)| other == element && own >= epoch)
+                || members & 1 << member != 0
+                    && headers.iter().any(|&(own, _, other)| other == member && own >= epoch)
         };
-        let positions: Vec<Option<u16>> = (0..shape.elements)
-            .map(|element| names[usize::from(element)].filter(|_| is_current(element)))
+        let positions: Vec<Option<u16>> = (0..shape.members)
+            .map(|member| names[usize::from(member)].filter(|_| is_current(member)))
             .collect();
         let current: Vec<u16> = positions.iter().flatten().copied().collect();
         let (&source, others) =
@@ -120,17 +120,17 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
                 if content.len() != 512 {
                     return Err(OpenError::Failed("no power".into()));
                 }
-                all_done(&media.write(&[At { element: other, page }], &[&content]))?;
+                all_done(&media.write(&[At { member: other, page }], &[&content]))?;
             }
         }
         if FLAW != MADE_EQUAL_UNFLUSHED {
             all_done(&media.flush(&current))?;
         }
         let newest = headers.last().map_or(0, |&(epoch, _, _)| epoch);
-        let members = (0..shape.elements).filter(|&element| positions[usize::from(element)].is_some());
-        let head = header(newest + 1, members.fold(0, |members, element| members | 1 << element));
+        let members = (0..shape.members).filter(|&member| positions[usize::from(member)].is_some());
+        let head = header(newest + 1, members.fold(0, |members, member| members | 1 << member));
         for &nth in &current {
-            all_done(&media.write(&[At { element: nth, page: 0 }], &[&head]))?;
+            all_done(&media.write(&[At { member: nth, page: 0 }], &[&head]))?;
             if FLAW != MADE_EQUAL_UNFLUSHED {
                 all_done(&media.flush(&[nth]))?;
             }
@@ -191,19 +191,16 @@ impl<const FLAW: u8> Mirror<FLAW> {
         let Some((request, payload)) = self.requests.front() else { return };
         self.is_begun = true;
         let (first, count) = (2 + (request.offset / 512) as u32, request.bytes / 512);
-        let present: Vec<u16> = (0u16..)
-            .zip(&self.present)
-            .filter(|(_, present)| **present)
-            .map(|(element, _)| element)
-            .collect();
+        let present: Vec<u16> =
+            (0u16..).zip(&self.present).filter(|(_, present)| **present).map(|(member, _)| member).collect();
         let kind = match request.kind {
             RequestKind::Read => OperationKind::Read,
             RequestKind::Write => OperationKind::Write,
             RequestKind::Trim => OperationKind::Trim,
             RequestKind::Flush => OperationKind::Flush,
         };
-        let mut put = |element, page: u32, nth: u32, content: Option<&[u8]>| {
-            let operation = Operation { kind, element, page, ..Operation::default() };
+        let mut put = |member, page: u32, nth: u32, content: Option<&[u8]>| {
+            let operation = Operation { kind, member, page, ..Operation::default() };
             driver.put(0, operation, nth, content);
             self.left += 1;
         };
@@ -211,7 +208,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
             OperationKind::Flush => {
                 let first = usize::from(FLAW == FLUSH_LEAVES_ONE_OUT);
                 let flushed = present[first..].iter().filter(|_| FLAW != FLUSH_DROPPED);
-                flushed.for_each(|&element| put(element, 0, 0, None));
+                flushed.for_each(|&member| put(member, 0, 0, None));
             }
             OperationKind::Trim if FLAW == TRIM_LOST => {}
             _ => {
@@ -223,7 +220,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
                         FLAW == LAST_PAGE_ELSEWHERE && page == self.pages - 1 && content.is_some();
                     let page = if is_astray { page - 1 } else { page };
                     let to = if kind == OperationKind::Read { &present[..1] } else { &present[..] };
-                    to.iter().for_each(|&element| put(element, page, nth, content));
+                    to.iter().for_each(|&member| put(member, page, nth, content));
                 }
             }
         }
@@ -244,7 +241,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
 fn shape() -> Shape {
     Shape {
         kind: Kind::Log5,
-        elements: 3,
+        members: 3,
         page_bytes: 512,
         pages: 18,
         segment_rows: 2,
@@ -264,7 +261,7 @@ fn first_failure<S: SystemUnderTest>(seeds: u64) -> Option<(u64, String)> {
     let sectors = Scenario::new::<S>(&shape(), 0, None).expect("a mirror").model.sectors();
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
-        // The mirror does not know what to do about elements that go wrong, or have what they had once.
+        // The mirror does not know what to do about members that go wrong, or have what they had once.
         case.ruin = None;
         case.eras.iter_mut().for_each(|era| {
             era.strikes.clear();

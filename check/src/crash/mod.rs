@@ -6,8 +6,8 @@
 mod case;
 mod counts;
 mod draw;
-mod elements;
 mod keep;
+mod members;
 #[cfg(test)]
 mod mirror;
 mod ruin;
@@ -27,8 +27,8 @@ use stripewise_array::{Array, Bug, PageMemory};
 
 pub use case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
 pub use counts::Counts;
-pub use elements::Wrong;
 pub use keep::Keep;
+pub use members::Wrong;
 pub use ruin::{Ruin, Target};
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};

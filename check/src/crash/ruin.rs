@@ -9,14 +9,14 @@ use stripewise_array::format::{
     Summary, SummaryHeader, Superblock, crc32c, superblock_pages,
 };
 
-use super::elements::Elements;
+use super::members::Members;
 use super::shape::{Kind, Shape};
 
 /// What is destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Both superblocks of one element more than parity bears.
+    /// Both superblocks of one member more than parity bears.
     Superblocks,
     /// All checkpoints.
     Checkpoints,
@@ -61,7 +61,7 @@ pub struct Ruin {
 pub(crate) struct Doubt {
     /// Pages of hosts that may be lost: reads and writes of them may fail.
     pub(crate) pages: BTreeSet<u64>,
-    /// Pages of elements whose rows may be, wherever hosts' pages have a place.
+    /// Pages of members whose rows may be, wherever hosts' pages have a place.
     pub(crate) rows: BTreeSet<u32>,
     /// Whether they may hold any version that they ever had: what told of later ones is gone.
     pub(crate) may_be_old: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Doubt {
     pub(crate) forgets: bool,
     /// Whether the array may have to be forced open although no host's page is in doubt.
     pub(crate) may_be_refused: bool,
-    /// Elements without superblocks now.
+    /// Members without superblocks now.
     pub(crate) nameless: u64,
     /// Whether the array cannot be opened at all, and whether it may be so that it cannot.
     pub(crate) is_hopeless: bool,
@@ -146,12 +146,12 @@ impl Target {
 
 /// More pages than hosts can have.
 fn every_page(shape: &Shape) -> BTreeSet<u64> {
-    (0..u64::from(shape.pages) * u64::from(shape.elements)).collect()
+    (0..u64::from(shape.pages) * u64::from(shape.members)).collect()
 }
 
 impl Ruin {
-    /// Destroys it, and says what that may cost; nothing if there is no such thing. Elements of `lost` are lost already.
-    pub(crate) fn strike(self, shape: &Shape, elements: &mut Elements, lost: u64) -> Option<Doubt> {
+    /// Destroys it, and says what that may cost; nothing if there is no such thing. Members of `lost` are lost already.
+    pub(crate) fn strike(self, shape: &Shape, members: &mut Members, lost: u64) -> Option<Doubt> {
         let span = superblock_pages(shape.page_bytes);
         let mut doubt = Doubt::default();
         let places = match self.target {
@@ -163,40 +163,40 @@ impl Ruin {
                     // One that had less than it should may be taken in the place of one that is not proved.
                     (doubt.pages, doubt.may_be_old) = (every_page(shape), true);
                 }
-                let width = u64::from(shape.elements / shape.groups);
+                let width = u64::from(shape.members / shape.groups);
                 let first = self.choice % width;
                 let its = (0..=u64::from(shape.kind.parity())).map(|nth| ((first + nth) % width) as u16);
-                doubt.nameless = its.clone().fold(0, |all, element| all | 1 << element);
+                doubt.nameless = its.clone().fold(0, |all, member| all | 1 << member);
                 let back = shape.pages - span;
-                its.flat_map(|element| (0..span).chain(back..shape.pages).map(move |page| (element, page)))
+                its.flat_map(|member| (0..span).chain(back..shape.pages).map(move |page| (member, page)))
                     .collect()
             }
             Target::Checkpoints => {
                 doubt.is_hopeless = true;
-                all(elements, |page| CheckpointHeader::parse(page).is_ok())
+                all(members, |page| CheckpointHeader::parse(page).is_ok())
             }
             Target::NewestCheckpoint => {
                 let number = |page: &[u8]| {
                     CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number))
                 };
-                let newest = pages(elements).filter_map(|(_, page)| number(page)).max()?;
-                let others = whole_checkpoints(shape, elements).filter(|(_, its)| *its != newest);
+                let newest = pages(members).filter_map(|(_, page)| number(page)).max()?;
+                let others = whole_checkpoints(shape, members).filter(|(_, its)| *its != newest);
                 let (mut is_left, mut is_left_there) = (false, false);
-                for (element, _) in others {
+                for (member, _) in others {
                     is_left = true;
-                    is_left_there |= lost >> element & 1 == 0;
+                    is_left_there |= lost >> member & 1 == 0;
                 }
                 (doubt.is_hopeless, doubt.may_be_hopeless) = (!is_left, !is_left_there);
                 doubt.pages = every_page(shape);
                 (doubt.may_be_old, doubt.forgets) = (true, true);
-                all(elements, |page| number(page) == Some(newest))
+                all(members, |page| number(page) == Some(newest))
             }
             Target::Commits => {
-                self.unpromised(shape, elements, lost, &mut doubt);
-                all(elements, |page| Commit::parse(page).is_ok())
+                self.unpromised(shape, members, lost, &mut doubt);
+                all(members, |page| Commit::parse(page).is_ok())
             }
             Target::Summary => {
-                let batches = batches(elements);
+                let batches = batches(members);
                 let Batch { header, copies, .. } = self.one_of(&batches)?;
                 let is_behind = |batch: &&Batch| {
                     batch.header.segment == header.segment && batch.header.first >= header.first
@@ -210,40 +210,40 @@ impl Ruin {
                 copies.clone()
             }
             Target::Stripe if shape.kind.is_in_place() => {
-                let data = superblock(shape, elements)?.data;
+                let data = superblock(shape, members)?.data;
                 let row = data.first + (self.choice / 64 % u64::from(data.pages)) as u32;
                 doubt.rows.insert(row);
-                let width = u64::from(shape.elements / shape.groups);
+                let width = u64::from(shape.members / shape.groups);
                 (0..=u64::from(shape.kind.parity()))
                     .map(|nth| (((self.choice / 7 + nth) % width) as u16, row))
                     .collect()
             }
             Target::Stripe => {
-                let batches = batches(elements);
-                self.stripe_of(self.one_of(&batches)?, shape, elements, lost, &mut doubt)?
+                let batches = batches(members);
+                self.stripe_of(self.one_of(&batches)?, shape, members, lost, &mut doubt)?
             }
-            Target::Record => self.record(shape, elements, &mut doubt)?,
+            Target::Record => self.record(shape, members, &mut doubt)?,
             Target::Table => {
-                let tables: Vec<(u32, u32)> = pages(elements)
+                let tables: Vec<(u32, u32)> = pages(members)
                     .filter_map(|(_, page)| ChecksumPage::parse(page).ok())
                     .map(|head| (head.group, head.number))
                     .collect();
                 let &(group, number) = self.one_of(&tables)?;
-                let block = superblock(shape, elements)?;
+                let block = superblock(shape, members)?;
                 let rows = (shape.page_bytes - 48) / (4 * u32::from(block.members_of_group));
                 let first = block.data.first + number * rows;
                 doubt.rows.extend(first..first + rows);
-                all(elements, |page| {
+                all(members, |page| {
                     ChecksumPage::parse(page).is_ok_and(|head| (head.group, head.number) == (group, number))
                 })
             }
-            // It may be the only one that knows which elements are missing.
+            // It may be the only one that knows which members are missing.
             Target::Bitmap if lost != 0 => return None,
-            Target::Bitmap => all(elements, |page| IntentPage::parse(page).is_ok()),
+            Target::Bitmap => all(members, |page| IntentPage::parse(page).is_ok()),
         };
         let can_rot = shape.kind.has_checksums() || self.target != Target::Stripe;
-        for &(element, page) in &places {
-            elements.destroy(element, page, if can_rot { self.choice } else { 0 });
+        for &(member, page) in &places {
+            members.destroy(member, page, if can_rot { self.choice } else { 0 });
         }
         (!places.is_empty()).then_some(doubt)
     }
@@ -253,17 +253,17 @@ impl Ruin {
         Some(&all[nth as usize])
     }
 
-    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its elements is dropped
+    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its members is dropped
     /// there, and so is what comes behind it, because a write was answered and never done.
-    fn unpromised(self, shape: &Shape, elements: &Elements, lost: u64, doubt: &mut Doubt) {
-        let headers = pages(elements).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
+    fn unpromised(self, shape: &Shape, members: &Members, lost: u64, doubt: &mut Doubt) {
+        let headers = pages(members).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
         let newest = headers.max_by_key(|header| (header.epoch, header.number));
         let horizon = newest.map_or(0, |header| header.horizon);
-        let Some(block) = superblock(shape, elements) else { return };
+        let Some(block) = superblock(shape, members) else { return };
         let is_there = |batch: &Batch, slot: u32, entry: &Entry| {
-            let (element, page) = place_of(&block, batch.header.segment, slot);
-            let Ok(content) = elements.read(element, page) else { return false };
-            lost >> element & 1 == 0
+            let (member, page) = place_of(&block, batch.header.segment, slot);
+            let Ok(content) = members.read(member, page) else { return false };
+            lost >> member & 1 == 0
                 && match entry.role {
                     EntryRole::Copy => Summary::parse(content).is_ok_and(|copy| copy.header == batch.header),
                     EntryRole::Data | EntryRole::P | EntryRole::Q => crc32c(content) == entry.checksum,
@@ -273,7 +273,7 @@ impl Ruin {
         let is_whole = |batch: &Batch| {
             (batch.header.first..).zip(&batch.entries).all(|(slot, entry)| is_there(batch, slot, entry))
         };
-        let mut later = batches(elements);
+        let mut later = batches(members);
         later.retain(|batch| batch.header.batch > horizon);
         later.sort_unstable_by_key(|batch| batch.header.batch);
         let dropped = later.iter().skip_while(|batch| is_whole(batch));
@@ -286,11 +286,11 @@ impl Ruin {
         self,
         batch: &Batch,
         shape: &Shape,
-        elements: &Elements,
+        members: &Members,
         lost: u64,
         doubt: &mut Doubt,
     ) -> Option<Vec<(u16, u32)>> {
-        let block = superblock(shape, elements)?;
+        let block = superblock(shape, members)?;
         let slots = (batch.header.first..).zip(&batch.entries);
         let slots_in_use: Vec<(u32, &Entry)> = slots
             .filter(|(_, entry)| matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q))
@@ -303,9 +303,9 @@ impl Ruin {
         let destroyed: Vec<(u16, u32)> =
             (0..count).map(|nth| place(stripe[(first + nth) % stripe.len()].0)).collect();
         // What was lost or damaged before cannot be decoded any more either.
-        let is_gone = |at @ (element, page): (u16, u32), checksum: u32| {
-            let is_right = || elements.read(element, page).is_ok_and(|content| crc32c(content) == checksum);
-            destroyed.contains(&at) || lost >> element & 1 != 0 || !is_right()
+        let is_gone = |at @ (member, page): (u16, u32), checksum: u32| {
+            let is_right = || members.read(member, page).is_ok_and(|content| crc32c(content) == checksum);
+            destroyed.contains(&at) || lost >> member & 1 != 0 || !is_right()
         };
         let data = stripe.iter().filter(|(_, entry)| entry.role == EntryRole::Data);
         let gone = data.filter(|(slot, entry)| is_gone(place(*slot), entry.checksum));
@@ -315,11 +315,11 @@ impl Ruin {
 
     /// The header of a record of the redo journal, in all copies: not the last, which may have been under way, nor the one before
     /// it, without which nothing is done again.
-    fn record(self, shape: &Shape, elements: &Elements, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
-        let block = superblock(shape, elements)?;
+    fn record(self, shape: &Shape, members: &Members, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
+        let block = superblock(shape, members)?;
         let of = |page: &[u8]| RedoRecord::parse(page).ok().filter(|record| record.epoch == block.epoch);
-        let newest = pages(elements).filter_map(|(_, page)| of(page)).max_by_key(|record| record.number)?;
-        let live: BTreeMap<u64, RedoRecord> = pages(elements)
+        let newest = pages(members).filter_map(|(_, page)| of(page)).max_by_key(|record| record.number)?;
+        let live: BTreeMap<u64, RedoRecord> = pages(members)
             .filter_map(|(_, page)| of(page))
             .filter(|record| (newest.tail..newest.number.saturating_sub(1)).contains(&record.number))
             .map(|record| (record.number, record))
@@ -329,39 +329,38 @@ impl Ruin {
         doubt.rows.extend(record.entries.iter().map(|entry| block.data.first + entry.page));
         // One without entries says who is missing.
         (doubt.may_be_old, doubt.may_be_refused) = (true, true);
-        Some(all(elements, |page| of(page).is_some_and(|found| found.number == record.number)))
+        Some(all(members, |page| of(page).is_some_and(|found| found.number == record.number)))
     }
 }
 
-/// The checkpoints that are whole: the element, and its epoch and number.
-fn whole_checkpoints(shape: &Shape, elements: &Elements) -> impl Iterator<Item = (u16, (u32, u64))> {
-    let area = superblock(shape, elements).map(|block| block.checkpoint).unwrap_or_default();
+/// The checkpoints that are whole: the member, and its epoch and number.
+fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (u16, (u32, u64))> {
+    let area = superblock(shape, members).map(|block| block.checkpoint).unwrap_or_default();
     let slots = [area.first, area.first + area.pages];
-    let places = (0..elements.count()).flat_map(move |element| slots.map(|first| (element, first)));
-    places.filter_map(move |(element, first)| {
-        let mut its = (first..first + area.pages).map(|page| elements.read(element, page).ok());
+    let places = (0..members.count()).flat_map(move |member| slots.map(|first| (member, first)));
+    places.filter_map(move |(member, first)| {
+        let mut its = (first..first + area.pages).map(|page| members.read(member, page).ok());
         let header = CheckpointHeader::parse(its.next()??).ok()?;
         let mut body: Vec<u8> =
             its.collect::<Option<Vec<_>>>()?.iter().flat_map(|page| page.iter().copied()).collect();
         body.truncate(header.body_bytes as usize);
         header.check_body(&body).ok()?;
-        Some((element, (header.epoch, header.number)))
+        Some((member, (header.epoch, header.number)))
     })
 }
 
-/// All pages of all elements, as they will be read.
-fn pages(elements: &Elements) -> impl Iterator<Item = ((u16, u32), &[u8])> {
-    let places =
-        (0..elements.count()).flat_map(|element| (0..elements.pages()).map(move |page| (element, page)));
-    places.filter_map(|(element, page)| Some(((element, page), &**elements.read(element, page).ok()?)))
+/// All pages of all members, as they will be read.
+fn pages(members: &Members) -> impl Iterator<Item = ((u16, u32), &[u8])> {
+    let places = (0..members.count()).flat_map(|member| (0..members.pages()).map(move |page| (member, page)));
+    places.filter_map(|(member, page)| Some(((member, page), &**members.read(member, page).ok()?)))
 }
 
 /// Where the pages are of which `is_it` says so.
-fn all(elements: &Elements, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
-    pages(elements).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
+fn all(members: &Members, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
+    pages(members).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
 }
 
-/// The element and page of a slot of a segment.
+/// The member and page of a slot of a segment.
 fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
     let (width, groups) = (u32::from(block.members_of_group), u32::from(block.groups));
     let row = segment / groups * block.segment_rows + slot / width;
@@ -369,21 +368,21 @@ fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
 }
 
 /// The superblock of the greatest epoch, from whichever copies there are.
-fn superblock(shape: &Shape, elements: &Elements) -> Option<Superblock> {
+fn superblock(shape: &Shape, members: &Members) -> Option<Superblock> {
     let span = superblock_pages(shape.page_bytes);
-    let copy = |element: u16, first: u32| {
-        let pages = (first..first + span).filter_map(|page| elements.read(element, page).ok());
+    let copy = |member: u16, first: u32| {
+        let pages = (first..first + span).filter_map(|page| members.read(member, page).ok());
         let bytes: Vec<u8> = pages.flat_map(|page| page.iter().copied()).take(SUPERBLOCK_BYTES).collect();
         Superblock::parse(&bytes).ok()
     };
-    let places = (0..elements.count()).flat_map(|element| [(element, 0), (element, shape.pages - span)]);
-    places.filter_map(|(element, first)| copy(element, first)).max_by_key(|block| block.epoch)
+    let places = (0..members.count()).flat_map(|member| [(member, 0), (member, shape.pages - span)]);
+    places.filter_map(|(member, first)| copy(member, first)).max_by_key(|block| block.epoch)
 }
 
 /// The batches of the last generation of each segment.
-fn batches(elements: &Elements) -> Vec<Batch> {
+fn batches(members: &Members) -> Vec<Batch> {
     let mut found: BTreeMap<(u32, u32, u32), Batch> = BTreeMap::new();
-    for (at, page) in pages(elements) {
+    for (at, page) in pages(members) {
         let Ok(summary) = Summary::parse(page) else { continue };
         let header = summary.header;
         let batch = found.entry((header.segment, header.generation, header.first)).or_insert_with(|| {

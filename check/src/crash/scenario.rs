@@ -8,8 +8,8 @@ use stripewise_base::prng::Prng;
 
 use super::case::{Case, Comeback, Cut, Era, PutBack};
 use super::counts::Counts;
-use super::elements::{Elements, InFlight, Wrong};
 use super::keep::Keep;
+use super::members::{InFlight, Members, Wrong};
 use super::ruin::{Doubt, Ruin, Target};
 use super::server::{FLUSH, Server};
 use super::shape::{Shape, sets};
@@ -28,21 +28,21 @@ const EVENTS_PER_REQUEST: u64 = 3_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     shape: Shape,
-    pub(crate) elements: Elements,
+    pub(crate) members: Members,
     pub(crate) model: Model,
-    /// Elements that count towards what parity bears: they were absent once, or went wrong.
+    /// Members that count towards what parity bears: they were absent once, or went wrong.
     lost: u64,
-    /// Elements without which the array was opened: nothing of them may be read.
+    /// Members without which the array was opened: nothing of them may be read.
     outdated: u64,
-    /// Elements that went wrong, and those of them in whose place another has come. That counts when the other is whole: until
+    /// Members that went wrong, and those of them in whose place another has come. That counts when the other is whole: until
     /// superblocks tell of it, the one that went wrong may be taken for what it was.
     wronged: u64,
     replaced: u64,
-    /// Elements that hold nothing of what they had: they cannot come back as what they were.
+    /// Members that hold nothing of what they had: they cannot come back as what they were.
     wiped: u64,
-    /// Elements that came into the array again and may be in it or not when it is opened.
+    /// Members that came into the array again and may be in it or not when it is opened.
     coming: u64,
-    /// Elements that were put back to an earlier moment, and which the array may take for current: they count as gone wrong.
+    /// Members that were put back to an earlier moment, and which the array may take for current: they count as gone wrong.
     rolled: u64,
     /// Whether the array was stopped cleanly, and not opened since.
     is_stopped: bool,
@@ -69,17 +69,17 @@ impl Scenario {
         seed: u64,
         bug: Option<Bug>,
     ) -> Result<Self, String> {
-        let mut elements = Elements::new(shape.elements, shape.pages, shape.page_bytes);
-        let mut media = SimMedia::new(&mut elements, (0..shape.elements).collect(), None, seed);
+        let mut members = Members::new(shape.members, shape.pages, shape.page_bytes);
+        let mut media = SimMedia::new(&mut members, (0..shape.members).collect(), None, seed);
         S::create(shape, &mut media).map_err(|error| format!("it cannot be created: {error}"))?;
         // Everything was flushed, or creation is wrong: power may go right after it.
-        let undecided = elements.undecided(&[]);
+        let undecided = members.undecided(&[]);
         if let Some(one) = undecided.first() {
-            return Err(format!("creation leaves page {} of element {} unflushed", one.page, one.element));
+            return Err(format!("creation leaves page {} of element {} unflushed", one.page, one.member));
         }
         let mut scenario = Self {
             shape: shape.clone(),
-            elements,
+            members,
             model: Model::new(0),
             lost: 0,
             outdated: 0,
@@ -100,8 +100,8 @@ impl Scenario {
         };
         scenario.counts.lives = 1;
         let mut probe = scenario.clone();
-        let all = (0..shape.elements).collect();
-        let mut media = SimMedia::new(&mut probe.elements, all, None, seed);
+        let all = (0..shape.members).collect();
+        let mut media = SimMedia::new(&mut probe.members, all, None, seed);
         let (system, _) = S::open(shape, bug, false, &mut media).map_err(|error| error.to_string())?;
         let model = Model::new(system.bytes() / SECTOR as u64);
         scenario.model = if shape.kind.has_binding_trims() { model.with_binding_trims() } else { model };
@@ -113,47 +113,47 @@ impl Scenario {
         Self { random: Prng::stream(seed, 0x6C69_6665), ..self.clone() }
     }
 
-    /// How many more elements may be lost.
+    /// How many more members may be lost.
     pub(crate) fn spare(&self) -> u32 {
         self.shape.kind.parity().saturating_sub(self.lost.count_ones())
     }
 
-    /// Elements that count as lost.
+    /// Members that count as lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Power is lost while `in_flight` is under way.
     pub(crate) fn lose_power(&mut self, in_flight: &[InFlight], keep: Keep) {
-        let undecided = self.elements.undecided(in_flight);
+        let undecided = self.members.undecided(in_flight);
         let picks = keep.picks(&undecided);
         let torn = undecided.iter().zip(&picks).zip(undecided.iter().zip(&picks).skip(1));
         let is_torn = torn.into_iter().any(|((one, pick), (next, other))| {
-            (one.element, one.page) == (next.element, next.page) && (*pick == 0) != (*other == 0)
+            (one.member, one.page) == (next.member, next.page) && (*pick == 0) != (*other == 0)
         });
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
-            // The rest of such an update may be durable, and that the element failed may be forgotten.
-            self.holes.extend(self.elements.take_unwritten());
+            // The rest of such an update may be durable, and that the member failed may be forgotten.
+            self.holes.extend(self.members.take_unwritten());
         }
-        self.elements.lose_power(&undecided, |nth| picks[nth]);
+        self.members.lose_power(&undecided, |nth| picks[nth]);
         self.model.power_lost(false);
         self.counts.crashes += 1;
         self.counts.undecided += u64::from(!undecided.is_empty());
         self.counts.torn += u64::from(is_torn);
     }
 
-    /// The elements that are offered, in any order.
+    /// The members that are offered, in any order.
     fn offered(&mut self, absent: u64) -> Vec<u16> {
         let mut order: Vec<u16> =
-            (0..self.shape.elements).filter(|element| absent & 1 << element == 0).collect();
+            (0..self.shape.members).filter(|member| absent & 1 << member == 0).collect();
         for last in (1..order.len()).rev() {
             order.swap(last, self.random.below(last as u64 + 1) as usize);
         }
         order
     }
 
-    /// Opens the array without the elements of `absent`; power goes after `cut`. `None` if it went.
+    /// Opens the array without the members of `absent`; power goes after `cut`. `None` if it went.
     fn open<S: SystemUnderTest>(
         &mut self,
         absent: u64,
@@ -162,7 +162,7 @@ impl Scenario {
         self.lost |= absent;
         let order = self.offered(absent);
         let seed = self.random.next_u64();
-        let mut media = SimMedia::new(&mut self.elements, order, cut.map(|cut| cut.after), seed);
+        let mut media = SimMedia::new(&mut self.members, order, cut.map(|cut| cut.after), seed);
         let result = S::open(&self.shape, self.bug, self.is_forced, &mut media);
         let order = media.order().to_vec();
         if let (Some(in_flight), Some(Cut { keep, .. })) = (media.cut(), cut) {
@@ -195,26 +195,26 @@ impl Scenario {
         Ok(Some((system, missing)))
     }
 
-    /// The elements that the array is opened without, which must be those that it has to be opened without.
+    /// The members that the array is opened without, which must be those that it has to be opened without.
     fn positions(&self, opened: &Opened, order: &[u16]) -> Result<u64, String> {
         if let Some(loss) = opened.losses.first().filter(|_| self.doubt.is_empty()) {
             return Err(format!("it says that something is lost: {loss}"));
         }
-        if opened.positions.len() != usize::from(self.shape.elements) {
+        if opened.positions.len() != usize::from(self.shape.members) {
             return Err(format!("it has {} positions", opened.positions.len()));
         }
         let mut missing = 0;
-        for (element, position) in (0u16..).zip(&opened.positions) {
-            let bit = 1 << element;
+        for (member, position) in (0u16..).zip(&opened.positions) {
+            let bit = 1 << member;
             match position {
-                Some(position) if order.get(usize::from(*position)) != Some(&element) => {
-                    return Err(format!("element {element} was not offered as number {position}"));
+                Some(position) if order.get(usize::from(*position)) != Some(&member) => {
+                    return Err(format!("element {member} was not offered as number {position}"));
                 }
                 Some(_) if self.outdated & bit != 0 => {
-                    return Err(format!("stale element {element} is taken for a current one"));
+                    return Err(format!("stale element {member} is taken for a current one"));
                 }
                 None if self.lost & bit == 0 => {
-                    return Err(format!("element {element} is left out though nothing is wrong with it"));
+                    return Err(format!("element {member} is left out though nothing is wrong with it"));
                 }
                 Some(_) => {}
                 None => missing |= bit,
@@ -230,15 +230,15 @@ impl Scenario {
         if offered != self.model.sectors() {
             return Err(format!("it offers {offered} sectors, of {}", self.model.sectors()));
         }
-        let driver = SimDriver::new(self.elements.clone(), missing);
+        let driver = SimDriver::new(self.members.clone(), missing);
         let seed = self.random.next_u64();
         let mut server = Server::new(system, driver, self.model.clone(), depth, seed);
         server.may_be_full = self.lost != 0;
         server.resume();
-        let rebuilt = server.coming.map_or(0, |coming| 1 << coming.element);
+        let rebuilt = server.coming.map_or(0, |coming| 1 << coming.member);
         let whole = self.coming & !rebuilt;
-        for element in (0..self.shape.elements).filter(|element| whole & 1 << element != 0) {
-            self.is_whole(element);
+        for member in (0..self.shape.members).filter(|member| whole & 1 << member != 0) {
+            self.is_whole(member);
         }
         let unknown = self.unknown(&server);
         unknown.iter().for_each(|&sector| server.model.restarted(sector, None));
@@ -257,20 +257,20 @@ impl Scenario {
         Ok(server)
     }
 
-    /// The sectors that may hold anything: those of lost elements, and of destroyed stripes, in rows whose parity may be wrong.
+    /// The sectors that may hold anything: those of lost members, and of destroyed stripes, in rows whose parity may be wrong.
     fn unknown<S: SystemUnderTest>(&self, server: &Server<S>) -> BTreeSet<u64> {
         let is_gone =
-            |element: u16, page: u32| self.lost & 1 << element != 0 || self.doubt.rows.contains(&page);
-        let is_unknown = |element: u16, page: u32| self.holes.contains(&page) && is_gone(element, page);
-        let pages = server.homes().filter(|&(element, page, _)| is_unknown(element, page));
+            |member: u16, page: u32| self.lost & 1 << member != 0 || self.doubt.rows.contains(&page);
+        let is_unknown = |member: u16, page: u32| self.holes.contains(&page) && is_gone(member, page);
+        let pages = server.homes().filter(|&(member, page, _)| is_unknown(member, page));
         let sectors = u64::from(self.shape.page_bytes) / SECTOR as u64;
         pages.flat_map(|(.., first)| first..first + sectors).collect()
     }
 
-    /// `element` is in the array, and has all that it should.
-    fn is_whole(&mut self, element: u16) {
-        self.coming &= !(1 << element);
-        self.lost &= !(1 << element) | self.wronged;
+    /// `member` is in the array, and has all that it should.
+    fn is_whole(&mut self, member: u16) {
+        self.coming &= !(1 << member);
+        self.lost &= !(1 << member) | self.wronged;
         self.counts.rebuilt += 1;
     }
 
@@ -278,12 +278,12 @@ impl Scenario {
     fn note<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if server.has_flushed {
             self.holes.clear();
-            server.driver.elements.take_unwritten().for_each(drop);
+            server.driver.members.take_unwritten().for_each(drop);
         }
         if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
-            self.wronged &= !(self.replaced & 1 << coming.element);
-            self.wiped &= !(1 << coming.element);
-            self.is_whole(coming.element);
+            self.wronged &= !(self.replaced & 1 << coming.member);
+            self.wiped &= !(1 << coming.member);
+            self.is_whole(coming.member);
         }
         if let Some(ScrubCounts { bad, lost, metadata_damaged, .. }) = server.take_scrubbed() {
             self.counts.scrubs += 1;
@@ -297,9 +297,9 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether these elements may be lost beside those that are.
-    fn is_bearable(&self, elements: u64) -> bool {
-        (self.lost | elements).count_ones() <= self.shape.kind.parity()
+    /// Whether these members may be lost beside those that are.
+    fn is_bearable(&self, members: u64) -> bool {
+        (self.lost | members).count_ones() <= self.shape.kind.parity()
     }
 
     /// Power is lost while `server` serves.
@@ -307,18 +307,18 @@ impl Scenario {
         self.counts.while_rebuilding += u64::from(server.coming.is_some_and(|coming| !coming.is_written));
         let (driver, model) = server.into_parts();
         let in_flight = driver.in_flight();
-        (self.elements, self.model) = (driver.elements, model);
+        (self.members, self.model) = (driver.members, model);
         self.lose_power(&in_flight, keep);
     }
 
-    /// An element is put back to an earlier moment while the array is closed.
-    fn put_back(&mut self, PutBack { element, choice }: PutBack) {
-        let bit = 1 << element;
+    /// A member is put back to an earlier moment while the array is closed.
+    fn put_back(&mut self, PutBack { member, choice }: PutBack) {
+        let bit = 1 << member;
         let is_out = self.outdated & bit != 0;
         // Without checksums nobody can tell, unless the version of its superblock is older.
         let can_tell = is_out || self.is_stopped || self.shape.kind.has_checksums();
-        let is_there = !self.elements.is_lost(element) && self.is_bearable(bit);
-        if !can_tell || !is_there || !self.elements.put_back(element, choice) {
+        let is_there = !self.members.is_lost(member) && self.is_bearable(bit);
+        if !can_tell || !is_there || !self.members.put_back(member, choice) {
             return;
         }
         self.counts.put_back += 1;
@@ -335,7 +335,7 @@ impl Scenario {
         }
     }
 
-    /// An element of `bit` went wrong.
+    /// A member of `bit` went wrong.
     fn goes_wrong(&mut self, bit: u64) {
         self.lost |= bit;
         self.wronged |= bit;
@@ -348,9 +348,9 @@ impl Scenario {
         era.older.iter().for_each(|&one| self.put_back(one));
         self.is_stopped = false;
         let mut absent = 0;
-        for element in era.absent.iter().map(|element| 1 << element) {
+        for member in era.absent.iter().map(|member| 1 << member) {
             // Those that were lost before may have come to nothing in this life.
-            absent |= if self.is_bearable(absent | element) { element } else { 0 };
+            absent |= if self.is_bearable(absent | member) { member } else { 0 };
         }
         for &cut in &era.cuts {
             let without = if cut.is_whole { 0 } else { absent };
@@ -358,7 +358,7 @@ impl Scenario {
                 // It needed fewer writes than that, so power is lost right behind it.
                 let server = Server::new(
                     system,
-                    SimDriver::new(self.elements.clone(), missing),
+                    SimDriver::new(self.members.clone(), missing),
                     self.model.clone(),
                     1,
                     0,
@@ -388,14 +388,14 @@ impl Scenario {
         event: u64,
     ) -> Result<bool, String> {
         for moment in era.moments.iter().filter(|moment| moment.event == event) {
-            server.driver.elements.remember(moment.element);
+            server.driver.members.remember(moment.member);
         }
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
-            let bit = 1 << strike.element;
+            let bit = 1 << strike.member;
             let can_tell = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
             if can_tell
                 && self.is_bearable(bit)
-                && server.driver.elements.go_wrong(strike.element, strike.wrong, strike.choice)
+                && server.driver.members.go_wrong(strike.member, strike.wrong, strike.choice)
             {
                 self.goes_wrong(bit);
                 if strike.wrong == Wrong::RolledBack {
@@ -415,15 +415,15 @@ impl Scenario {
         Ok(goes_on)
     }
 
-    /// Takes an element in that is to come before `event`, if it can.
+    /// Takes a member in that is to come before `event`, if it can.
     fn comes_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
-            one.is_another |= self.wiped & 1 << one.element != 0;
+            one.is_another |= self.wiped & 1 << one.member != 0;
             // Without checksums only superblocks reveal older content, and they record a failure at the next assembly.
-            one.is_older &= self.shape.kind.has_checksums() || self.outdated & 1 << one.element != 0;
+            one.is_older &= self.shape.kind.has_checksums() || self.outdated & 1 << one.member != 0;
         }
         let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
-        let bit = 1 << one.element;
+        let bit = 1 << one.member;
         self.wiped |= if one.is_another { bit } else { 0 };
         self.counts.comebacks += 1;
         self.counts.older += u64::from(one.is_older && !one.is_another);
@@ -438,11 +438,10 @@ impl Scenario {
     fn mend<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         server.finish_rebuild(EVENTS)?;
         self.note(server)?;
-        for element in 0..self.shape.elements {
-            let is_another = self.wronged & 1 << element != 0 || self.random.chance(1, 2);
-            let is_older =
-                !is_another && server.driver.elements.has_past(element) && self.random.chance(1, 2);
-            server.comebacks = vec![Comeback { event: 0, element, is_another, is_older }];
+        for member in 0..self.shape.members {
+            let is_another = self.wronged & 1 << member != 0 || self.random.chance(1, 2);
+            let is_older = !is_another && server.driver.members.has_past(member) && self.random.chance(1, 2);
+            server.comebacks = vec![Comeback { event: 0, member, is_another, is_older }];
             self.comes_back(server, 0);
             server.finish_rebuild(EVENTS)?;
             self.note(server)?;
@@ -453,7 +452,7 @@ impl Scenario {
         self.mend_rolled_back(server)
     }
 
-    /// Where nothing is wrong but what elements have of the past, a scrub has repaired all of it.
+    /// Where nothing is wrong but what members have of the past, a scrub has repaired all of it.
     fn mend_rolled_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if self.rolled == 0
             || self.wronged & !self.rolled != 0
@@ -508,7 +507,7 @@ impl Scenario {
         self.eras::<S>(&case.eras)
     }
 
-    /// The eras, then the last opening, and everything read once more without any elements that the array can do without.
+    /// The eras, then the last opening, and everything read once more without any members that the array can do without.
     pub(crate) fn eras<S: SystemUnderTest>(&mut self, eras: &[Era]) -> Result<(), String> {
         for (nth, era) in eras.iter().enumerate() {
             self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
@@ -528,7 +527,7 @@ impl Scenario {
         server.finish(EVENTS).map_err(named)?;
         self.note(&mut server).map_err(named)?;
         self.end(server, Keep::Nothing);
-        let sets: Vec<u64> = sets(self.shape.elements, self.spare(), self.lost).collect();
+        let sets: Vec<u64> = sets(self.shape.members, self.spare(), self.lost).collect();
         for set in sets {
             let mut without = self.clone();
             let named = |what: String| format!("in the end, without elements {set:#b}: {what}");
@@ -540,7 +539,7 @@ impl Scenario {
     /// More is destroyed than the contract bears: what is lost is told, or the array is not opened but by force; nothing that it
     /// returns is wrong, and it goes on working.
     fn ruined<S: SystemUnderTest>(&mut self, ruin: Ruin, asks: &[Ask]) -> Result<(), String> {
-        let Some(doubt) = ruin.strike(&self.shape, &mut self.elements, self.lost) else { return Ok(()) };
+        let Some(doubt) = ruin.strike(&self.shape, &mut self.members, self.lost) else { return Ok(()) };
         self.doubt = doubt;
         self.counts.ruined += 1;
         let is_refused = self.is_refused::<S>()?;
@@ -557,9 +556,9 @@ impl Scenario {
         }
         self.counts.forced += u64::from(is_refused);
         if is_refused && ruin.target == Target::Superblocks {
-            let all = (1 << self.shape.elements) - 1;
+            let all = (1 << self.shape.members) - 1;
             let nameless = self.doubt.nameless;
-            // An element that has all it should and its superblocks tells which others with superblocks are stale. One without
+            // A member that has all it should and its superblocks tells which others with superblocks are stale. One without
             // may be recognized, be it stale; or be left out.
             let is_told = all & !(nameless | self.lost | self.outdated) != 0;
             self.lost = if is_told { self.lost | self.outdated | nameless } else { all };
@@ -586,8 +585,8 @@ impl Scenario {
     fn is_refused<S: SystemUnderTest>(&mut self) -> Result<bool, String> {
         let order = self.offered(0);
         let seed = self.random.next_u64();
-        let mut elements = self.elements.clone();
-        let mut media = SimMedia::new(&mut elements, order, None, seed);
+        let mut members = self.members.clone();
+        let mut media = SimMedia::new(&mut members, order, None, seed);
         match S::open(&self.shape, self.bug, self.is_forced, &mut media) {
             Ok(_) => Ok(false),
             Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),

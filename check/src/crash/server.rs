@@ -23,10 +23,10 @@ const TICK_NS: Nanos = 1_000;
 /// Sectors of a request that reads everything.
 const STRIDE: u64 = 37;
 
-/// How far an element is that came into the array.
+/// How far a member is that came into the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coming {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     /// Everything is on it.
     pub(crate) is_written: bool,
     /// A flush that was submitted later is over: it is one like any other.
@@ -42,11 +42,11 @@ struct Asked {
     floors: Vec<Update>,
     /// Of trims: a write of the same pages was under way, and either of the two may be the later one.
     is_advice: bool,
-    /// Of flushes: whether the element that came is written.
+    /// Of flushes: whether the member that came is written.
     is_behind: bool,
 }
 
-/// A controller, its elements, and what it was asked.
+/// A controller, its members, and what it was asked.
 pub(crate) struct Server<S> {
     system: S,
     pub(crate) driver: SimDriver,
@@ -64,9 +64,9 @@ pub(crate) struct Server<S> {
     /// Whether they may hold any version that they ever had, and zeros among them whatever was there since.
     may_be_old: bool,
     forgets: bool,
-    /// Elements that are to come into the array.
+    /// Members that are to come into the array.
     pub(crate) comebacks: Vec<Comeback>,
-    /// The element that came last, while it is not known to be whole for good.
+    /// The member that came last, while it is not known to be whole for good.
     pub(crate) coming: Option<Coming>,
     /// Whether a scrub is under way.
     is_scrubbing: bool,
@@ -77,8 +77,8 @@ pub(crate) struct Server<S> {
 }
 
 impl Coming {
-    fn new(element: u16) -> Self {
-        Self { element, is_written: false, is_whole: false }
+    fn new(member: u16) -> Self {
+        Self { member, is_written: false, is_whole: false }
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sec
 
 impl<S: SystemUnderTest> Server<S> {
     pub(crate) fn new(system: S, driver: SimDriver, model: Model, depth: u32, seed: u64) -> Self {
-        let page_sectors = (driver.elements.page_bytes() / SECTOR) as u64;
+        let page_sectors = (driver.members.page_bytes() / SECTOR) as u64;
         Self {
             system,
             driver,
@@ -197,12 +197,12 @@ impl<S: SystemUnderTest> Server<S> {
         self.coming = self.system.rebuilding().map(Coming::new);
     }
 
-    /// The elements and pages where pages of hosts always lie, and the first sector of each.
+    /// The members and pages where pages of hosts always lie, and the first sector of each.
     pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, u32, u64)> + '_ {
         let pages = self.model.sectors() / self.page_sectors;
         (0..pages).filter_map(|page| {
-            let (element, at) = self.system.home(page)?;
-            Some((element, at, page * self.page_sectors))
+            let (member, at) = self.system.home(page)?;
+            Some((member, at, page * self.page_sectors))
         })
     }
 
@@ -221,45 +221,44 @@ impl<S: SystemUnderTest> Server<S> {
         self.doubtful.range(pages).next().is_some()
     }
 
-    /// The next element that is to come before `event`, and can, is in the array from now on.
+    /// The next member that is to come before `event`, and can, is in the array from now on.
     pub(crate) fn take_comeback(&mut self, event: u64, choice: u64) -> Option<Comeback> {
         if self.system.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
             return None;
         }
-        let SimDriver { elements, flights, .. } = &self.driver;
+        let SimDriver { members, flights, .. } = &self.driver;
         let can_come = |one: &Comeback| {
             one.event <= event
-                && self.system.is_without(one.element)
-                && (one.is_another || !elements.is_lost(one.element))
-                && flights.iter().all(|flight| flight.operation.element != one.element)
+                && self.system.is_without(one.member)
+                && (one.is_another || !members.is_lost(one.member))
+                && flights.iter().all(|flight| flight.operation.member != one.member)
         };
         let nth = self.comebacks.iter().position(can_come)?;
         let mut one = self.comebacks.remove(nth);
-        let pages = self.driver.elements.pages();
+        let pages = self.driver.members.pages();
         if one.is_older && !one.is_another {
-            one.is_older = self.driver.elements.put_back(one.element, choice);
+            one.is_older = self.driver.members.put_back(one.member, choice);
         }
-        let mut how = self.system.returned(one.element, &self.driver.elements);
+        let mut how = self.system.returned(one.member, &self.driver.members);
         if one.is_another {
-            self.driver.elements.replace(one.element, choice);
-            let element =
-                Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
-            how = Rejoining::Replacement { uuid: element, pages };
+            self.driver.members.replace(one.member, choice);
+            let member = Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
+            how = Rejoining::Replacement { uuid: member, pages };
         }
-        self.driver.absent &= !(1 << one.element);
-        if !self.system.rejoin(self.now, one.element, how, &mut self.driver) {
-            self.driver.absent |= 1 << one.element;
+        self.driver.absent &= !(1 << one.member);
+        if !self.system.rejoin(self.now, one.member, how, &mut self.driver) {
+            self.driver.absent |= 1 << one.member;
             return None;
         }
-        self.coming = Some(Coming::new(one.element));
+        self.coming = Some(Coming::new(one.member));
         Some(one)
     }
 
-    /// Looks how far the element is that came.
+    /// Looks how far the member is that came.
     fn look_at_coming(&mut self) {
         let Some(coming) = &mut self.coming else { return };
-        let is_rebuilt = self.system.rebuilding() == Some(coming.element);
-        if self.system.is_without(coming.element) && !is_rebuilt {
+        let is_rebuilt = self.system.rebuilding() == Some(coming.member);
+        if self.system.is_without(coming.member) && !is_rebuilt {
             self.coming = None;
         } else {
             coming.is_written |= !is_rebuilt;
@@ -280,7 +279,7 @@ impl<S: SystemUnderTest> Server<S> {
         is_over.then_some(counts)
     }
 
-    /// Steps until the element that came is whole, or out again.
+    /// Steps until the member that came is whole, or out again.
     ///
     /// # Errors
     /// The promise that was broken; one of them is that rebuilding ends.
@@ -342,7 +341,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.settle(limit)
     }
 
-    /// The controller's elements and the model, when power goes.
+    /// The controller's members and the model, when power goes.
     pub(crate) fn into_parts(self) -> (SimDriver, Model) {
         (self.driver, self.model)
     }

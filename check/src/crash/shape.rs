@@ -6,7 +6,7 @@ use stripewise_array::geometry::Level;
 use stripewise_array::journal::JournalPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
-use stripewise_array::{Elements, Identity, Metadata, Scheme, WindowSize};
+use stripewise_array::{Identity, Members, Metadata, Scheme, WindowSize};
 use stripewise_base::units::{Bytes, Span};
 
 /// How an array survives.
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Elements of a stripe that may be lost.
+    /// Members of a stripe that may be lost.
     pub fn parity(self) -> u32 {
         match self {
             Self::Log5 | Self::Journal5 | Self::Window5 | Self::Bitmap5 => 1,
@@ -86,7 +86,7 @@ impl Kind {
         matches!(self, Self::Bitmap5 | Self::Bitmap6)
     }
 
-    /// Whether each page is held against a checksum: what elements return without a word is found.
+    /// Whether each page is held against a checksum: what members return without a word is found.
     pub fn has_checksums(self) -> bool {
         !self.has_bitmap()
     }
@@ -107,7 +107,7 @@ impl std::str::FromStr for Kind {
     }
 }
 
-/// All sets of at most `most` of `count` elements that are not in `without`, the empty one first.
+/// All sets of at most `most` of `count` members that are not in `without`, the empty one first.
 pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = u64> {
     (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
 }
@@ -118,20 +118,21 @@ pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = 
 pub struct Shape {
     /// How it survives.
     pub kind: Kind,
-    /// Elements.
-    pub elements: u16,
+    /// Members.
+    #[serde(rename = "elements")]
+    pub members: u16,
     /// Bytes of a page.
     pub page_bytes: u32,
-    /// Pages of an element.
+    /// Pages of a member.
     pub pages: u32,
-    /// Pages that a segment of a log takes of an element; in place, pages of a chunk.
+    /// Pages that a segment of a log takes of a member; in place, pages of a chunk.
     pub segment_rows: u32,
     /// Whether chunks leave when a segment is full of them, and not when a stripe is; in place with RAID-6, whether the code
     /// is RDP and not P+Q.
     pub groups_segments: bool,
     /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
     pub wait_ns: u64,
-    /// Parity groups that the elements form.
+    /// Parity groups that the members form.
     #[serde(default = "one")]
     pub groups: u16,
     /// Slots of the parity window.
@@ -179,16 +180,16 @@ impl Shape {
         scheme
     }
 
-    /// What the elements are and can do.
-    pub(crate) fn elements(&self) -> Elements {
-        Elements::opaque(self.elements.into(), self.page_bytes, self.pages)
+    /// What the members are and can do.
+    pub(crate) fn members(&self) -> Members {
+        Members::opaque(self.members.into(), self.page_bytes, self.pages)
     }
 
-    /// The array's identifiers: fixed ones, as every case has its own elements.
+    /// The array's identifiers: fixed ones, as every case has its own members.
     pub(crate) fn identity(&self) -> Identity {
-        let element =
+        let member =
             |nth: u16| Uuid([&[0xE1; 14][..], &nth.to_le_bytes()].concat().try_into().expect("16 bytes"));
-        let elements = (0..self.elements).map(element).collect();
-        Identity { array: Uuid([0xA7; 16]), elements, name: "crashes".into() }
+        let members = (0..self.members).map(member).collect();
+        Identity { array: Uuid([0xA7; 16]), members, name: "crashes".into() }
     }
 }

@@ -1,12 +1,12 @@
 //! Where a controller's operations lie until somebody does them: in any order.
 
 use stripewise_array::{
-    Acknowledgement, Admission, Driver, ElementState, Operation, OperationId, OperationKind, Outcome,
+    Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
     PageMemory,
 };
 use stripewise_base::Nanos;
 
-use super::elements::{Content, Elements, InFlight};
+use super::members::{Content, InFlight, Members};
 
 /// An operation under way.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(crate) struct Flight {
     covers: u64,
 }
 
-/// The driver of a controller over modelled elements.
+/// The driver of a controller over modelled members.
 pub(crate) struct SimDriver {
-    pub(crate) elements: Elements,
+    pub(crate) members: Members,
     pub(crate) flights: Vec<Flight>,
     pub(crate) acknowledged: Vec<(Acknowledgement, Box<[u8]>)>,
-    /// Elements that the controller has not: nothing may be asked of them.
+    /// Members that the controller has not: nothing may be asked of them.
     pub(crate) absent: u64,
     /// What was asked though nothing may be.
     pub(crate) wrong: Option<String>,
@@ -35,23 +35,22 @@ pub(crate) struct SimDriver {
 }
 
 impl SimDriver {
-    pub(crate) fn new(elements: Elements, absent: u64) -> Self {
-        let zeros = vec![0; elements.page_bytes()].into();
+    pub(crate) fn new(members: Members, absent: u64) -> Self {
+        let zeros = vec![0; members.page_bytes()].into();
         let (flights, acknowledged, timers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { elements, flights, acknowledged, absent, wrong: None, timers, zeros }
+        Self { members, flights, acknowledged, absent, wrong: None, timers, zeros }
     }
 
     /// Puts an operation down; `content` is what it writes.
     pub(crate) fn put(&mut self, id: OperationId, operation: Operation, page: u32, content: Option<&[u8]>) {
-        let Operation { element, page: at, kind, .. } = operation;
-        if self.absent & 1 << element != 0 {
+        let Operation { member, page: at, kind, .. } = operation;
+        if self.absent & 1 << member != 0 {
             self.wrong =
-                Some(format!("a {kind:?} of page {at} of element {element}, which the array has not"));
-        } else if at >= self.elements.pages() {
-            self.wrong =
-                Some(format!("a {kind:?} of page {at} of element {element}, which ends before that"));
+                Some(format!("a {kind:?} of page {at} of element {member}, which the array has not"));
+        } else if at >= self.members.pages() {
+            self.wrong = Some(format!("a {kind:?} of page {at} of element {member}, which ends before that"));
         }
-        let covers = self.elements.answered(element);
+        let covers = self.members.answered(member);
         let content = match kind {
             OperationKind::Trim => Some(self.zeros.clone()),
             _ => content.map(Content::from),
@@ -62,19 +61,19 @@ impl SimDriver {
     /// Does the operation of that place in the list, and answers how it ended; a read with what was found.
     pub(crate) fn take(&mut self, nth: usize) -> (Flight, Outcome, Option<Content>) {
         let mut flight = self.flights.swap_remove(nth);
-        let Operation { element, page, kind, .. } = flight.operation;
-        if self.absent & 1 << element != 0 {
+        let Operation { member, page, kind, .. } = flight.operation;
+        if self.absent & 1 << member != 0 {
             return (flight, Outcome::Gone, None);
         }
         let (outcome, found) = match kind {
-            OperationKind::Read => match self.elements.read(element, page) {
+            OperationKind::Read => match self.members.read(member, page) {
                 Ok(content) => (Outcome::Done, Some(content.clone())),
                 Err(outcome) => (outcome, None),
             },
-            OperationKind::Flush => (self.elements.flush(element, flight.covers), None),
+            OperationKind::Flush => (self.members.flush(member, flight.covers), None),
             OperationKind::Write | OperationKind::Trim => {
                 let content = flight.content.take().expect("what writes has content");
-                (self.elements.write(element, page, content), None)
+                (self.members.write(member, page, content), None)
             }
         };
         (flight, outcome, found)
@@ -90,14 +89,14 @@ impl SimDriver {
     /// Writes that are under way.
     pub(crate) fn in_flight(&self) -> Vec<InFlight> {
         let of = |flight: &Flight| {
-            let Operation { element, page, .. } = flight.operation;
-            flight.content.clone().map(|content| InFlight { element, page, content })
+            let Operation { member, page, .. } = flight.operation;
+            flight.content.clone().map(|content| InFlight { member, page, content })
         };
         self.flights.iter().filter_map(of).collect()
     }
 }
 
-impl ElementState for SimDriver {}
+impl MemberLoad for SimDriver {}
 
 impl Driver<PageMemory> for SimDriver {
     fn admits(&mut self, _: &Operation) -> Admission {

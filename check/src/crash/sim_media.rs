@@ -1,14 +1,14 @@
-//! Elements as creation and opening see them, with power that may go in the middle.
+//! Members as creation and opening see them, with power that may go in the middle.
 
 use stripewise_array::{At, Found, Media, Outcome};
 use stripewise_base::prng::Prng;
 
-use super::elements::{Content, Elements, InFlight};
+use super::members::{Content, InFlight, Members};
 
-/// The elements that are offered, in some order.
+/// The members that are offered, in some order.
 pub(crate) struct SimMedia<'a> {
-    elements: &'a mut Elements,
-    /// Which elements they are.
+    members: &'a mut Members,
+    /// Which members they are.
     order: Vec<u16>,
     /// Writes and flushes until power goes.
     left: Option<u64>,
@@ -19,13 +19,13 @@ pub(crate) struct SimMedia<'a> {
 }
 
 impl<'a> SimMedia<'a> {
-    /// Offers the elements of `order`; power goes after `cut` writes and flushes, if ever.
-    pub(crate) fn new(elements: &'a mut Elements, order: Vec<u16>, cut: Option<u64>, seed: u64) -> Self {
+    /// Offers the members of `order`; power goes after `cut` writes and flushes, if ever.
+    pub(crate) fn new(members: &'a mut Members, order: Vec<u16>, cut: Option<u64>, seed: u64) -> Self {
         let random = Prng::stream(seed, 0x6F66_6665);
-        Self { elements, order, left: cut, in_flight: Vec::new(), random }
+        Self { members, order, left: cut, in_flight: Vec::new(), random }
     }
 
-    /// Which elements are offered, in order.
+    /// Which members are offered, in order.
     pub(crate) fn order(&self) -> &[u16] {
         &self.order
     }
@@ -54,13 +54,13 @@ impl Media for SimMedia<'_> {
         self.order.len() as u16
     }
 
-    fn size(&self, _element: u16) -> (u32, u32) {
-        (self.elements.pages(), self.elements.page_bytes() as u32)
+    fn size(&self, _member: u16) -> (u32, u32) {
+        (self.members.pages(), self.members.page_bytes() as u32)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate() {
-            match self.elements.read(self.order[at.element as usize], at.page) {
+            match self.members.read(self.order[at.member as usize], at.page) {
                 Ok(content) if self.has_power() => found(nth, Ok(content)),
                 Ok(_) => found(nth, Err(Outcome::Gone)),
                 Err(outcome) => found(nth, Err(outcome)),
@@ -78,23 +78,23 @@ impl Media for SimMedia<'_> {
             turns.swap(last, self.random.below(last as u64 + 1) as usize);
         }
         for nth in turns {
-            let (element, page) = (self.order[at[nth].element as usize], at[nth].page);
+            let (member, page) = (self.order[at[nth].member as usize], at[nth].page);
             let content: Content = pages[nth].into();
             if self.goes_on() {
-                outcomes[nth] = self.elements.write(element, page, content);
+                outcomes[nth] = self.members.write(member, page, content);
             } else {
-                self.in_flight.push(InFlight { element, page, content });
+                self.in_flight.push(InFlight { member, page, content });
             }
         }
         outcomes
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        let mut outcomes = vec![Outcome::Gone; elements.len()];
-        for (outcome, &element) in outcomes.iter_mut().zip(elements) {
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        let mut outcomes = vec![Outcome::Gone; members.len()];
+        for (outcome, &member) in outcomes.iter_mut().zip(members) {
             if self.goes_on() {
-                let element = self.order[element as usize];
-                *outcome = self.elements.flush(element, self.elements.answered(element));
+                let member = self.order[member as usize];
+                *outcome = self.members.flush(member, self.members.answered(member));
             }
         }
         outcomes
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn twice_power_goes_after_any_write_and_what_was_under_way_is_undecided() {
-        let at: Vec<At> = (0..4).map(|page| At { element: 1, page }).collect();
+        let at: Vec<At> = (0..4).map(|page| At { member: 1, page }).collect();
         let content = &[1u8; 512][..];
         for cut in 0..6 {
-            let mut elements = Elements::new(3, 8, 512);
-            let mut media = SimMedia::new(&mut elements, vec![2, 0], Some(cut), 5);
+            let mut members = Members::new(3, 8, 512);
+            let mut media = SimMedia::new(&mut members, vec![2, 0], Some(cut), 5);
             let outcomes = media.write(&at, &[content; 4]);
             let answered = outcomes.iter().filter(|&&outcome| outcome == Outcome::Done).count() as u64;
             assert_eq!(answered, cut.min(4));
@@ -119,8 +119,8 @@ mod tests {
             assert_eq!(flushed, cut > 4);
             let in_flight = media.cut();
             assert_eq!(in_flight.is_some(), cut <= 5);
-            let undecided = elements.undecided(&in_flight.unwrap_or_default());
-            assert!(undecided.iter().all(|one| one.element == 0));
+            let undecided = members.undecided(&in_flight.unwrap_or_default());
+            assert!(undecided.iter().all(|one| one.member == 0));
             let expected = match cut {
                 0 => 0,
                 1..=4 => 4,

@@ -1,5 +1,5 @@
 //! Small cases, of which every crash is tried: each moment, each combination of what no flush has covered (a sample where
-//! they are too many), each set of elements lost; and each moment of the opening that follows.
+//! they are too many), each set of members lost; and each moment of the opening that follows.
 
 use super::Broken;
 use super::case::{Case, Cut, Era};
@@ -127,7 +127,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
     if kind.is_in_place() {
         return Shape {
             kind,
-            elements: if kind.parity() == 2 { 5 } else { 3 },
+            members: if kind.parity() == 2 { 5 } else { 3 },
             page_bytes: 512,
             pages: 156,
             segment_rows: 1,
@@ -140,7 +140,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
     }
     Shape {
         kind,
-        elements: if kind.parity() == 2 { 5 } else { 3 },
+        members: if kind.parity() == 2 { 5 } else { 3 },
         page_bytes: 512,
         pages: if kind.parity() == 2 { 160 } else { 128 },
         segment_rows: if kind.parity() == 2 { 6 } else { 4 },
@@ -216,21 +216,21 @@ impl<S: SystemUnderTest> Tries<'_, S> {
     fn crashed(&self, keep: Keep) -> Scenario {
         let mut scenario = self.scenario.clone();
         scenario.counts = Counts { lives: 1, ..Counts::default() };
-        scenario.elements = self.server.driver.elements.clone();
+        scenario.members = self.server.driver.members.clone();
         scenario.model = self.server.model.clone();
         scenario.lose_power(&self.server.driver.in_flight(), keep);
         scenario.counts.under_load = u64::from(!self.server.is_idle());
         scenario
     }
 
-    /// Every state times every set of elements that are lost, and an era behind it.
+    /// Every state times every set of members that are lost, and an era behind it.
     fn crashes(
         &self,
         event: u64,
         counts: &mut Counts,
         broken: &dyn Fn(Keep, &Era, String) -> Broken,
     ) -> Result<(), Broken> {
-        let all = states(&self.server.driver.elements.undecided(&self.server.driver.in_flight()));
+        let all = states(&self.server.driver.members.undecided(&self.server.driver.in_flight()));
         let limit = self.effort.states;
         let keeps: Vec<Keep> = match all {
             _ if all <= limit => (0..all).map(Keep::State).collect(),
@@ -241,10 +241,10 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         };
         for (nth, &keep) in (event..).zip(&keeps) {
             let crashed = self.crashed(keep);
-            let elements = crashed.elements.count();
-            for (turn, set) in (nth..).zip(sets(elements, crashed.spare(), crashed.lost())) {
+            let members = crashed.members.count();
+            for (turn, set) in (nth..).zip(sets(members, crashed.spare(), crashed.lost())) {
                 // What follows takes turns: nothing, a second opening, more requests and another crash.
-                let absent = (0..elements).filter(|element| set & 1 << element != 0).collect();
+                let absent = (0..members).filter(|member| set & 1 << member != 0).collect();
                 let mut next = Era { absent, ..Era::calm() };
                 match turn % 4 {
                     0 => next.twice = true,
@@ -272,13 +272,13 @@ impl<S: SystemUnderTest> Tries<'_, S> {
     ) -> Result<(), Broken> {
         let keep = [Keep::Nothing, Keep::Everything, Keep::Seed(event)][event as usize % 3];
         let crashed = self.crashed(keep);
-        let elements = u64::from(crashed.elements.count());
+        let members = u64::from(crashed.members.count());
         for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
             let left = [Keep::Nothing, Keep::Everything, Keep::Seed(after), Keep::Seed(event + after)];
             let cut = Cut { after, keep: left[(after + event) as usize % 4], is_whole: false };
-            // Sometimes an element is lost with it.
+            // Sometimes a member is lost with it.
             let absent =
-                if crashed.spare() > 0 && after % 3 == 0 { vec![(after % elements) as u16] } else { vec![] };
+                if crashed.spare() > 0 && after % 3 == 0 { vec![(after % members) as u16] } else { vec![] };
             let next = Era { cuts: vec![cut], absent, ..Era::calm() };
             let mut scenario = crashed.clone();
             scenario.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;

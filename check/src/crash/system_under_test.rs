@@ -8,7 +8,7 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 
-use super::elements::Elements;
+use super::members::Members;
 use super::shape::Shape;
 use super::sim_driver::SimDriver;
 use super::sim_media::SimMedia;
@@ -53,14 +53,14 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Goes on with what opening the array has begun.
     fn resume(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// Takes `element` in, which it serves without. False if it does not now.
-    fn rejoin(&mut self, _now: Nanos, _element: u16, _how: Rejoining, _desk: &mut SimDriver) -> bool {
+    /// Takes `member` in, which it serves without. False if it does not now.
+    fn rejoin(&mut self, _now: Nanos, _member: u16, _how: Rejoining, _desk: &mut SimDriver) -> bool {
         false
     }
 
-    /// How `element` returns, with what it holds.
-    fn returned(&self, _element: u16, elements: &Elements) -> Rejoining {
-        Rejoining::Returned { pages: elements.pages(), stamp: None }
+    /// How `member` returns, with what it holds.
+    fn returned(&self, _member: u16, members: &Members) -> Rejoining {
+        Rejoining::Returned { pages: members.pages(), stamp: None }
     }
 
     /// Writes out what waits in memory, and makes a checkpoint.
@@ -69,13 +69,13 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Tells superblocks of a clean stop.
     fn stop(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// The element that is being made whole.
+    /// The member that is being made whole.
     fn rebuilding(&self) -> Option<u16> {
         None
     }
 
-    /// Whether it does without `element`.
-    fn is_without(&self, _element: u16) -> bool {
+    /// Whether it does without `member`.
+    fn is_without(&self, _member: u16) -> bool {
         false
     }
 
@@ -87,7 +87,7 @@ pub(crate) trait SystemUnderTest: Sized {
         (ScrubCounts::default(), false)
     }
 
-    /// The element and page of a page of hosts that always lies there.
+    /// The member and page of a page of hosts that always lies there.
     fn home(&self, _page: u64) -> Option<(u16, u32)> {
         None
     }
@@ -95,7 +95,7 @@ pub(crate) trait SystemUnderTest: Sized {
 
 impl SystemUnderTest for Array<PageMemory> {
     fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
-        stripewise_array::create(&shape.scheme(), shape.elements(), &shape.identity(), media)
+        stripewise_array::create(&shape.scheme(), shape.members(), &shape.identity(), media)
     }
 
     fn open(
@@ -107,7 +107,7 @@ impl SystemUnderTest for Array<PageMemory> {
         let memory = PageMemory::new(shape.page_bytes);
         let opening = Opening { bug, force, ..Opening::default() };
         #[allow(unused_mut)]
-        let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, media, opening)?;
+        let (mut array, opened) = Self::open(&shape.scheme(), shape.members(), memory, media, opening)?;
         #[cfg(debug_assertions)]
         array.plant(bug);
         #[cfg(not(debug_assertions))]
@@ -149,21 +149,21 @@ impl SystemUnderTest for Array<PageMemory> {
         self.resume(now, driver);
     }
 
-    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining, driver: &mut SimDriver) -> bool {
-        self.rejoin(now, element, how, driver).is_ok()
+    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining, driver: &mut SimDriver) -> bool {
+        self.rejoin(now, member, how, driver).is_ok()
     }
 
-    fn returned(&self, element: u16, elements: &Elements) -> Rejoining {
-        let pages = elements.pages();
-        let span = superblock_pages(elements.page_bytes() as u32);
+    fn returned(&self, member: u16, members: &Members) -> Rejoining {
+        let pages = members.pages();
+        let span = superblock_pages(members.page_bytes() as u32);
         let copy = |first: u32| {
-            let its = (first..first + span).map(|page| elements.read(element, page).ok());
+            let its = (first..first + span).map(|page| members.read(member, page).ok());
             let bytes: Vec<u8> =
                 its.collect::<Option<Vec<_>>>()?.iter().flat_map(|page| page.iter().copied()).collect();
             Superblock::parse(&bytes).ok()
         };
         let (front, back) = (copy(0), copy(pages - span));
-        Rejoining::Returned { pages, stamp: self.stamp_of(element, [front.as_ref(), back.as_ref()]) }
+        Rejoining::Returned { pages, stamp: self.stamp_of(member, [front.as_ref(), back.as_ref()]) }
     }
 
     fn checkpoint(&mut self, now: Nanos, driver: &mut SimDriver) {
@@ -176,11 +176,11 @@ impl SystemUnderTest for Array<PageMemory> {
     }
 
     fn rebuilding(&self) -> Option<u16> {
-        self.rebuilding().map(|(element, ..)| element)
+        self.rebuilding().map(|(member, ..)| member)
     }
 
-    fn is_without(&self, element: u16) -> bool {
-        self.is_failed(element)
+    fn is_without(&self, member: u16) -> bool {
+        self.is_failed(member)
     }
 
     fn scrub(&mut self, now: Nanos, driver: &mut SimDriver) {
@@ -192,7 +192,7 @@ impl SystemUnderTest for Array<PageMemory> {
     }
 
     fn home(&self, page: u64) -> Option<(u16, u32)> {
-        let (element, _, at) = self.homes(page * u64::from(self.geometry().page_bytes))?;
-        Some((element, at))
+        let (member, _, at) = self.homes(page * u64::from(self.geometry().page_bytes))?;
+        Some((member, at))
     }
 }

@@ -32,7 +32,7 @@ pub struct Counts {
     pub unflushed: u64,
     /// See [`Counts::unflushed`].
     pub dropped: u64,
-    /// Elements that were taken out of service, and replaced.
+    /// Members that were taken out of service, and replaced.
     pub lost: u64,
     /// See [`Counts::lost`].
     pub replaced: u64,

@@ -3,7 +3,7 @@
 //!
 //! A kill loses what the server had in memory, and nothing that it had given to the system. Power is lost with it where that is
 //! wanted: then each member loses some of what no flush covered, sector by sector. Everything is real: processes, sockets,
-//! files and the system's I/O. What else elements do is for [`crate::crash`].
+//! files and the system's I/O. What else members do is for [`crate::crash`].
 
 mod counts;
 mod link;
@@ -36,9 +36,9 @@ pub struct Settings {
     pub folder: PathBuf,
     /// The array's scheme: a preset or a file, with settings.
     pub scheme: String,
-    /// Elements, and the size of each as people write it.
-    pub elements: u16,
-    /// See [`Settings::elements`].
+    /// Members, and the size of each as people write it.
+    pub members: u16,
+    /// See [`Settings::members`].
     pub size: String,
     /// Connections, and requests in flight on each.
     pub connections: usize,
@@ -50,7 +50,7 @@ pub struct Settings {
     pub longest: Duration,
     /// Whether trims are sent; in the log each is a version, in place they are advice, which this client does not follow.
     pub trims: bool,
-    /// Whether elements are taken out of service and replaced under load, one at a time.
+    /// Whether members are taken out of service and replaced under load, one at a time.
     pub losses: bool,
     /// Whether members lose some of what no flush covered when the server is killed.
     pub drops: bool,
@@ -89,7 +89,7 @@ pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result
 }
 
 fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
-    place.create(&settings.scheme, settings.elements, &settings.size)?;
+    place.create(&settings.scheme, settings.members, &settings.size)?;
     let mut random = Prng::stream(settings.seed, 0);
     let mut load = Load::new(Prng::stream(settings.seed, 1), settings.depth, settings.trims);
     let mut power = settings.drops.then(|| place.power(settings.deaf, Prng::stream(settings.seed, 2)));
@@ -137,17 +137,17 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
     Ok(counts)
 }
 
-/// Takes an element out of service if all are in it, or has one that is out replaced. A rebuild that goes on is let be, whatever
+/// Takes a member out of service if all are in it, or has one that is out replaced. A rebuild that goes on is let be, whatever
 /// ends before.
 fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> anyhow::Result<()> {
     let status = place.status()?;
-    if let Some(element) = status.out_of_service() {
+    if let Some(member) = status.out_of_service() {
         let file = place.file(&format!("new-{}", counts.kills));
-        place.ask("replace", &[&element.to_string(), &file.to_string_lossy(), "--force"])?;
+        place.ask("replace", &[&member.to_string(), &file.to_string_lossy(), "--force"])?;
         counts.replaced += 1;
     } else if status.health == "clean" {
-        let element = random.below(status.elements.len() as u64);
-        place.ask("fail", &[&element.to_string()])?;
+        let member = random.below(status.members.len() as u64);
+        place.ask("fail", &[&member.to_string()])?;
         counts.lost += 1;
     }
     Ok(())
@@ -161,9 +161,9 @@ fn heal(place: &Place) -> anyhow::Result<()> {
         if status.health == "clean" {
             return Ok(());
         }
-        if let Some(element) = status.out_of_service() {
+        if let Some(member) = status.out_of_service() {
             let file = place.file("last");
-            place.ask("replace", &[&element.to_string(), &file.to_string_lossy(), "--force"])?;
+            place.ask("replace", &[&member.to_string(), &file.to_string_lossy(), "--force"])?;
         }
         if Instant::now() > until {
             return Err(Broken(format!("nothing is lost, and the array stays {}", status.health)).into());

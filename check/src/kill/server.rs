@@ -34,7 +34,7 @@ impl Place {
         Self { program: program.into(), folder: folder.into() }
     }
 
-    fn elements(&self) -> PathBuf {
+    fn members(&self) -> PathBuf {
         self.folder.join("elements")
     }
 
@@ -56,21 +56,21 @@ impl Place {
     }
 
     /// Makes the array.
-    pub(super) fn create(&self, scheme: &str, elements: u16, size: &str) -> anyhow::Result<()> {
+    pub(super) fn create(&self, scheme: &str, members: u16, size: &str) -> anyhow::Result<()> {
         let mut command = self.command("create");
-        command.arg("--files").arg(self.elements()).arg("--scheme").arg(scheme);
-        command.args(["--count", &elements.to_string(), "--size", size]);
+        command.arg("--files").arg(self.members()).arg("--scheme").arg(scheme);
+        command.args(["--count", &members.to_string(), "--size", size]);
         self.run(command).context("the array could not be made")
     }
 
     /// What the array's members have without power.
     pub(super) fn power(&self, deaf: Option<usize>, random: Prng) -> Power {
-        Power::new(self.elements(), self.folder.join("unflushed"), deaf, random)
+        Power::new(self.members(), self.folder.join("unflushed"), deaf, random)
     }
 
-    /// A file in the folder of elements.
+    /// A file in the folder of members.
     pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.elements().join(name)
+        self.members().join(name)
     }
 
     /// Has the server do something.
@@ -111,21 +111,22 @@ impl Place {
 #[derive(Debug, Deserialize)]
 pub(super) struct Status {
     pub(super) health: String,
-    pub(super) elements: Vec<Element>,
+    #[serde(rename = "elements")]
+    pub(super) members: Vec<Member>,
 }
 
-/// How an element is.
+/// How a member is.
 #[derive(Debug, Deserialize)]
-pub(super) struct Element {
+pub(super) struct Member {
     number: u16,
     state: String,
 }
 
 impl Status {
-    /// An element that does not serve and that nothing takes the place of.
+    /// A member that does not serve and that nothing takes the place of.
     pub(super) fn out_of_service(&self) -> Option<u16> {
-        let is_out = |element: &&Element| matches!(element.state.as_str(), "failed" | "absent" | "stale");
-        self.elements.iter().find(is_out).map(|element| element.number)
+        let is_out = |member: &&Member| matches!(member.state.as_str(), "failed" | "absent" | "stale");
+        self.members.iter().find(is_out).map(|member| member.number)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Losses of power: what elements keep, a controller that starts anew over it, and what it must make of that.
+//! Losses of power: what members keep, a controller that starts anew over it, and what it must make of that.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ impl Run<'_> {
         let mut media = self.media().clone();
         media.lose_power();
         let (flash, filled_at) = refill(self.case, media)?;
-        let all_is_durable = !self.case.volatile_elements && !self.has_volatile_cache();
+        let all_is_durable = !self.case.volatile_members && !self.has_volatile_cache();
         let host = &mut self.simulation.world.host;
         host.power_lost(all_is_durable);
         host.seen.power_losses += 1;
@@ -101,12 +101,12 @@ impl Run<'_> {
         cache.policy != CachePolicy::None && cache.persistence == Persistence::Volatile
     }
 
-    /// Whether a row under update may lose a chunk. A persistent cache over persistent elements knows what every row was about
+    /// Whether a row under update may lose a chunk. A persistent cache over persistent members knows what every row was about
     /// to become.
     fn has_hole(&self) -> bool {
         let cache = &self.case.scheme.cache;
         let is_kept = cache.policy != CachePolicy::None && cache.persistence == Persistence::Persistent;
-        !is_kept || self.case.volatile_elements
+        !is_kept || self.case.volatile_members
     }
 
     /// A volatile cache is empty after a loss of power.
@@ -129,12 +129,12 @@ impl Run<'_> {
         let place = geometry.place(row);
         let begun = self.simulation.world.host.begun.get(&row).copied();
         let is_changing = |member| {
-            let at = (geometry.element(place, member), place.page);
+            let at = (geometry.member(place, member), place.page);
             let has_written =
                 array.is_updating(row) && begun.is_some_and(|begun| durable.touched(at) > begun);
             !array.is_failed(at.0) && durable.is_undecided(at) || has_written
         };
-        // Of pages that leave a cache one by one some are on their elements, and the others go with the cache.
+        // Of pages that leave a cache one by one some are on their members, and the others go with the cache.
         let is_leaving = array.covered_in_cache(row) != 0;
         array.is_stale(row) || is_leaving || (0..geometry.columns).any(is_changing)
     }
@@ -178,8 +178,8 @@ impl Run<'_> {
             };
             let model = &mut self.simulation.world.host.model;
             for (sector, (found, is_cached)) in (page * page_sectors..).zip(found) {
-                // What leaves a persistent cache for volatile ones of elements is durable with the next flush alone.
-                if !(is_cached && self.case.volatile_elements) {
+                // What leaves a persistent cache for volatile ones of members is durable with the next flush alone.
+                if !(is_cached && self.case.volatile_members) {
                     model.restarted(sector, Some(found));
                 }
             }
@@ -187,29 +187,29 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether what the element of the array's `page` has of it came after the loss of power, and no flush has covered it.
+    /// Whether what the member of the array's `page` has of it came after the loss of power, and no flush has covered it.
     fn is_written_since(&self, page: u64) -> bool {
         let array = &self.simulation.array;
         let at = array.locate(page).map(|(row, member)| {
             let place = array.geometry().place(row);
-            (array.geometry().element(place, member), place.page)
+            (array.geometry().member(place, member), place.page)
         });
         let durable = self.media().durable();
         at.zip(durable).is_some_and(|(at, durable)| durable.is_undecided(at))
     }
 
-    /// Whether a member is on a failed element, or could not be read twice since the loss of power.
+    /// Whether a member is on a failed member, or could not be read twice since the loss of power.
     fn is_gone(&self, row: u64, column: u32) -> bool {
         let array = &self.simulation.array;
         let place = array.geometry().place(row);
-        let element = array.geometry().element(place, column);
+        let member = array.geometry().member(place, column);
         let faults = &self.media().log()[self.power.faults_before..];
-        let is_its = |fault: &&Fault| (fault.element, fault.page) == (element, place.page);
-        array.is_failed(element) || faults.iter().filter(is_its).count() > 1
+        let is_its = |fault: &&Fault| (fault.member, fault.page) == (member, place.page);
+        array.is_failed(member) || faults.iter().filter(is_its).count() > 1
     }
 }
 
-/// New flash whose logical pages hold what elements kept, and the time at which it is there.
+/// New flash whose logical pages hold what members kept, and the time at which it is there.
 fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), String> {
     let kept: Vec<_> = media
         .durable()
@@ -219,28 +219,28 @@ fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), Stri
         .map(|(at, content)| (at, content.clone()))
         .collect();
     let mut flash =
-        Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
+        Flash::with_media(&case.device, case.members.level, case.members.devices, case.seed, media)
             .map_err(|error| error.to_string())?;
     let faults = std::mem::take(flash.media_mut().faults_mut());
     let (mut agenda, mut done, mut now) = (Agenda::new(), Vec::new(), 0);
-    for ((element, page), content) in &kept {
-        let (element, op) = (u32::from(*element), Op { kind: OpKind::Program, page: *page, ..Op::default() });
+    for ((member, page), content) in &kept {
+        let (member, op) = (u32::from(*member), Op { kind: OpKind::Program, page: *page, ..Op::default() });
         flash.media_mut().put(0, content);
-        while flash.admits(now, element, &op, &mut agenda) != Admission::Admitted {
+        while flash.admits(now, member, &op, &mut agenda) != Admission::Admitted {
             let (at, event) = agenda.pop().ok_or("the flash has no room for what it held")?;
             now = at;
             flash.handle(now, event, &mut agenda, &mut done);
         }
-        flash.start(now, element, 0, op, &mut agenda);
+        flash.start(now, member, 0, op, &mut agenda);
         while let Some((at, event)) = agenda.pop() {
             now = at;
             flash.handle(now, event, &mut agenda, &mut done);
         }
     }
     while flash.next_ready().is_some() {}
-    for ((element, page), _) in kept.iter().filter(|(_, content)| *content == Content::Unreadable) {
-        if let Some(physical) = flash.lookup(u32::from(*element), *page) {
-            flash.media_mut().spoil(u32::from(*element), physical);
+    for ((member, page), _) in kept.iter().filter(|(_, content)| *content == Content::Unreadable) {
+        if let Some(physical) = flash.lookup(u32::from(*member), *page) {
+            flash.media_mut().spoil(u32::from(*member), physical);
         }
     }
     *flash.media_mut().faults_mut() = faults;

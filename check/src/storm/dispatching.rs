@@ -10,7 +10,7 @@ use super::Draw;
 /// Gives `scheme` a discipline with all its keys, from numbers of its own: what is drawn beside it is what it was without.
 pub(super) fn dispatch(seed: u64, scheme: &mut Scheme) {
     let mut draw = Draw(Prng::stream(seed, 0x6469_7370));
-    // Elsewhere a request does not say which elements it is for.
+    // Elsewhere a request does not say which members it is for.
     let looks = matches!(scheme.placement.policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
     let has_targets = !looks && scheme.placement.first_writes == FirstWrites::InPlace;
     let dispatch = &mut scheme.dispatch;

@@ -20,24 +20,24 @@ use crate::media::Faults;
 
 /// A case of elastic striping, unless what was drawn has no meaning together.
 pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
-    let (raid, elements, groups) = array(draw);
+    let (raid, members, groups) = array(draw);
     if raid == Raid::Raid0 {
         return None;
     }
-    let layout = layout(draw, elements);
-    let mut device = device::device(draw, layout, elements)?;
+    let layout = layout(draw, members);
+    let mut device = device::device(draw, layout, members)?;
     // Segments need more room than rows do.
     device.geometry.blocks = draw.between(10, 24) as u32;
     let page_bytes = device.geometry.page_bytes.0;
     device.validate().ok()?;
     let mut case = Case {
         seed,
-        elements: layout,
+        members: layout,
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(40),
         hides_old_versions: false,
         tells_nothing: false,
-        volatile_elements: false,
+        volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
         losses: Vec::new(),

@@ -6,14 +6,14 @@ use stripewise_base::prng::Prng;
 use super::Draw;
 use crate::case::{Ask, Case, What};
 
-/// Gives a case whose scheme finds everything again losses of power, and elements with volatile caches, from numbers of its
+/// Gives a case whose scheme finds everything again losses of power, and members with volatile caches, from numbers of its
 /// own: what is drawn beside them is what it was without.
 pub(crate) fn power(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x706F_7765));
     if case.scheme.check_restart().is_err() {
         return;
     }
-    case.volatile_elements = draw.percent(30);
+    case.volatile_members = draw.percent(30);
     // What survives in which cache is the most of it.
     let has_cache = case.scheme.cache.policy != CachePolicy::None;
     if !draw.percent(if has_cache { 85 } else { 50 }) {

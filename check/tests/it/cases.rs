@@ -61,7 +61,7 @@ fn a_case_that_cannot_be_run_says_why() {
     case.requests[0].sector = 1 << 40;
     assert!(told(&case).contains("ends behind the array's"), "{}", told(&case));
     case.losses =
-        vec![stripewise_check::Loss { event: 0, element: 99, manner: stripewise_check::Manner::Gone }];
+        vec![stripewise_check::Loss { event: 0, member: 99, manner: stripewise_check::Manner::Gone }];
     assert!(told(&case).contains("there is no element 99"), "{}", told(&case));
     let error = Case::from_toml("case", "sed = 1").expect_err("an unknown key").to_string();
     assert!(error.contains("seed"), "{error}");

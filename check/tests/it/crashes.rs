@@ -78,7 +78,7 @@ fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
     }
 }
 
-/// One element goes so wrong in the first era of each seed, and none is absent before.
+/// One member goes so wrong in the first era of each seed, and none is absent before.
 fn goes_wrong(wrong: Wrong) {
     for kind in WHOLE {
         let counts = seeds(kind, |seed, case| {
@@ -86,15 +86,15 @@ fn goes_wrong(wrong: Wrong) {
                 era.absent.clear();
                 era.strikes.clear();
             }
-            let element = (seed % u64::from(case.shape.elements)) as u16;
-            case.eras[0].strikes.push(Strike { event: seed % 97, element, wrong, choice: seed });
+            let member = (seed % u64::from(case.shape.members)) as u16;
+            case.eras[0].strikes.push(Strike { event: seed % 97, member, wrong, choice: seed });
         });
         assert!(counts.wrongs > SEEDS / 5, "{}: {wrong:?} only {} times", kind.name(), counts.wrongs);
     }
 }
 
 #[test]
-fn lost_elements_are_given_up_and_what_they_had_is_decoded() {
+fn lost_members_are_given_up_and_what_they_had_is_decoded() {
     goes_wrong(Wrong::Lost);
 }
 
@@ -124,7 +124,7 @@ fn unwritable_pages_lose_nothing() {
 }
 
 #[test]
-fn unflushable_elements_are_not_believed() {
+fn unflushable_members_are_not_believed() {
     goes_wrong(Wrong::Unflushable);
 }
 
@@ -153,7 +153,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
 }
 
 #[test]
-fn hole_there_is_none_after_any_crash_of_a_few_requests_without_any_elements_that_parity_bears() {
+fn hole_there_is_none_after_any_crash_of_a_few_requests_without_any_members_that_parity_bears() {
     let effort = Effort { states: 6, every: 3, cuts: 7 };
     for kind in WHOLE {
         let mut all = Counts::default();

@@ -47,10 +47,10 @@ fn invariant_c_behind_the_durable_horizon_a_stripe_is_accepted_whole_or_dropped_
 }
 
 #[test]
-fn invariant_d_an_abandoned_tail_stays_abandoned_when_an_element_returns_that_was_absent() {
+fn invariant_d_an_abandoned_tail_stays_abandoned_when_a_member_returns_that_was_absent() {
     let counts = lives(100, |seed, case| {
-        let element = (seed % u64::from(case.shape.elements)) as u16;
-        three(case)[1].absent = vec![element];
+        let member = (seed % u64::from(case.shape.members)) as u16;
+        three(case)[1].absent = vec![member];
     });
     assert!(counts.returned > 100 && counts.dropped > 10, "{counts}");
 }
@@ -72,7 +72,7 @@ fn invariant_d_an_epoch_that_began_in_an_opening_that_was_cut_is_not_used_again(
 }
 
 #[test]
-fn invariant_f_a_trim_that_a_flush_covered_is_one_after_the_checkpoint_and_without_any_element() {
+fn invariant_f_a_trim_that_a_flush_covered_is_one_after_the_checkpoint_and_without_any_member() {
     use stripewise_check::{Ask, What};
     let counts = lives(60, |seed, case| {
         let page = u64::from(case.shape.page_bytes) / 512;
@@ -89,11 +89,11 @@ fn invariant_f_a_trim_that_a_flush_covered_is_one_after_the_checkpoint_and_witho
 }
 
 #[test]
-fn invariant_j_what_went_on_without_an_element_never_reads_it_again() {
+fn invariant_j_what_went_on_without_a_member_never_reads_it_again() {
     let counts = lives(100, |seed, case| {
-        let elements = u64::from(case.shape.elements);
+        let members = u64::from(case.shape.members);
         let parity = u64::from(case.shape.kind.parity());
-        let gone: Vec<u16> = (0..parity).map(|nth| ((seed + nth * 2) % elements) as u16).collect();
+        let gone: Vec<u16> = (0..parity).map(|nth| ((seed + nth * 2) % members) as u16).collect();
         three(case)[0].absent = gone;
     });
     assert!(counts.returned > 300, "{counts}");
@@ -102,10 +102,10 @@ fn invariant_j_what_went_on_without_an_element_never_reads_it_again() {
 #[test]
 fn invariant_k_a_flush_that_failed_is_not_tried_again_and_believed() {
     let counts = lives(100, |seed, case| {
-        let elements = u64::from(case.shape.elements);
+        let members = u64::from(case.shape.members);
         let era = &mut three(case)[seed as usize % 2];
-        let element = (seed % elements) as u16;
-        era.strikes = vec![Strike { event: seed % 40, element, wrong: Wrong::Unflushable, choice: seed }];
+        let member = (seed % members) as u16;
+        era.strikes = vec![Strike { event: seed % 40, member, wrong: Wrong::Unflushable, choice: seed }];
     });
     assert!(counts.wrongs > 50, "{counts}");
 }

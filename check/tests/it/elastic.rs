@@ -8,7 +8,7 @@ use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{
     AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
 };
-use stripewise_array::{Array, Elements, NoMemory, Scheme};
+use stripewise_array::{Array, Members, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
@@ -18,7 +18,7 @@ use stripewise_code::Kind;
 /// Sectors of a page.
 const PAGE: u64 = 2;
 
-/// Elements of 38 pages: 19 segments of two rows each.
+/// Members of 38 pages: 19 segments of two rows each.
 const SMALL: &str = r#"
 seed = 1
 elements = "ssd:4"
@@ -57,10 +57,10 @@ low_watermark = { block-count = 1 }
 blocking = "plane"
 "#;
 
-/// RAID-5 of so many elements, or RAID-6 with this code.
-fn case(elements: u32, code: Option<Kind>) -> Case {
+/// RAID-5 of so many members, or RAID-6 with this code.
+fn case(members: u32, code: Option<Kind>) -> Case {
     let mut case = Case::from_toml("small", SMALL).unwrap_or_else(|error| panic!("{error}"));
-    case.elements.devices = elements;
+    case.members.devices = members;
     case.scheme.geometry.level = if code.is_some() { Level::Raid6 } else { Level::Raid5 };
     case.scheme.code.kind = code;
     case
@@ -96,15 +96,15 @@ fn script(case: &Case) -> Vec<Ask> {
     asks
 }
 
-/// Runs `case` with each of its elements lost before each of its events, one in `each` of these.
+/// Runs `case` with each of its members lost before each of its events, one in `each` of these.
 fn lose_any(case: &Case, each: u64) -> u64 {
     let whole = check(case);
     let mut runs = 0;
-    for element in 0..case.elements.devices as u16 {
-        for event in (u64::from(element) % each..=whole.played).step_by(each as usize) {
-            let losses = vec![Loss { event, element, manner: Manner::Gone }];
+    for member in 0..case.members.devices as u16 {
+        for event in (u64::from(member) % each..=whole.played).step_by(each as usize) {
+            let losses = vec![Loss { event, member, manner: Manner::Gone }];
             let summary = check(&Case { losses, ..case.clone() });
-            assert_eq!(summary.seen.failed, 0, "one loss is bearable: element {element}, event {event}");
+            assert_eq!(summary.seen.failed, 0, "one loss is bearable: element {member}, event {event}");
             runs += 1;
         }
     }
@@ -114,13 +114,13 @@ fn lose_any(case: &Case, each: u64) -> u64 {
 const BUFFERS: [BufferUnit; 2] = [BufferUnit::Stripe, BufferUnit::Group];
 
 /// Cases with every buffer and acknowledgement, whose chunks leave after 100 us.
-fn variants(elements: u32, code: Option<Kind>) -> Vec<Case> {
+fn variants(members: u32, code: Option<Kind>) -> Vec<Case> {
     let mut cases = Vec::new();
     for buffer in BUFFERS {
         for acknowledge in
             [AcknowledgeWrites::TriggerWaits, AcknowledgeWrites::Buffered, AcknowledgeWrites::Durable]
         {
-            let mut case = case(elements, code);
+            let mut case = case(members, code);
             case.scheme.elastic.buffer = buffer;
             case.scheme.elastic.acknowledge = acknowledge;
             case.scheme.elastic.wait = Span(100_000);
@@ -133,24 +133,24 @@ fn variants(elements: u32, code: Option<Kind>) -> Vec<Case> {
 }
 
 #[test]
-fn any_element_may_be_lost_before_any_event() {
+fn any_member_may_be_lost_before_any_event() {
     let runs: u64 = variants(4, None).iter().map(|case| lose_any(case, 1)).sum();
     assert!(runs > 1_000, "{runs} runs");
 }
 
 #[test]
-fn any_two_elements_of_raid6_may_be_lost_before_any_two_events() {
+fn any_two_members_of_raid6_may_be_lost_before_any_two_events() {
     let mut runs = 0;
     for code in [Kind::Pq, Kind::Rdp, Kind::Evenodd] {
         for case in variants(5, Some(code)) {
             let played = check(&case).played;
             for (nth, first) in (0..=played).step_by(5).enumerate() {
                 for second in (first..=played).step_by(11) {
-                    let element = (nth as u64 + second) % 5;
-                    let other = (element + 1 + second % 4) % 5;
-                    let losses = [(first, element), (second, other)].map(|(event, element)| Loss {
+                    let member = (nth as u64 + second) % 5;
+                    let other = (member + 1 + second % 4) % 5;
+                    let losses = [(first, member), (second, other)].map(|(event, member)| Loss {
                         event,
-                        element: element as u16,
+                        member: member as u16,
                         manner: Manner::Gone,
                     });
                     let summary = check(&Case { losses: losses.to_vec(), ..case.clone() });
@@ -186,11 +186,11 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
         (6, Some(Kind::Rdp)),
         (7, Some(Kind::Evenodd)),
     ];
-    for (elements, code) in arrays {
+    for (members, code) in arrays {
         let mut collected = 0;
         for tiers in 1..=4 {
             for buffer in BUFFERS {
-                let mut case = case(elements, code);
+                let mut case = case(members, code);
                 case.scheme.elastic.survivors =
                     if tiers % 2 == 0 { Survivors::Apart } else { Survivors::Coldest };
                 case.scheme.hotness.policy = HotnessPolicy::Direct;
@@ -199,26 +199,26 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
                 case.scheme.elastic.collect_above = Share::ALL;
                 for is_skewed in [false, true] {
                     let summary = overwritten(case.clone(), 8, is_skewed);
-                    let what = format!("{elements} elements, {code:?}, {tiers} tiers, {buffer:?}");
+                    let what = format!("{members} elements, {code:?}, {tiers} tiers, {buffer:?}");
                     assert_eq!(summary.seen.failed, 0, "{what}");
                     collected += summary.collected;
                 }
             }
         }
         // Of the smallest, with many tiers, most is replaced in memory.
-        assert!(collected > 300, "{elements} elements, {code:?}: {collected} segments collected");
+        assert!(collected > 300, "{members} elements, {code:?}: {collected} segments collected");
     }
 }
 
 #[test]
 fn a_full_array_whose_classes_move_always_makes_progress() {
-    for (elements, code, tiers) in
+    for (members, code, tiers) in
         [(3, None, 1), (4, None, 2), (4, Some(Kind::Pq), 1), (6, Some(Kind::Rdp), 1)]
     {
         let mut collected = 0;
         for (number, buffer) in (0u64..).zip(BUFFERS) {
             for survivors in [Survivors::Apart, Survivors::Coldest] {
-                let mut case = case(elements, code);
+                let mut case = case(members, code);
                 // Segments of five rows, 64 of them.
                 case.device.geometry.blocks = 200;
                 case.scheme.hotness.policy =
@@ -246,26 +246,23 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
                     Ask { gap_ns: 500_000, ..ask(what, chunk, 1) }
                 }));
                 let summary = check(&case);
-                assert_eq!(
-                    summary.seen.failed, 0,
-                    "{elements} elements, {code:?}, {tiers} tiers, {buffer:?}"
-                );
+                assert_eq!(summary.seen.failed, 0, "{members} elements, {code:?}, {tiers} tiers, {buffer:?}");
                 collected += summary.collected;
             }
         }
-        assert!(collected > 100, "{elements} elements, {code:?}: {collected} segments collected");
+        assert!(collected > 100, "{members} elements, {code:?}: {collected} segments collected");
     }
 }
 
 #[test]
 fn a_degraded_array_that_is_full_says_so_and_goes_on_after_trims() {
-    // 1024 rows of four elements hold 2541 chunks; of three, 2048, and 204 chunks may wait in memory.
+    // 1024 rows of four members hold 2541 chunks; of three, 2048, and 204 chunks may wait in memory.
     let mut case = case(4, None);
     case.device.geometry.blocks = 640;
     case.scheme.elastic.segment_rows = 8;
     let chunks = chunks(&case);
     assert!(chunks > 2048 + 204);
-    case.losses = vec![Loss { event: 0, element: 1, manner: Manner::Gone }];
+    case.losses = vec![Loss { event: 0, member: 1, manner: Manner::Gone }];
     case.requests = fill(chunks).collect();
     let full = check(&case);
     assert!(full.seen.no_space > 0, "{:?}", full.seen);
@@ -284,8 +281,8 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_less_than_five_a_slot()
     )
     .unwrap();
     assert_eq!(scheme.placement.policy, PlacementPolicy::Elastic);
-    let elements = Elements { volatile_cache: false, ..Elements::opaque(5, 4096, 1 << 18) };
-    let array = Array::new(&scheme, elements, NoMemory).unwrap();
+    let members = Members { volatile_cache: false, ..Members::opaque(5, 4096, 1 << 18) };
+    let array = Array::new(&scheme, members, NoMemory).unwrap();
     let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
     let segments = slots / (5 * 64);
     // Segments with their lists, and places in memory: two units of 256 chunks and 65 rows of survivors.

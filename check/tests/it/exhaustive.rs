@@ -1,4 +1,4 @@
-//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every element lost
+//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every member lost
 //! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
 //! random.
 
@@ -9,20 +9,20 @@ use stripewise_check::{Loss, Manner};
 
 use crate::small::{Before, POLICIES, case, check, patterns, requests};
 
-/// Every element lost before every event, for every set of chunks.
-fn lose_each_before_each(elements: u32, update: Update, before: Before, manner: Manner) -> u64 {
-    let data = u64::from(elements) - 1;
+/// Every member lost before every event, for every set of chunks.
+fn lose_each_before_each(members: u32, update: Update, before: Before, manner: Manner) -> u64 {
+    let data = u64::from(members) - 1;
     let mut runs = 0;
     for pattern in patterns(data) {
-        let mut case = case(elements, update, before);
+        let mut case = case(members, update, before);
         case.requests = requests(before, data, pattern);
         case.fail_each = true;
         let whole = check(&case);
         assert_eq!(whole.seen.failed, 0);
         case.fail_each = false;
-        for element in 0..elements as u16 {
+        for member in 0..members as u16 {
             for event in 0..=whole.played {
-                case.losses = vec![Loss { event, element, manner }];
+                case.losses = vec![Loss { event, member, manner }];
                 let summary = check(&case);
                 assert_eq!(summary.seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                 runs += 1;
@@ -33,7 +33,7 @@ fn lose_each_before_each(elements: u32, update: Update, before: Before, manner: 
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_of_an_update_of_three() {
+fn any_member_may_be_lost_at_any_event_of_an_update_of_three() {
     for before in [Before::Nothing, Before::Gathering, Before::AFullStripe] {
         for update in POLICIES {
             for manner in [Manner::Gone, Manner::Silent, Manner::FailedWrite] {
@@ -44,7 +44,7 @@ fn any_element_may_be_lost_at_any_event_of_an_update_of_three() {
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_of_an_update_of_four() {
+fn any_member_may_be_lost_at_any_event_of_an_update_of_four() {
     for update in POLICIES {
         assert!(lose_each_before_each(4, update, Before::AFullStripe, Manner::Gone) > 1_000);
     }
@@ -54,14 +54,14 @@ fn any_element_may_be_lost_at_any_event_of_an_update_of_four() {
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_of_an_update_of_five() {
+fn any_member_may_be_lost_at_any_event_of_an_update_of_five() {
     for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
         assert!(lose_each_before_each(5, update, Before::AFullStripe, Manner::Gone) > 5_000);
     }
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_while_parity_is_late() {
+fn any_member_may_be_lost_at_any_event_while_parity_is_late() {
     let mut runs = 0;
     for (window, hides) in [(1, false), (2, true), (16, false), (16, true)] {
         for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
@@ -72,9 +72,9 @@ fn any_element_may_be_lost_at_any_event_while_parity_is_late() {
                 case.hides_old_versions = hides;
                 case.requests = requests(Before::AFullStripe, 2, pattern);
                 let whole = check(&case);
-                for element in 0..3 {
+                for member in 0..3 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                        case.losses = vec![Loss { event, member, manner: Manner::Gone }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                         runs += 1;
                     }
@@ -86,23 +86,23 @@ fn any_element_may_be_lost_at_any_event_while_parity_is_late() {
 }
 
 #[test]
-fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_element_is_lost() {
+fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_member_is_lost() {
     let mut failed_twice = 0;
-    for elements in [3, 4] {
-        let data = u64::from(elements) - 1;
+    for members in [3, 4] {
+        let data = u64::from(members) - 1;
         for update in POLICIES {
             for pattern in patterns(data) {
-                let mut case = case(elements, update, Before::AFullStripe);
+                let mut case = case(members, update, Before::AFullStripe);
                 case.requests = requests(Before::AFullStripe, data, pattern);
                 let reads: u64 = check(&case).operations.iter().sum();
                 for failed_read in 0..reads {
                     case.faults.failed_reads = vec![failed_read];
                     case.losses = Vec::new();
                     assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
-                    // With an element lost as well some requests must fail; which of them may, the checker
+                    // With a member lost as well some requests must fail; which of them may, the checker
                     // knows.
-                    let element = (failed_read % u64::from(elements)) as u16;
-                    case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                    let member = (failed_read % u64::from(members)) as u16;
+                    case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
                     failed_twice += check(&case).seen.failed;
                 }
             }

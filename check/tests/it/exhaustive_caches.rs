@@ -1,5 +1,5 @@
 //! Small cases of write caches, all of them: one row, every set of its chunks written in whole or in part, once more while that
-//! leaves the cache, and read; under each cache, volatile or persistent; power lost before every event, elements too.
+//! leaves the cache, and read; under each cache, volatile or persistent; power lost before every event, members too.
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::Level;
@@ -19,9 +19,9 @@ const CACHES: [CachePolicy; 6] = [
     CachePolicy::Hybrid,
 ];
 
-/// A cache of `pages` pages from which everything leaves at once, over an array of `elements`.
-fn cached(policy: CachePolicy, persistence: Persistence, level: Level, elements: u32, pages: u64) -> Case {
-    let mut case = case(elements, POLICIES[0], Before::AFullStripe);
+/// A cache of `pages` pages from which everything leaves at once, over an array of `members`.
+fn cached(policy: CachePolicy, persistence: Persistence, level: Level, members: u32, pages: u64) -> Case {
+    let mut case = case(members, POLICIES[0], Before::AFullStripe);
     case.scheme.geometry.level = level;
     let section = CacheSection { policy, persistence, latency: Span(1_000), ..CacheSection::default() };
     case.scheme.cache = match policy {
@@ -72,11 +72,11 @@ fn power_may_be_lost_at_any_event_of_a_write_cache() {
     let mut redone = 0;
     for policy in CACHES {
         for persistence in [Persistence::Persistent, Persistence::Volatile] {
-            for (level, elements) in [(Level::Raid0, 2), (Level::Raid5, 3), (Level::Raid6, 4)] {
+            for (level, members) in [(Level::Raid0, 2), (Level::Raid5, 3), (Level::Raid6, 4)] {
                 for pattern in patterns(2) {
-                    let mut case = cached(policy, persistence, level, elements, 6);
+                    let mut case = cached(policy, persistence, level, members, 6);
                     case.requests = asks(2, pattern, pattern % 2 == 0);
-                    case.volatile_elements = pattern % 3 == 0;
+                    case.volatile_members = pattern % 3 == 0;
                     let seen = lose_power_before_each(&mut case, 4);
                     assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
                     assert!(seen.power_losses > 10, "{seen:?}");
@@ -91,11 +91,11 @@ fn power_may_be_lost_at_any_event_of_a_write_cache() {
 #[test]
 fn over_a_persistent_cache_a_degraded_row_loses_nothing_when_power_is_lost() {
     for policy in CACHES {
-        for element in 0..3 {
+        for member in 0..3 {
             for pattern in patterns(2) {
                 let mut case = cached(policy, Persistence::Persistent, Level::Raid5, 3, 6);
                 case.requests = asks(2, pattern, false);
-                case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
                 let seen = lose_power_before_each(&mut case, 3);
                 assert_eq!((seen.failed, seen.holes), (0, 0), "one loss is bearable:\n{}", case.to_toml());
             }
@@ -104,7 +104,7 @@ fn over_a_persistent_cache_a_degraded_row_loses_nothing_when_power_is_lost() {
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_of_a_write_cache() {
+fn any_member_may_be_lost_at_any_event_of_a_write_cache() {
     for policy in CACHES {
         for pattern in patterns(2) {
             // Too small for a row with its parity, and not.
@@ -112,9 +112,9 @@ fn any_element_may_be_lost_at_any_event_of_a_write_cache() {
                 let mut case = cached(policy, Persistence::Volatile, Level::Raid5, 3, pages);
                 case.requests = asks(2, pattern, true);
                 let whole = check(&case);
-                for element in 0..3 {
+                for member in 0..3 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                        case.losses = vec![Loss { event, member, manner: Manner::Gone }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                     }
                 }

@@ -34,8 +34,8 @@ fn add(sum: &mut Seen, seen: &Seen) {
 }
 
 /// A full stripe, a flush, writes by `pattern`, a flush, and a read.
-fn flushed(elements: u32, update: Update, pattern: u64, data: u64) -> Case {
-    let mut case = case(elements, update, Before::AFullStripe);
+fn flushed(members: u32, update: Update, pattern: u64, data: u64) -> Case {
+    let mut case = case(members, update, Before::AFullStripe);
     case.requests = requests(Before::AFullStripe, data, pattern);
     case.requests.insert(1, ask(What::Flush, 0, 0));
     let read = case.requests.len() - 1;
@@ -49,7 +49,7 @@ fn power_may_be_lost_at_any_event_of_an_update() {
         for volatile in [false, true] {
             for pattern in patterns(2) {
                 let mut case = flushed(3, update, pattern, 2);
-                case.volatile_elements = volatile;
+                case.volatile_members = volatile;
                 let seen = lose_power_before_each(&mut case, &[3, 9]);
                 assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
                 assert!(seen.power_losses > 50 && seen.resyncs > 200, "{seen:?}");
@@ -76,11 +76,11 @@ fn a_degraded_row_under_update_may_lose_its_lost_chunk_and_nothing_else() {
     for (acknowledge, update) in
         [(Acknowledge::AfterParity, POLICIES[0]), (Acknowledge::AfterData, Update::AlwaysRmw {})]
     {
-        for element in 0..3 {
+        for member in 0..3 {
             for pattern in patterns(2) {
                 let mut case = flushed(3, update, pattern, 2);
                 case.scheme.parity.acknowledge = acknowledge;
-                case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
                 let seen = lose_power_before_each(&mut case, &[]);
                 assert_eq!(seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                 holes += seen.holes;
@@ -96,7 +96,7 @@ fn without_parity_what_was_written_is_there() {
         for pattern in patterns(2) {
             let mut case = flushed(2, POLICIES[0], pattern, 2);
             case.scheme.geometry.level = Level::Raid0;
-            case.volatile_elements = volatile;
+            case.volatile_members = volatile;
             let seen = lose_power_before_each(&mut case, &[2]);
             assert_eq!((seen.failed, seen.resyncs), (0, 0));
         }

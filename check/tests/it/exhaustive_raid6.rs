@@ -1,4 +1,4 @@
-//! Small cases of RAID-6, all of them: any two elements lost before any two events of an update, any two reads failed.
+//! Small cases of RAID-6, all of them: any two members lost before any two events of an update, any two reads failed.
 //! What runs by default is every so-manieth of them; with `-- --ignored` they all do.
 
 use stripewise_array::geometry::{Level, Rotation};
@@ -34,37 +34,37 @@ impl Thin {
     }
 }
 
-fn raid6(elements: u32, update: Update, before: Before) -> Case {
-    let mut case = case(elements, update, before);
+fn raid6(members: u32, update: Update, before: Before) -> Case {
+    let mut case = case(members, update, before);
     case.scheme.geometry.level = Level::Raid6;
     case
 }
 
 /// `case` in the row behind `rows` others, parity rotated left, data in ascending order: where the third row of five
-/// elements begins with the code's second data member.
+/// members begins with the code's second data member.
 fn left_asymmetric(mut case: Case, rows: u64) -> Case {
     case.scheme.geometry.rotation = Rotation::LeftAsymmetric;
-    let data = u64::from(case.elements.devices) - 2;
+    let data = u64::from(case.members.devices) - 2;
     case.requests.iter_mut().for_each(|ask| ask.sector += rows * data * PAGE);
     case
 }
 
 fn losses(pairs: [(u64, u16); 2], manners: [Manner; 2]) -> Vec<Loss> {
-    pairs.iter().zip(manners).map(|(&(event, element), manner)| Loss { event, element, manner }).collect()
+    pairs.iter().zip(manners).map(|(&(event, member), manner)| Loss { event, member, manner }).collect()
 }
 
-/// Loses any two elements of `case`, the first before any event, the second before any later one.
+/// Loses any two members of `case`, the first before any event, the second before any later one.
 fn lose_any_two(case: &Case, manners: [Manner; 2], thin: &mut Thin) {
-    let elements = case.elements.devices as u16;
+    let members = case.members.devices as u16;
     let whole = check(&Case { fail_each: true, ..case.clone() });
     assert_eq!(whole.seen.failed, 0);
     let mut case = case.clone();
-    for first in 0..elements {
+    for first in 0..members {
         for event in 0..=whole.played {
-            case.losses = vec![Loss { event, element: first, manner: manners[0] }];
+            case.losses = vec![Loss { event, member: first, manner: manners[0] }];
             let degraded = check(&case);
             assert_eq!(degraded.seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
-            for second in (0..elements).filter(|&second| second != first) {
+            for second in (0..members).filter(|&second| second != first) {
                 for then in event..=degraded.played {
                     if thin.takes() {
                         case.losses = losses([(event, first), (then, second)], manners);
@@ -79,17 +79,17 @@ fn lose_any_two(case: &Case, manners: [Manner; 2], thin: &mut Thin) {
 
 /// Every set of chunks of the row written, under each of `updates`.
 fn update_and_lose_any_two(
-    elements: u32,
+    members: u32,
     updates: &[Update],
     before: Before,
     manners: [Manner; 2],
     thin: &mut Thin,
     change: impl Fn(Case) -> Case,
 ) {
-    let data = u64::from(elements) - 2;
+    let data = u64::from(members) - 2;
     for &update in updates {
         for pattern in patterns(data) {
-            let mut case = raid6(elements, update, before);
+            let mut case = raid6(members, update, before);
             case.requests = requests(before, data, pattern);
             lose_any_two(&change(case), manners, thin);
         }
@@ -176,11 +176,11 @@ fn bears(case: &Case) {
     assert_eq!(check(case).seen.failed, 0, "two losses are bearable:\n{}", case.to_toml());
 }
 
-fn any_two_reads_fail(elements: u32, mut thin: Thin) -> u64 {
-    let data = u64::from(elements) - 2;
+fn any_two_reads_fail(members: u32, mut thin: Thin) -> u64 {
+    let data = u64::from(members) - 2;
     for update in POLICIES {
         for pattern in patterns(data) {
-            let mut case = raid6(elements, update, Before::AFullStripe);
+            let mut case = raid6(members, update, Before::AFullStripe);
             case.requests = requests(Before::AFullStripe, data, pattern);
             fail_any_two_reads(&left_asymmetric(case, 2), &mut thin, bears);
         }
@@ -188,17 +188,17 @@ fn any_two_reads_fail(elements: u32, mut thin: Thin) -> u64 {
     thin.runs
 }
 
-/// An element is lost before any event, and any read fails.
-fn a_read_fails_beside_a_loss(elements: u32, mut thin: Thin) -> u64 {
-    let data = u64::from(elements) - 2;
+/// A member is lost before any event, and any read fails.
+fn a_read_fails_beside_a_loss(members: u32, mut thin: Thin) -> u64 {
+    let data = u64::from(members) - 2;
     for update in POLICIES {
         for pattern in patterns(data) {
-            let mut case = raid6(elements, update, Before::AFullStripe);
+            let mut case = raid6(members, update, Before::AFullStripe);
             case.requests = requests(Before::AFullStripe, data, pattern);
             let played = check(&case).played;
             for event in 0..=played {
-                for element in 0..elements as u16 {
-                    case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                for member in 0..members as u16 {
+                    case.losses = vec![Loss { event, member, manner: Manner::Gone }];
                     case.faults.failed_reads = Vec::new();
                     if !thin.takes() {
                         continue;
@@ -214,15 +214,15 @@ fn a_read_fails_beside_a_loss(elements: u32, mut thin: Thin) -> u64 {
     thin.runs
 }
 
-/// An element is lost and two reads fail: which requests may fail then, the checker knows. How many did.
+/// A member is lost and two reads fail: which requests may fail then, the checker knows. How many did.
 fn two_reads_fail_beside_a_loss(mut thin: Thin) -> u64 {
     let mut failed = 0;
     for update in POLICIES {
         for pattern in patterns(2) {
-            for element in 0..4 {
+            for member in 0..4 {
                 let mut case = raid6(4, update, Before::AFullStripe);
                 case.requests = requests(Before::AFullStripe, 2, pattern);
-                case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
                 fail_any_two_reads(&case, &mut thin, |case| failed += check(case).seen.failed);
             }
         }
@@ -231,32 +231,32 @@ fn two_reads_fail_beside_a_loss(mut thin: Thin) -> u64 {
 }
 
 #[test]
-fn any_two_elements_may_be_lost_at_any_two_events_of_an_update_of_four() {
+fn any_two_members_may_be_lost_at_any_two_events_of_an_update_of_four() {
     assert!(of_four(Thin::one_in(31)) > 4_000);
 }
 
 #[test]
-fn two_elements_may_be_lost_in_any_manner() {
+fn two_members_may_be_lost_in_any_manner() {
     assert!(of_four_in_any_manner(Thin::one_in(97)) > 3_000);
 }
 
 #[test]
-fn any_two_elements_may_be_lost_at_any_two_events_of_an_update_of_five() {
+fn any_two_members_may_be_lost_at_any_two_events_of_an_update_of_five() {
     assert!(of_five(Thin::one_in(499)) > 1_000);
 }
 
 #[test]
-fn rdp_and_evenodd_bear_the_loss_of_any_two_elements_at_any_two_events() {
+fn rdp_and_evenodd_bear_the_loss_of_any_two_members_at_any_two_events() {
     assert!(of_each_code(Thin::one_in(499)) > 1_000);
 }
 
 #[test]
-fn any_two_elements_may_be_lost_at_any_two_events_while_parity_is_late() {
+fn any_two_members_may_be_lost_at_any_two_events_while_parity_is_late() {
     assert!(while_parity_is_late(Thin::one_in(31)) > 3_000);
 }
 
 #[test]
-fn any_two_elements_may_be_lost_at_any_two_events_where_parity_follows_the_acknowledgement() {
+fn any_two_members_may_be_lost_at_any_two_events_where_parity_follows_the_acknowledgement() {
     assert!(with_parity_after_data(Thin::one_in(31)) > 1_000);
 }
 
@@ -269,13 +269,13 @@ fn any_two_reads_may_fail_and_the_row_bears_it() {
 }
 
 #[test]
-fn any_read_may_fail_and_the_row_bears_it_while_an_element_is_lost() {
+fn any_read_may_fail_and_the_row_bears_it_while_a_member_is_lost() {
     assert!(a_read_fails_beside_a_loss(4, Thin::one_in(7)) > 100);
     assert!(a_read_fails_beside_a_loss(5, Thin::one_in(61)) > 100);
 }
 
 #[test]
-fn where_an_element_is_lost_and_two_reads_fail_only_what_may_fail_does() {
+fn where_a_member_is_lost_and_two_reads_fail_only_what_may_fail_does() {
     let failed = two_reads_fail_beside_a_loss(Thin::one_in(1));
     assert!(failed > 100, "{failed} requests failed");
 }

@@ -1,4 +1,4 @@
-//! Reads around elements against an update of the same row: every moment at which the read may come, and an element that is
+//! Reads around members against an update of the same row: every moment at which the read may come, and a member that is
 //! lost there, under each read policy.
 
 use stripewise_array::Class;
@@ -9,7 +9,7 @@ use stripewise_check::{Case, Loss, Manner, What};
 
 use crate::small::{Before, PAGE, ask, case, check};
 
-/// An update of the four-element row takes half a millisecond; from one of these moments to the next at most one operation
+/// An update of the four-member row takes half a millisecond; from one of these moments to the next at most one operation
 /// of it ends.
 const STEP_NS: u64 = 12_000;
 const STEPS: u64 = 60;
@@ -44,7 +44,7 @@ fn race(read: ReadSection, update: Update, written: u64, gap_ns: u64) -> Case {
 }
 
 #[test]
-fn elements_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_it() {
+fn members_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_it() {
     let mut around = 0;
     for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
         for written in 0..3 {
@@ -76,15 +76,15 @@ fn a_read_may_come_at_any_moment_of_an_update_and_goes_around_or_asks_others_too
 }
 
 #[test]
-fn any_element_may_be_lost_while_a_read_goes_around_or_asks_others_too() {
+fn any_member_may_be_lost_while_a_read_goes_around_or_asks_others_too() {
     let mut runs = 0;
     for read in policies() {
         for step in (0..STEPS).step_by(7) {
             let mut case = race(read, Update::AlwaysRmw {}, 1, step * STEP_NS);
             let whole = check(&case);
-            for element in 0..4 {
+            for member in 0..4 {
                 for event in 0..=whole.played {
-                    case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                    case.losses = vec![Loss { event, member, manner: Manner::Gone }];
                     assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                     runs += 1;
                 }

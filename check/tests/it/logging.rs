@@ -1,4 +1,4 @@
-//! Parity logging in small: any element lost before any event, any read failed, logs of one slot; and the counts of its
+//! Parity logging in small: any member lost before any event, any read failed, logs of one slot; and the counts of its
 //! steps.
 
 use stripewise_array::geometry::Level;
@@ -11,7 +11,7 @@ use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests}
 
 const PAGE_BYTES: u64 = 1024;
 
-/// `data` data chunks, parity, and a log element for each parity chunk; the row is written, then updated while the host
+/// `data` data chunks, parity, and a log member for each parity chunk; the row is written, then updated while the host
 /// reads.
 fn logging(level: Level, data: u32, pattern: u64) -> Case {
     let mut case = case(data + 2 * level.parity(), POLICIES[0], Before::AFullStripe);
@@ -42,7 +42,7 @@ fn with_log(case: &mut Case, (slots, row_deltas, commit, acknowledge): (u64, u32
 }
 
 #[test]
-fn any_element_may_be_lost_at_any_event_of_an_update_that_is_logged() {
+fn any_member_may_be_lost_at_any_event_of_an_update_that_is_logged() {
     let (mut runs, mut logged) = (0, 0);
     for log in LOGS {
         for pattern in patterns(2) {
@@ -53,9 +53,9 @@ fn any_element_may_be_lost_at_any_event_of_an_update_that_is_logged() {
             logged += of(&whole, Class::Log);
             case.fail_each = false;
             for manner in [Manner::Gone, Manner::Silent, Manner::FailedWrite] {
-                for element in 0..4 {
+                for member in 0..4 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, element, manner }];
+                        case.losses = vec![Loss { event, member, manner }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                         runs += 1;
                     }
@@ -67,7 +67,7 @@ fn any_element_may_be_lost_at_any_event_of_an_update_that_is_logged() {
 }
 
 #[test]
-fn any_two_elements_may_be_lost_at_any_events_of_an_update_of_raid6_that_is_logged() {
+fn any_two_members_may_be_lost_at_any_events_of_an_update_of_raid6_that_is_logged() {
     let mut runs = 0;
     for (nth, log) in LOGS.into_iter().enumerate() {
         let mut case = logging(Level::Raid6, 2, [5, 7, 1, 4, 6][nth]);
@@ -80,7 +80,7 @@ fn any_two_elements_may_be_lost_at_any_events_of_an_update_of_raid6_that_is_logg
             }
             for (event, later) in events().flat_map(|event| events().map(move |gap| (event, event + 2 * gap)))
             {
-                let loss = |event, element| Loss { event, element, manner: Manner::Gone };
+                let loss = |event, member| Loss { event, member, manner: Manner::Gone };
                 case.losses = vec![loss(event, first), loss(later, second)];
                 assert_eq!(check(&case).seen.failed, 0, "two losses are bearable:\n{}", case.to_toml());
                 runs += 1;
@@ -102,9 +102,9 @@ fn any_read_may_fail_also_of_a_delta() {
                 case.faults.failed_reads = vec![failed_read];
                 case.losses = Vec::new();
                 assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
-                // With an element lost as well some requests must fail; which of them may, the checker knows.
-                let element = (failed_read % 4) as u16;
-                case.losses = vec![Loss { event: failed_read, element, manner: Manner::Gone }];
+                // With a member lost as well some requests must fail; which of them may, the checker knows.
+                let member = (failed_read % 4) as u16;
+                case.losses = vec![Loss { event: failed_read, member, manner: Manner::Gone }];
                 check(&case);
                 runs += 1;
             }

@@ -132,7 +132,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
             !case.power_losses.is_empty() && failed_read_ppm + corrupt_read_ppm > 0
         }
         Planted::Array(Array::ResyncNotAwaited | Array::RedoForgotten) => !case.power_losses.is_empty(),
-        Planted::Array(Array::ElementsNotFlushed) => case.volatile_elements && !case.power_losses.is_empty(),
+        Planted::Array(Array::ElementsNotFlushed) => case.volatile_members && !case.power_losses.is_empty(),
         _ => true,
     }
 }

@@ -19,7 +19,7 @@ struct Sums {
     all: Summary,
     /// Those of RAID-6 alone.
     raid6: Summary,
-    /// Of those, the ones that ended with two elements lost or more.
+    /// Of those, the ones that ended with two members lost or more.
     two_lost: u32,
 }
 
@@ -142,7 +142,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("code {:?}, prime {:?}", case.scheme.code.kind, case.scheme.code.prime));
             count(format!("RAID-6 by {:?}", case.scheme.update));
         }
-        count(format!("{} elements", geometry.elements));
+        count(format!("{} elements", geometry.members));
         count(format!("{} groups", case.scheme.geometry.groups));
         count(format!("{level} {}", geometry.membership));
         count(format!("chunk of {}", geometry.chunk_pages));
@@ -164,7 +164,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("overtakes {overtake}"));
         }
         count(format!("{} plans", case.scheme.queues.plans));
-        count(format!("{:?}", case.elements.level));
+        count(format!("{:?}", case.members.level));
         count(format!("{:?}", case.device.gc.victim));
         count(format!("blocking {:?}", case.device.gc.blocking));
         count(format!("{:?}", case.device.gc.span));
@@ -175,7 +175,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("{:?}", case.scheme.parity.acknowledge));
         count(format!("{:?} late", case.scheme.parity.window));
         count(format!("{:?}", case.scheme.placement.policy));
-        if case.scheme.log_elements() > 0 {
+        if case.scheme.log_members() > 0 {
             let LogSection { capacity, row_deltas, commit, high_watermark, commits, .. } = case.scheme.log;
             count(format!(
                 "log of {:?} pages",
@@ -184,7 +184,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{row_deltas} deltas a row"));
             count(format!("commit {commit:?} from {high_watermark}"));
             count(format!("{commits} commits"));
-            let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.element) >= geometry.elements;
+            let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.member) >= geometry.members;
             count(format!("{} log elements lost", case.losses.iter().filter(is_log).count()));
         }
         if case.scheme.placement.policy == PlacementPolicy::Elastic {
@@ -270,9 +270,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{:?}", loss.manner));
         }
         if case.power_losses.is_empty() {
-            count(format!("volatile elements {}", case.volatile_elements));
+            count(format!("volatile elements {}", case.volatile_members));
         } else {
-            count(format!("power lost over volatile elements {}", case.volatile_elements));
+            count(format!("power lost over volatile elements {}", case.volatile_members));
             count(format!("{} losses of power", case.power_losses.len()));
         }
         beyond += u32::from(case.losses_in_a_group(&geometry) > geometry.parity());
@@ -284,9 +284,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(2200);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 5 of
+    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of members, 3 of groups, 5 of
     // memberships and levels, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of
-    // plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss,
+    // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss,
     // 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2
     // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of chunks,
     // 5 sizes of blocks, 4 shares of room, 3 histories from 3 shares of reads each, 3 levels, with power lost; of logs 6
@@ -296,7 +296,7 @@ fn every_member_of_every_axis_is_drawn() {
     // apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of dispatch 3 disciplines, 5 bounds on queues, a
     // third order, 2 manners of sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns,
     // 2 windows, 3 blocks ahead; collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
-    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside
+    // Members volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside
     // parity caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times
     // of striping; 6 caches, persistent and volatile, with power lost and without.
     assert_eq!(counts.len(), 324, "{listed}");

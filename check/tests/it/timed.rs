@@ -81,7 +81,7 @@ fn record<M: Memory, C: Content<M>>(
     media: C,
     payload: fn(usize) -> M::Host,
 ) -> Vec<String> {
-    let flash = Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media);
+    let flash = Flash::with_media(&case.device, case.members.level, case.members.devices, case.seed, media);
     let recorder = Recorder {
         asks: case.requests.clone(),
         next: 0,
@@ -102,7 +102,7 @@ fn record<M: Memory, C: Content<M>>(
         losses.retain(|loss| {
             let is_due = loss.event <= event;
             if is_due {
-                simulation.fail_element(loss.element);
+                simulation.fail_member(loss.member);
             }
             !is_due
         });
@@ -121,10 +121,9 @@ fn without_bytes_the_plans_and_the_times_are_the_same() {
     let mut plans = 0;
     for seed in 0..400 {
         let case = storm::case(seed);
-        let shape = Shape::new(&case.device, case.elements.level, case.elements.devices).expect("a shape");
+        let shape = Shape::new(&case.device, case.members.level, case.members.devices).expect("a shape");
         let page = case.page_bytes();
-        let media =
-            PageMedia::new(shape.elements, shape.pages_per_element, page, Faults::default(), case.seed);
+        let media = PageMedia::new(shape.members, shape.pages_per_member, page, Faults::default(), case.seed);
         let checked = record(&case, PageMemory::new(page), media, |bytes| vec![0; bytes].into());
         let timed = record(&case, NoMemory, (), |_| ());
         for (index, (checked, timed)) in checked.iter().zip(&timed).enumerate() {

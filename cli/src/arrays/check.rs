@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use stripewise_array::{Array, Elements, Opened, Opening, PageMemory};
+use stripewise_array::{Array, Members, Opened, Opening, PageMemory};
 use stripewise_base::human::count;
 use stripewise_base::text::visible;
 
@@ -33,7 +33,7 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// An array that is remembered, or files that are elements, or folders of them
+    /// An array that is remembered, or files that are members, or folders of them
     #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
@@ -57,11 +57,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let block = &files.superblock;
     let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block)?;
-    let (elements, members) = (files.media.elements(), block.members.len() as u32);
-    let elements = Elements { count: members, pages: block.pages, ..elements };
+    let members = Members { count: block.members.len() as u32, pages: block.pages, ..files.media.members() };
     let opening = Opening { read_only: true, force: args.force, ..Opening::default() };
     let memory = PageMemory::new(block.page_bytes);
-    let opened = Array::open(&scheme, elements, memory, &mut files.media, opening);
+    let opened = Array::open(&scheme, members, memory, &mut files.media, opening);
     let (array, opened) = opened.map_err(|error| Failure::Refused(error.to_string()))?;
     let mut written = describe(&opened, &files, context);
     let checked = array.check_all(&mut files.media, &opened, &mut |trouble| {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use stripewise_array::{
-    Elements, Identity, Memory, OpenError, PageMemory, Scheme, create, leaves_room_for_owner,
+    Identity, Members, Memory, OpenError, PageMemory, Scheme, create, leaves_room_for_owner,
 };
 use stripewise_base::units::Bytes;
-use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
+use stripewise_engine::{FileMedia, FileTrouble, MemberFile, capabilities, random_uuid};
 use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name};
@@ -33,8 +33,8 @@ const EXAMPLES: &[Example] = &[
 /// Create an empty array over block devices or files
 ///
 /// Of devices, or files that are there, the smallest decides how much of each is used; one that holds anything is refused unless
-/// forced, and one that the system uses is always. With `--files` new files are made, `element-0` and on, which take space only
-/// as they are written. Where the elements are is remembered under the array's name.
+/// forced, and one that the system uses is always. With `--files` new files are made, `member-0` and on, which take space only
+/// as they are written. Where the members are is remembered under the array's name.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME", value_parser = array_name)]
     array: Option<String>,
 
-    /// Block devices or files that become elements, in order
+    /// Block devices or files that become members, in order
     #[arg(value_name = "DEVICE", required_unless_present = "files", conflicts_with = "files")]
     devices: Vec<PathBuf>,
 
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
 
-    /// How many files, each an element
+    /// How many files, each a member
     #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "devices")]
     count: u16,
 
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     page: Bytes,
 
-    /// What may be lost: one element, or any two
+    /// What may be lost: one member, or any two
     #[arg(long, value_name = "LEVEL", default_value = "raid5", conflicts_with = "scheme")]
     level: Redundancy,
 
@@ -122,8 +122,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !args.force && !args.dry_run {
         refuse_known(&name, &args.places)?;
     }
-    let elements = with_room_for_owner(&scheme, plan.elements(page_bytes)?);
-    scheme.resolve(&elements, PageMemory::CARRIES_DATA)?;
+    let members = with_room_for_owner(&scheme, plan.members(page_bytes)?);
+    scheme.resolve(&members, PageMemory::CARRIES_DATA)?;
     let (count, size) = (plan.paths.len(), Bytes(plan.bytes));
     if args.dry_run {
         writeln!(context.out, "would create array \"{name}\", {}: {count} elements of {size}", scheme.name)?;
@@ -136,11 +136,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let identity = Identity {
         array: random_uuid()?,
-        elements: plan.paths.iter().map(|_| random_uuid()).collect::<Result<_, _>>()?,
+        members: plan.paths.iter().map(|_| random_uuid()).collect::<Result<_, _>>()?,
         name: name.clone(),
     };
     let (place, paths) = (plan.place(), plan.paths.clone());
-    let media = plan.carry_out(&scheme, elements, &identity)?;
+    let media = plan.carry_out(&scheme, members, &identity)?;
     if let Some(block) = media.newest_superblock().filter(|block| block.owner.pages > 0) {
         // So that the first `serve` of this host need not wait whether another one claims the array.
         release(&args.places, &media, &block, context);
@@ -157,13 +157,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// Elements that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they
+/// Members that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they
 /// had one page less. The owner has the page behind that then.
-fn with_room_for_owner(scheme: &Scheme, elements: Elements) -> Elements {
-    let smaller = Elements { pages: elements.pages.saturating_sub(1), ..elements };
-    match leaves_room_for_owner(scheme, elements) {
+fn with_room_for_owner(scheme: &Scheme, members: Members) -> Members {
+    let smaller = Members { pages: members.pages.saturating_sub(1), ..members };
+    match leaves_room_for_owner(scheme, members) {
         Ok(false) if leaves_room_for_owner(scheme, smaller).is_ok() => smaller,
-        _ => elements,
+        _ => members,
     }
 }
 
@@ -181,13 +181,13 @@ fn refuse_known(name: &str, places: &Places) -> Outcome {
     }
 }
 
-/// What is to become elements.
+/// What is to become members.
 struct Plan {
     paths: Vec<PathBuf>,
     /// What they hold now, in words.
     contents: Vec<Option<String>>,
     /// Those that are there already: open and locked from before they were looked at until the array is written.
-    files: Vec<ElementFile>,
+    files: Vec<MemberFile>,
     /// Those that new files replace.
     replaced: Vec<Replaced>,
     /// The size of each, or of the smallest.
@@ -218,26 +218,26 @@ impl Plan {
     }
 
     fn there_already(paths: Vec<PathBuf>, page_bytes: u32, force: bool) -> Outcome<Self> {
-        // Opened as elements are, so that one that is in use or has no whole page is refused before anything is changed; and held
+        // Opened as members are, so that one that is in use or has no whole page is refused before anything is changed; and held
         // to the end, so that what was looked at is what is cleared and written.
-        let files: Vec<ElementFile> =
-            paths.iter().map(|path| ElementFile::open(path, page_bytes)).collect::<Result<_, _>>()?;
+        let files: Vec<MemberFile> =
+            paths.iter().map(|path| MemberFile::open(path, page_bytes)).collect::<Result<_, _>>()?;
         let inspect =
             |file| signature::inspect(file, force).map_err(|error| Failure::failed(error.to_string()));
         let contents = files.iter().map(inspect).collect::<Outcome<_>>()?;
-        let bytes = files.iter().map(ElementFile::bytes).min().unwrap_or(0);
+        let bytes = files.iter().map(MemberFile::bytes).min().unwrap_or(0);
         Ok(Self { paths, contents, files, replaced: Vec::new(), bytes, folder: None })
     }
 
-    fn elements(&self, page_bytes: u32) -> Outcome<Elements> {
+    fn members(&self, page_bytes: u32) -> Outcome<Members> {
         let pages = u32::try_from(self.bytes / u64::from(page_bytes))
             .map_err(|_| Failure::usage(format!("elements of {} have too many pages", Bytes(self.bytes))))?;
         Ok(capabilities(self.paths.len(), pages, page_bytes))
     }
 
     /// Makes room, and writes the array.
-    fn carry_out(mut self, scheme: &Scheme, elements: Elements, identity: &Identity) -> Outcome<FileMedia> {
-        let page_bytes = elements.page_bytes;
+    fn carry_out(mut self, scheme: &Scheme, members: Members, identity: &Identity) -> Outcome<FileMedia> {
+        let page_bytes = members.page_bytes;
         let folder = self.folder.take();
         let files = match &folder {
             Some(folder) => self.make_files(folder, page_bytes)?,
@@ -256,7 +256,7 @@ impl Plan {
             }
         };
         let mut media = FileMedia::new(files, page_bytes);
-        let Err(error) = create(scheme, elements, identity, &mut media) else { return Ok(media) };
+        let Err(error) = create(scheme, members, identity, &mut media) else { return Ok(media) };
         if folder.is_some() {
             // They were made for this array, and hold nothing.
             for file in media.into_files().iter().filter(|file| signature::is_at_its_path(file)) {
@@ -266,7 +266,7 @@ impl Plan {
         Err(error.into())
     }
 
-    fn make_files(&mut self, folder: &Path, page_bytes: u32) -> Outcome<Vec<ElementFile>> {
+    fn make_files(&mut self, folder: &Path, page_bytes: u32) -> Outcome<Vec<MemberFile>> {
         let failed = |what: &str, path: &Path, error| {
             Failure::failed(format!("cannot {what} `{}`: {error}", path.display()))
         };
@@ -274,7 +274,7 @@ impl Plan {
         for found in self.replaced.drain(..) {
             found.remove()?;
         }
-        Ok(ElementFile::create_all(&self.paths, self.bytes, page_bytes)?)
+        Ok(MemberFile::create_all(&self.paths, self.bytes, page_bytes)?)
     }
 
     /// Where it is, for people.
@@ -289,14 +289,14 @@ struct Replaced {
     /// Device and inode of what has the name: of a link those of the link.
     identity: (u64, u64),
     /// Locked, so that no engine takes it meanwhile; none where it is nothing that an engine could take.
-    _file: Option<ElementFile>,
+    _file: Option<MemberFile>,
 }
 
 impl Replaced {
     /// What has the name `path`, if anything has: nobody may be using it.
     fn find(path: &Path, page_bytes: u32) -> Outcome<Option<Self>> {
         let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(None) };
-        let file = match ElementFile::open_to_read(path, page_bytes) {
+        let file = match MemberFile::open_to_read(path, page_bytes) {
             Err(error) if matches!(error.trouble, FileTrouble::Locked) => return Err(error.into()),
             // Whatever else is wrong with it goes with it.
             opened => opened.ok(),
@@ -337,10 +337,10 @@ mod tests {
 
     fn carry_out(plan: Plan) -> Outcome {
         let scheme = scheme_of("durable-was").unwrap();
-        let elements = plan.elements(PAGE)?;
-        let members = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
-        let identity = Identity { array: Uuid([9; 16]), elements: members, name: "x".into() };
-        plan.carry_out(&scheme, elements, &identity).map(drop)
+        let members = plan.members(PAGE)?;
+        let uuids = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
+        let identity = Identity { array: Uuid([9; 16]), members: uuids, name: "x".into() };
+        plan.carry_out(&scheme, members, &identity).map(drop)
     }
 
     /// Five files that hold `byte`.
@@ -356,10 +356,7 @@ mod tests {
         let paths = files(folder.path(), 7);
         let plan = Plan::there_already(paths.clone(), PAGE, true).unwrap();
         assert!(plan.contents.iter().all(Option::is_some));
-        assert!(
-            ElementFile::open_to_read(&paths[0], PAGE).is_err(),
-            "they are locked from the first look on"
-        );
+        assert!(MemberFile::open_to_read(&paths[0], PAGE).is_err(), "they are locked from the first look on");
         fs::rename(&paths[3], folder.path().join("away")).unwrap();
         fs::write(&paths[3], vec![9; BYTES]).unwrap();
         let told = carry_out(plan).expect_err("one is another");

@@ -1,4 +1,4 @@
-//! `stripewise dump`: what is on the elements of an array made of files.
+//! `stripewise dump`: what is on the members of an array made of files.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,14 @@ const EXAMPLES: &[Example] = &[
     ("stripewise dump pool --json", "for a program"),
 ];
 
-/// Show what is on the elements of an array, in words: superblocks, checkpoints, commit records, the batches of its log
+/// Show what is on the members of an array, in words: superblocks, checkpoints, commit records, the batches of its log
 ///
 /// Reads alone, and as far as it can: what is damaged or missing is said and passed over. It tells what is there and does not
-/// decide what counts; that is what opening an array does. Elements are named by number, in the order in which they are given.
+/// decide what counts; that is what opening an array does. Members are named by number, in the order in which they are given.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// An array that is remembered, or files that are elements, or folders of them
+    /// An array that is remembered, or files that are members, or folders of them
     #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Outcome};
 
 const FAIL: &[Example] = &[("stripewise fail pool 2", "element 2")];
 
-/// Take an element of a served array out of service
+/// Take a member of a served array out of service
 ///
 /// What lies on it is decoded from the others from then on, and what is written goes to the others. `stripewise replace` puts
 /// another in its place.
@@ -26,8 +26,9 @@ pub(crate) struct Fail {
     #[command(flatten)]
     array: Served,
 
-    /// The element, by number
-    element: u16,
+    /// The member, by number
+    #[arg(id = "element", value_name = "ELEMENT")]
+    member: u16,
 
     /// Take it out even if part of the data cannot be read without it
     #[arg(long)]
@@ -39,10 +40,10 @@ const REPLACE: &[Example] = &[
     ("stripewise replace pool 2 pool/new-2 --force --wait", "whatever it holds, until it is rebuilt"),
 ];
 
-/// Put a device or file in the place of an element that is out of service, and rebuild it
+/// Put a device or file in the place of a member that is out of service, and rebuild it
 ///
 /// The array serves meanwhile, and an interrupted rebuild goes on when it is served again. A file that is not there is made, as
-/// large as it must be. The element's own device, when it is back, is taken too: what was written since its own superblocks is
+/// large as it must be. The member's own device, when it is back, is taken too: what was written since its own superblocks is
 /// written to it, or all of it where they cannot be trusted, or with `--force`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(REPLACE))]
@@ -50,8 +51,9 @@ pub(crate) struct Replace {
     #[command(flatten)]
     array: Served,
 
-    /// The element, by number
-    element: u16,
+    /// The member, by number
+    #[arg(id = "element", value_name = "ELEMENT")]
+    member: u16,
 
     /// What takes its place
     #[arg(value_name = "DEVICE")]
@@ -68,7 +70,7 @@ pub(crate) struct Replace {
 
 const SPARE: &[Example] = &[("stripewise spare pool pool/spare", "a file")];
 
-/// Give a served array a hot spare: it takes the place of the first element that fails
+/// Give a served array a hot spare: it takes the place of the first member that fails
 ///
 /// It is one again when the array is served the next time, unless something was made of it meanwhile.
 #[derive(Debug, ClapArgs)]
@@ -210,21 +212,21 @@ impl FromStr for Limit {
 }
 
 pub(crate) fn fail(args: Fail) -> Outcome {
-    args.array.ask(&Command::Fail { element: args.element, force: args.force })
+    args.array.ask(&Command::Fail { member: args.member, force: args.force })
 }
 
 pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     let mut client = args.array.connect()?;
     let path = absolute(&args.device)?;
-    let (element, force) = (args.element, args.force);
-    let command = Command::Replace { element, path: path.clone(), force };
+    let (member, force) = (args.member, args.force);
+    let command = Command::Replace { member, path: path.clone(), force };
     args.array.bring(&mut client, &command, |hint| add(&mut hint.paths, &path), context)?;
     if args.wait {
         let status = watch::until_done(&mut client, Work::Rebuild, context)?;
-        if let Some(one) = status.elements.get(usize::from(element)).filter(|one| one.state != "active") {
+        if let Some(one) = status.members.get(usize::from(member)).filter(|one| one.state != "active") {
             let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             return Err(Failure::failed(format!(
-                "element {element} is {} again{reason}\n  put another in its place by `stripewise replace`",
+                "element {member} is {} again{reason}\n  put another in its place by `stripewise replace`",
                 one.state
             )));
         }

@@ -115,7 +115,7 @@ impl Files {
         Ok(Self { paths, media, superblock, hint })
     }
 
-    /// A line for each file: its number as an element that is offered, its name and size.
+    /// A line for each file: its number as a member that is offered, its name and size.
     fn listed(&self) -> impl Iterator<Item = String> + '_ {
         let sizes = self.media.sizes().map(|bytes| Bytes(bytes).to_string());
         let names = self.paths.iter().map(|path| Visible(path.display()));

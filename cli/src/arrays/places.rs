@@ -1,6 +1,6 @@
 //! Where arrays are remembered and found: folders of state and of sockets, and a hint for each name.
 //!
-//! A hint says where the elements of an array were last. It is no more than that: which array a file belongs to stands in its
+//! A hint says where the members of an array were last. It is no more than that: which array a file belongs to stands in its
 //! superblock, so a device that changed its name is looked for by the array's UUID, and a hint that is lost is replaced by naming
 //! the files.
 
@@ -55,7 +55,7 @@ pub(crate) struct Hint {
     pub(crate) array: String,
     /// The whole scheme that it is served with, as TOML: superblocks have no room for a very long one.
     pub(crate) scheme: String,
-    /// Where its elements were last.
+    /// Where its members were last.
     pub(crate) paths: Vec<PathBuf>,
     /// What it was given as hot spares: nothing on them says so.
     #[serde(default)]
@@ -69,7 +69,7 @@ impl Hint {
         Ok(Self { array, scheme: scheme.to_toml(), paths, spares: Vec::new() })
     }
 
-    /// Where elements may be: a spare may have become one.
+    /// Where members may be: a spare may have become one.
     pub(crate) fn places(&self) -> impl Iterator<Item = &PathBuf> {
         self.paths.iter().chain(&self.spares)
     }

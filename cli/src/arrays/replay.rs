@@ -28,7 +28,7 @@ Exit codes:
 
 /// Replay the transcript of a served array: the same requests, ends of operations, times and failures, in the same order
 ///
-/// No element is needed, and nothing is waited for. A new controller is told what the one that was recorded was told, and each
+/// No member is needed, and nothing is waited for. A new controller is told what the one that was recorded was told, and each
 /// operation that it starts and each request that it acknowledges is compared with what stands in the transcript. So a failure
 /// that was seen once is seen as often as wanted, in a debugger too.
 #[derive(Debug, ClapArgs)]
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         "array \"{}\", {} over {} elements, scheme \"{}\"",
         visible(&head.name),
         scheme.geometry.level,
-        head.elements,
+        head.members,
         visible(&scheme.name)
     )?;
     if let Some(scheme) = &args.scheme {
@@ -86,8 +86,8 @@ fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
         count(operations),
         count(failed_operations)
     )?;
-    for &(element, at) in &told.left {
-        writeln!(out, "element {element} left after {:.3} s", seconds(at))?;
+    for &(member, at) in &told.left {
+        writeln!(out, "element {member} left after {:.3} s", seconds(at))?;
     }
     if told.is_cut {
         writeln!(out, "the transcript ends before the run did: its server was killed, or serves still")?;

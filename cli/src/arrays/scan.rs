@@ -62,14 +62,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// The superblock that knows most, after the elements were put in order.
+/// The superblock that knows most, after the members were put in order.
 fn newest(found: &mut [(PathBuf, Superblock)]) -> Superblock {
     found.sort_by(|(path, block), (other_path, other)| (block.number, path).cmp(&(other.number, other_path)));
     let newest = found.iter().map(|(_, block)| block).max_by_key(|block| block.update);
     newest.expect("an array was found by an element").clone()
 }
 
-/// How an element is: what the newest superblock says of it, and whether it is the one that is meant.
+/// How a member is: what the newest superblock says of it, and whether it is the one that is meant.
 fn state(block: &Superblock, newest: &Superblock) -> &'static str {
     match newest.members.get(usize::from(block.number)) {
         Some(member) if member.uuid != block.uuid => "replaced",
@@ -107,16 +107,16 @@ fn owner(found: &[(PathBuf, Superblock)]) -> Option<Owner> {
     found.iter().filter_map(|(path, block)| owner_of(path, block)).max_by_key(|owner| owner.sequence)
 }
 
-/// Numbers of the elements that were not found.
+/// Numbers of the members that were not found.
 fn absent(found: &[(PathBuf, Superblock)], newest: &Superblock) -> Vec<usize> {
-    let is_there = |element| found.iter().any(|(_, block)| block.uuid == element);
+    let is_there = |member| found.iter().any(|(_, block)| block.uuid == member);
     let records = newest.members.iter().enumerate();
     records.filter(|(_, record)| !is_there(record.uuid)).map(|(number, _)| number).collect()
 }
 
 fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
     let newest = newest(found);
-    let elements: Vec<Value> = found
+    let members: Vec<Value> = found
         .iter()
         .map(|(path, block)| {
             json!({
@@ -127,7 +127,7 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
         .collect();
     json!({
         "array": newest.array.to_string(), "name": newest.name, "level": newest.level.to_string(),
-        "scheme": newest.scheme, "members": newest.members.len(), "elements": elements,
+        "scheme": newest.scheme, "members": newest.members.len(), "elements": members,
         "absent": absent(found, &newest), "version": newest.version,
         "owner": owner(found).map(|owner| json!({
             "host": owner.name, "id": owner.host.to_string(), "released": owner.is_released, "since": owner.since,

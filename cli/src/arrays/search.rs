@@ -1,4 +1,4 @@
-//! Finding the elements of an array: by what is named, by what is remembered, and on all block devices.
+//! Finding the members of an array: by what is named, by what is remembered, and on all block devices.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ pub(crate) fn named_or_remembered(
                 "`{name}` is no file, and no array of this name is remembered\n  `stripewise scan` finds arrays"
             )));
         };
-        return Ok((elements_of(&hint), Some(hint)));
+        return Ok((members_of(&hint), Some(hint)));
     }
     Ok((expand(named)?, None))
 }
@@ -67,10 +67,10 @@ pub(crate) fn of_array(paths: Vec<PathBuf>, block: &Superblock) -> Vec<PathBuf> 
     superblocks(&paths).filter(|(_, its)| its.array == block.array).map(|(path, _)| path).collect()
 }
 
-/// Where the elements of an array that is remembered are now: where they were last, and where not all are there, wherever a
+/// Where the members of an array that is remembered are now: where they were last, and where not all are there, wherever a
 /// block device has its UUID. Each is named once, by whatever names.
-pub(crate) fn elements_of(hint: &Hint) -> Vec<PathBuf> {
-    elements_and_copies_of(hint).0
+pub(crate) fn members_of(hint: &Hint) -> Vec<PathBuf> {
+    members_and_copies_of(hint).0
 }
 
 /// A file or device that is a copy of a member that is there.
@@ -83,8 +83,8 @@ pub(crate) struct Copied {
     pub(crate) number: u16,
 }
 
-/// [`elements_of`], and the copies of members that were found beside them.
-pub(crate) fn elements_and_copies_of(hint: &Hint) -> (Vec<PathBuf>, Vec<Copied>) {
+/// [`members_of`], and the copies of members that were found beside them.
+pub(crate) fn members_and_copies_of(hint: &Hint) -> (Vec<PathBuf>, Vec<Copied>) {
     let belongs = |(_, block): &(PathBuf, Superblock)| block.array.to_string() == hint.array;
     let mut known = distinct(hint.places().cloned());
     let mut found: Vec<_> = superblocks(&known).filter(belongs).collect();
@@ -120,16 +120,15 @@ fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superbloc
         let copy = if is_newer { std::mem::replace(known, (path, block)).0 } else { path };
         copies.push((copy, number, known.1.uuid));
     }
-    let place =
-        |element| members.iter().find(|(_, block)| block.uuid == element).map(|(path, _)| path.clone());
-    let copied = |(copy, number, element)| Some(Copied { copy, number, member: place(element)? });
+    let place = |member| members.iter().find(|(_, block)| block.uuid == member).map(|(path, _)| path.clone());
+    let copied = |(copy, number, member)| Some(Copied { copy, number, member: place(member)? });
     let copies = copies.into_iter().filter_map(copied).collect();
     (members, copies)
 }
 
-/// Whether every element that the newest superblock knows of is there; those that were replaced do not count.
+/// Whether every member that the newest superblock knows of is there; those that were replaced do not count.
 fn are_all(found: &[(PathBuf, Superblock)]) -> bool {
-    let is_there = |element| found.iter().any(|(_, block)| block.uuid == element);
+    let is_there = |member| found.iter().any(|(_, block)| block.uuid == member);
     newest(found.iter().map(|(_, block)| block))
         .is_some_and(|newest| newest.members.iter().all(|record| is_there(record.uuid)))
 }
@@ -171,7 +170,7 @@ pub(crate) fn are_same(one: &Path, other: &Path) -> bool {
     one == other || Identity::of(one).is_some_and(|identity| Identity::of(other) == Some(identity))
 }
 
-/// `paths` without elements that were replaced: those of which a newer superblock of their array knows nothing any more. They are
+/// `paths` without members that were replaced: those of which a newer superblock of their array knows nothing any more. They are
 /// not the array's, and would be taken for copies.
 pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let found: Vec<(PathBuf, Superblock)> = superblocks(&paths).collect();

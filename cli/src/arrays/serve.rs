@@ -22,7 +22,7 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 use crate::log::{self, LogFormat};
 
-/// How often it is looked for elements that are missing.
+/// How often it is looked for members that are missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &[Example] = &[
@@ -59,7 +59,7 @@ Exit codes:
 
 /// Serve an array as a block device to NBD clients (qemu, nbdfuse, nbd-client, nbdcopy …) and to virtual machines
 ///
-/// Its elements are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
+/// Its members are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
 /// bears may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
@@ -80,11 +80,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = unix_path)]
     vhost_user: Vec<PathBuf>,
 
-    /// A folder of files that are elements, instead of what is remembered
+    /// A folder of files that are members, instead of what is remembered
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
 
-    /// A device or file that is an element, instead of what is remembered; give all
+    /// A device or file that is a member, instead of what is remembered; give all
     #[arg(long, value_name = "DEVICE")]
     device: Vec<PathBuf>,
 
@@ -93,7 +93,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
-    /// How long to wait for elements that are missing and not known to have failed, before the array is opened without them
+    /// How long to wait for members that are missing and not known to have failed, before the array is opened without them
     #[arg(
         long,
         value_name = "TIME",
@@ -379,7 +379,7 @@ fn heartbeat(text: &str) -> Result<Span, String> {
     if fits { Ok(span) } else { Err("expected 10ms to 60s".into()) }
 }
 
-/// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold
+/// The spares that are remembered and still are some: those that became members are none any more, nor those that hold
 /// something now.
 fn spares(known: &Hint) -> Vec<PathBuf> {
     let is_spare = |path: &&PathBuf| {
@@ -396,7 +396,7 @@ fn spares(known: &Hint) -> Vec<PathBuf> {
     known.spares.iter().filter(is_spare).cloned().collect()
 }
 
-/// Where elements were that cannot be looked at now: one that is away is found there when it is back.
+/// Where members were that cannot be looked at now: one that is away is found there when it is back.
 fn away(known: &Hint) -> impl Iterator<Item = PathBuf> {
     known.paths.iter().filter(|path| FileMedia::superblock(path).is_err()).cloned()
 }
@@ -428,7 +428,7 @@ fn greeting(server: &Server, name: &str) -> Vec<String> {
     lines
 }
 
-/// An array's elements.
+/// An array's members.
 struct Found {
     /// Where they are.
     paths: Vec<PathBuf>,
@@ -440,7 +440,7 @@ struct Found {
     is_whole: bool,
 }
 
-/// Finds the elements that are named or remembered, and waits as long as it may for those that are missing.
+/// Finds the members that are named or remembered, and waits as long as it may for those that are missing.
 fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
     if named.is_empty() && known.is_none() {
@@ -455,7 +455,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
         let paths = match known.filter(|_| named.is_empty()) {
             Some(hint) => {
                 search::refuse_newer(hint.places(), Some(&hint.array))?;
-                let (paths, found) = search::elements_and_copies_of(hint);
+                let (paths, found) = search::members_and_copies_of(hint);
                 copies = found;
                 paths
             }
@@ -480,7 +480,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     found
 }
 
-/// Those of `paths` that are elements of the array that is meant.
+/// Those of `paths` that are members of the array that is meant.
 fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Found> {
     let found: Vec<(PathBuf, Superblock)> = search::superblocks(&paths).collect();
     let is_known = |block: &Superblock| known.is_some_and(|hint| block.array.to_string() == hint.array);

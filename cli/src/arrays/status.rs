@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use stripewise_base::human::{bytes, count, time};
 use stripewise_base::text::{Visible, visible};
 use stripewise_base::units::Span;
-use stripewise_serve::{Client, ClientError, Element, Errors, Health, Progress, Status};
+use stripewise_serve::{Client, ClientError, Errors, Health, Member, Progress, Status};
 
 use super::places::{Places, array_name};
 use super::watch;
@@ -25,7 +25,7 @@ Exit codes, the worst of all arrays shown:
        writes)
     2  failed, not served, or no answer in time";
 
-/// Show how arrays that are served are: elements, rebuild and scrub, requests and their latencies
+/// Show how arrays that are served are: members, rebuild and scrub, requests and their latencies
 ///
 /// The exit code tells it too, for monitoring.
 #[derive(Debug, ClapArgs)]
@@ -110,13 +110,13 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     } else if status.full {
         writeln!(out, "  FULL: writes are refused until something is trimmed")?;
     }
-    for element in &status.elements {
-        let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
+    for member in &status.members {
+        let path = member.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
         let path = Visible(path);
-        let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
-        let slow = if element.slow { ": does not answer, reads go around it" } else { "" };
-        writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", element.number, element.state)?;
-        for remark in remarks(element) {
+        let reason = member.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
+        let slow = if member.slow { ": does not answer, reads go around it" } else { "" };
+        writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", member.number, member.state)?;
+        for remark in remarks(member) {
             writeln!(out, "  {:<24}{}", "", visible(&remark))?;
         }
     }
@@ -182,8 +182,8 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
 }
 
 /// What the health of a member has to say.
-fn remarks(element: &Element) -> Vec<String> {
-    let Errors { read, write, checksum, timeouts } = element.recent_errors;
+fn remarks(member: &Member) -> Vec<String> {
+    let Errors { read, write, checksum, timeouts } = member.recent_errors;
     let kinds = [
         (read, "read errors"),
         (write, "write errors"),
@@ -194,18 +194,18 @@ fn remarks(element: &Element) -> Vec<String> {
     let recent: Vec<String> = recent.map(|(errors, kind)| format!("{} {kind}", count(*errors))).collect();
     let mut remarks = Vec::new();
     if !recent.is_empty() {
-        let degrading = if element.degrading { "DEGRADING: " } else { "" };
+        let degrading = if member.degrading { "DEGRADING: " } else { "" };
         remarks.push(format!("{degrading}recently {}", recent.join(", ")));
     }
     remarks.extend(
-        element.unlinked.as_ref().map(|why| format!("UNLINKED: {why}; it is lost when the server ends")),
+        member.unlinked.as_ref().map(|why| format!("UNLINKED: {why}; it is lost when the server ends")),
     );
-    if element.damaged_superblocks > 0 && element.state != "failed" {
-        let damaged = element.damaged_superblocks;
+    if member.damaged_superblocks > 0 && member.state != "failed" {
+        let damaged = member.damaged_superblocks;
         remarks
             .push(format!("SUPERBLOCK: {damaged} of 2 copies are damaged; `stripewise scrub` repairs them"));
     }
-    remarks.extend(element.smart.as_ref().map(|smart| match smart.as_str() {
+    remarks.extend(member.smart.as_ref().map(|smart| match smart.as_str() {
         "failing" => "SMART: FAILING".to_owned(),
         other => format!("SMART: {other}"),
     }));
@@ -213,10 +213,10 @@ fn remarks(element: &Element) -> Vec<String> {
 }
 
 fn progress_line(progress: &Progress) -> String {
-    let element = progress.element.map_or(String::new(), |element| format!("{element}: "));
+    let member = progress.member.map_or(String::new(), |member| format!("{member}: "));
     let share = 100.0 * progress.done as f64 / progress.total.max(1) as f64;
     let left = watch::left(progress);
-    format!("{element}{share:.1} %, {} of {}{left}", count(progress.done), count(progress.total))
+    format!("{member}{share:.1} %, {} of {}{left}", count(progress.done), count(progress.total))
 }
 
 impl From<ClientError> for Failure {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_array::format::{Superblock, VERSION};
-use stripewise_array::{Elements, Opening, Scheme, Upgrade};
+use stripewise_array::{Members, Opening, Scheme, Upgrade};
 use stripewise_engine::{Engine, FileMedia, FileTrouble, Options};
 
 use super::places::Places;
@@ -66,8 +66,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if block.version < VERSION && block.journal.pages > 0 && !args.dry_run {
         media = settled(&scheme, media, &block)?;
     }
-    let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
-    let Upgrade { from, superblock: after } = Upgrade::run(&scheme, elements, &mut media, args.dry_run)?;
+    let members = Members { count: block.members.len() as u32, pages: block.pages, ..media.members() };
+    let Upgrade { from, superblock: after } = Upgrade::run(&scheme, members, &mut media, args.dry_run)?;
     let Superblock { array, name, .. } = &after;
     let name = name.escape_debug();
     if from >= VERSION {
@@ -103,8 +103,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 /// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of
 /// the old version then. One that is not whole is left as it is: the upgrade refuses it.
 fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome<FileMedia> {
-    let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
-    Upgrade::run(scheme, elements, &mut media, true)?;
+    let members = Members { count: block.members.len() as u32, pages: block.pages, ..media.members() };
+    Upgrade::run(scheme, members, &mut media, true)?;
     let options = Options { page_bytes: block.page_bytes, ..Options::default() };
     let (engine, _) = Engine::resume(scheme, media, options, Opening::default())?;
     Ok(FileMedia::new(engine.close()?, block.page_bytes))

@@ -45,10 +45,10 @@ const PAPER001_ALPHAS: [f64; 4] = [1.0, 0.37, 0.5, 0.77];
 
 /// The mean time to data loss (MTTDL) of arrays, from rates of failure and repair or from the erases of runs
 ///
-/// Elements fail and are repaired at constant rates; data is lost when a parity group misses more elements than it has
-/// parities. An element that is erased alpha times as often fails alpha times as often, as paper 001 has it: given
-/// runs, alpha is each run's erases an element over those of the reference. What is not given is as in paper 001: 8
-/// elements that last four years, 10,000 repairs a year, one at a time.
+/// Members fail and are repaired at constant rates; data is lost when a parity group misses more members than it has
+/// parities. A member that is erased alpha times as often fails alpha times as often, as paper 001 has it: given
+/// runs, alpha is each run's erases a member over those of the reference. What is not given is as in paper 001: 8
+/// members that last four years, 10,000 repairs a year, one at a time.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -72,15 +72,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "level", help_heading = "Array")]
     parity: Option<u32>,
 
-    /// Elements of a parity group, parity included [default: those of the runs; else 8]
-    #[arg(short, long, value_name = "N", help_heading = "Array")]
-    elements: Option<u32>,
+    /// Members of a parity group, parity included [default: those of the runs; else 8]
+    #[arg(id = "elements", short = 'e', long = "elements", value_name = "N", help_heading = "Array")]
+    members: Option<u32>,
 
     /// Parity groups of the array [default: those of the runs; else 1]
     #[arg(long, value_name = "N", help_heading = "Array")]
     groups: Option<u32>,
 
-    /// Mean time to failure of an element at alpha 1, as in 4y or 2Mh [default: 4y]
+    /// Mean time to failure of a member at alpha 1, as in 4y or 2Mh [default: 4y]
     #[arg(long, value_name = "TIME", conflicts_with = "failure_rate", help_heading = "Rates")]
     mttf: Option<LongTime>,
 
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE", help_heading = "Rates")]
     failure_rate: Option<Rate>,
 
-    /// Time to repair an element, as in 66min
+    /// Time to repair a member, as in 66min
     #[arg(long, value_name = "TIME", conflicts_with_all = ["repair_rate", "capacity"], help_heading = "Rates")]
     rebuild_time: Option<Span>,
 
@@ -96,15 +96,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE", conflicts_with = "capacity", help_heading = "Rates")]
     repair_rate: Option<Rate>,
 
-    /// The same from what an element holds, as in 400GB
+    /// The same from what a member holds, as in 400GB
     #[arg(long, value_name = "SIZE", requires = "rebuild_rate", help_heading = "Rates")]
     capacity: Option<Bytes>,
 
-    /// How fast an element's content is rebuilt, as in 100MB/s
+    /// How fast a member's content is rebuilt, as in 100MB/s
     #[arg(long, value_name = "SIZE/TIME", requires = "capacity", help_heading = "Rates")]
     rebuild_rate: Option<Speed>,
 
-    /// How a group repairs when several elements have failed: `single`, `parallel` or `together`
+    /// How a group repairs when several members have failed: `single`, `parallel` or `together`
     ///
     /// `single`: one after the other. `parallel`: each by itself, at the same time. `together`: all by one repair.
     #[arg(long, value_name = "HOW", default_value_t = Repair::Single, help_heading = "Rates")]
@@ -126,7 +126,7 @@ pub(crate) struct Args {
 
     /// What a sample is: `biased` or `direct`
     ///
-    /// `biased`: what happens between all elements working and all working again, with failures made likelier and
+    /// `biased`: what happens between all members working and all working again, with failures made likelier and
     /// weighed by the ratio of likelihoods. `direct`: a whole life until the loss, which takes as many events as there
     /// are repairs before it: with paper 001's rates 40 million for RAID-6.
     #[arg(
@@ -272,7 +272,7 @@ impl Args {
         };
         let model = Model {
             parity: 0,
-            elements: self.elements.unwrap_or(paper.elements),
+            members: self.members.unwrap_or(paper.members),
             groups: self.groups.unwrap_or(paper.groups),
             failures_per_year: failures,
             repairs_per_year: repairs,
@@ -291,13 +291,13 @@ impl Args {
     fn lines(&self, rates: &Model, run: &Worn, reference: &Worn, lines: &mut Vec<Line>) -> Outcome {
         let of = |run: &Worn, parity| Model {
             parity,
-            elements: self.elements.unwrap_or(run.members),
+            members: self.members.unwrap_or(run.members),
             groups: self.groups.unwrap_or(run.groups),
             ..*rates
         };
         let asked = self.asked_parities();
         let own = asked.is_empty().then_some((run.parity, reference.parity));
-        let alpha = run.erases_an_element() / reference.erases_an_element();
+        let alpha = run.erases_a_member() / reference.erases_a_member();
         for (ours, theirs) in asked.into_iter().map(|parity| (parity, parity)).chain(own) {
             lines.push(line(Some(run), of(run, ours), alpha, of(reference, theirs))?);
         }
@@ -310,7 +310,7 @@ impl Args {
     }
 }
 
-/// What `model` comes to when its elements age `alpha` times as fast, over what `reference` comes to.
+/// What `model` comes to when its members age `alpha` times as fast, over what `reference` comes to.
 fn line(worn: Option<&Worn>, model: Model, alpha: f64, reference: Model) -> Outcome<Line> {
     let model = model.aged(alpha);
     for checked in [&model, &reference] {
@@ -335,7 +335,7 @@ fn simulate(args: &Args, line: &Line, samples: u64, seed: u64) -> Outcome<Estima
 
 impl Line {
     fn json(&self) -> Value {
-        let Model { elements, parity, groups, failures_per_year, repairs_per_year, repair } = self.model;
+        let Model { members, parity, groups, failures_per_year, repairs_per_year, repair } = self.model;
         let simulated = self.estimate.map(|(estimate, seed)| {
             let (low, high) = estimate.interval_years();
             json!({
@@ -350,7 +350,7 @@ impl Line {
         });
         json!({
             "level": name(parity).to_string(),
-            "elements": elements,
+            "elements": members,
             "parity": parity,
             "groups": groups,
             "failures_per_year": failures_per_year,
@@ -365,10 +365,10 @@ impl Line {
     }
 
     fn cells(&self) -> Vec<Value> {
-        let Model { elements, parity, groups, .. } = self.model;
-        let own = self.worn.as_ref().filter(|worn| (worn.members, worn.parity) == (elements, parity));
+        let Model { members, parity, groups, .. } = self.model;
+        let own = self.worn.as_ref().filter(|worn| (worn.members, worn.parity) == (members, parity));
         let logs = own.map_or(0, |worn| worn.logs);
-        let stripe = format!("{}+{parity}", elements - parity - logs);
+        let stripe = format!("{}+{parity}", members - parity - logs);
         let stripe = if logs > 0 { format!("{stripe}, {logs} log") } else { stripe };
         let stripe = if groups > 1 { format!("{groups} x {stripe}") } else { stripe };
         let mut cells: Vec<Value> = self.worn.iter().flat_map(Worn::cells).collect();

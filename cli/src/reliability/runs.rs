@@ -1,4 +1,4 @@
-//! How worn the elements of runs are: their erases, from the tables of the results.
+//! How worn the members of runs are: their erases, from the tables of the results.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::runs_at;
 
-/// The erases of one run, by element, and the array that it ran on.
+/// The erases of one run, by member, and the array that it ran on.
 #[derive(Clone, Debug)]
 pub(super) struct Worn {
     scheme: String,
@@ -21,7 +21,7 @@ pub(super) struct Worn {
     /// What decides wear beside the scheme and the requests.
     setting: [(&'static str, Option<toml::Value>); 4],
     erases: Vec<u64>,
-    /// Elements of a parity group.
+    /// Members of a parity group.
     pub(super) members: u32,
     /// Of those, the ones that hold a log.
     pub(super) logs: u32,
@@ -134,7 +134,7 @@ impl Worn {
     pub(super) const COLUMNS: [&'static str; 5] = ["scheme", "erases", "least", "most", "cv"];
 
     fn of(run: &FinishedRun) -> Outcome<Self> {
-        let erases = run.numbers(Table::Elements, "erase_blocks")?;
+        let erases = run.numbers(Table::Members, "erase_blocks")?;
         let configuration = document(run.inputs().configuration());
         let scheme = configuration.get("scheme").and_then(toml::Value::as_table);
         let geometry = scheme.and_then(|scheme| scheme.get("geometry")).and_then(toml::Value::as_table);
@@ -154,18 +154,18 @@ impl Worn {
             ("state at the start", replay.get("precondition")),
             ("used part of the array", replay.get("fold_bytes")),
         ];
-        let elements = erases.len() as u32;
-        // Without parity every element is a group of its own: the first failure loses data either way.
+        let members = erases.len() as u32;
+        // Without parity every member is a group of its own: the first failure loses data either way.
         let groups = of("groups").and_then(toml::Value::as_integer).map_or(1, |groups| groups.max(1) as u32);
-        let groups = if parity == 0 { 1 } else { groups.min(elements) };
+        let groups = if parity == 0 { 1 } else { groups.min(members) };
         let name = scheme.and_then(|scheme| scheme.get("name")).and_then(toml::Value::as_str);
         Ok(Self {
             scheme: name.unwrap_or("scheme").to_owned(),
             digest: run.inputs().digest().to_string(),
             workload: workload(run.inputs()),
             setting: setting.map(|(what, value)| (what, value.cloned())),
-            // A group bears as many losses as it has parity chunks, the elements of its log counted.
-            members: elements.saturating_sub(logs) / groups + logs,
+            // A group bears as many losses as it has parity chunks, the members of its log counted.
+            members: members.saturating_sub(logs) / groups + logs,
             logs,
             erases,
             groups,
@@ -173,8 +173,8 @@ impl Worn {
         })
     }
 
-    /// Blocks erased, in the mean over elements.
-    pub(super) fn erases_an_element(&self) -> f64 {
+    /// Blocks erased, in the mean over members.
+    pub(super) fn erases_a_member(&self) -> f64 {
         self.erases.iter().sum::<u64>() as f64 / self.erases.len() as f64
     }
 

@@ -240,7 +240,7 @@ fn the_tables_are_parquet_files_with_a_row_for_each_thing() {
         batches.map(|batch| batch.unwrap().num_rows()).sum()
     };
     assert_eq!(rows(Table::Requests), 400);
-    assert_eq!(rows(Table::Elements), 6);
+    assert_eq!(rows(Table::Members), 6);
     assert_eq!(rows(Table::Totals), 1);
     assert!(rows(Table::Samples) >= 6);
     for table in Table::ALL {
@@ -329,13 +329,13 @@ fn a_run_tells_what_each_ssd_did() {
     assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
 
     let run: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
-    let elements = run["elements"].as_array().expect("a row an element");
-    assert_eq!(elements.len(), 4);
+    let members = run["elements"].as_array().expect("a row an element");
+    assert_eq!(members.len(), 4);
     for name in ["host_write_pages", "erase_blocks"] {
-        let sum: u64 = elements.iter().map(|row| row[name].as_u64().expect("a count")).sum();
+        let sum: u64 = members.iter().map(|row| row[name].as_u64().expect("a count")).sum();
         assert_eq!(sum, total(&run, name), "{name}");
     }
-    assert!(elements.iter().all(|row| row["dies"] == 8 && row["busiest_die_ns"].as_u64() > Some(0)));
+    assert!(members.iter().all(|row| row["dies"] == 8 && row["busiest_die_ns"].as_u64() > Some(0)));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn damage_that_parity_bears_is_told_and_more_is_a_loss() {
             .failure(1)
             .contains("not clean: 0 chunks lost, 1 damages that a scrub repairs, 0 members absent or stale")
     );
-    // The whole of another element as well, which is not the one with chunk 20.
+    // The whole of another member as well, which is not the one with chunk 20.
     let other = paths(&sandbox).into_iter().find(|other| *other != path).unwrap();
     std::fs::write(&other, vec![0; 8 << 20]).unwrap();
     let ended = sandbox.run("check pool");

@@ -10,7 +10,7 @@ fn settings(folder: &std::path::Path) -> Settings {
         program: env!("CARGO_BIN_EXE_stripewise").into(),
         folder: folder.into(),
         scheme: "durable-was".into(),
-        elements: 5,
+        members: 5,
         size: "8MiB".into(),
         connections: 3,
         depth: 16,
@@ -42,13 +42,13 @@ fn a_killed_server_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn nor_while_elements_are_lost_and_replaced() {
+fn nor_while_members_are_lost_and_replaced() {
     holds(|settings| (settings.losses, settings.kills) = (true, 16));
 }
 
 #[test]
 fn nor_does_that_of_an_array_that_bears_two_losses() {
-    holds(|settings| (settings.scheme, settings.elements) = ("durable-raid6-was".into(), 6));
+    holds(|settings| (settings.scheme, settings.members) = ("durable-raid6-was".into(), 6));
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn spares(told: &Value) -> Vec<&Path> {
 }
 
 #[test]
-fn what_is_refused_as_an_element_is_left_as_it_was() {
+fn what_is_refused_as_a_member_is_left_as_it_was() {
     let (sandbox, _served) = served("--rate 1KiB");
     let there = |name: &str| sandbox.path().join("pool").join(name);
     std::fs::write(there("small"), vec![1; 8 << 20]).unwrap();
@@ -97,7 +97,7 @@ fn a_spare_is_one_again_when_the_array_is_served_again_until_it_is_used() {
 }
 
 #[test]
-fn where_an_element_was_is_remembered_while_it_is_away() {
+fn where_a_member_was_is_remembered_while_it_is_away() {
     let (sandbox, served) = served("");
     let in_pool = |name: &str| sandbox.path().join("pool").join(name);
     let knows = |name: &str| remembered(&sandbox)["paths"].to_string().contains(&format!("/{name}\""));
@@ -127,7 +127,7 @@ fn where_an_element_was_is_remembered_while_it_is_away() {
 }
 
 #[test]
-fn an_element_of_several_names_is_found_once() {
+fn a_member_of_several_names_is_found_once() {
     let (sandbox, served) = served("");
     std::os::unix::fs::symlink("element-0", sandbox.path().join("pool/by-id")).unwrap();
     sandbox.run("fail pool 0").success();
@@ -252,8 +252,8 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
 fn an_array_that_lost_something_is_not_clean() {
     let (sandbox, _served) = served("");
     // More than parity bears, of the same stripes.
-    for element in ["element-0", "element-1"] {
-        let path = sandbox.path().join("pool").join(element);
+    for member in ["element-0", "element-1"] {
+        let path = sandbox.path().join("pool").join(member);
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
         file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     }

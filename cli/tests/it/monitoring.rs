@@ -67,7 +67,7 @@ fn mount(arguments: &[&str], at: &Path) -> bool {
 }
 
 #[test]
-fn elements_without_space_are_a_warning_until_they_have_some() {
+fn members_without_space_are_a_warning_until_they_have_some() {
     let sandbox = Sandbox::new();
     let Some(small) = Small::new(sandbox.path().join("pool"), 24) else {
         eprintln!("skipped: no file system can be mounted here");
@@ -98,7 +98,7 @@ fn elements_without_space_are_a_warning_until_they_have_some() {
     assert_eq!(served.wait(), 0);
 }
 
-/// Only elements that are missing fill a log, so its exit code would be the same without: what it says is what is seen here.
+/// Only members that are missing fill a log, so its exit code would be the same without: what it says is what is seen here.
 #[test]
 fn a_full_log_is_told_until_something_is_trimmed() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
 //! The whole way of docs/serving.md, by its own commands: a file system on a served array is made and filled, the server is
-//! killed under load and started again, an element is lost, replaced and rebuilt, everything is scrubbed. Needs root, FUSE
+//! killed under load and started again, a member is lost, replaced and rebuilt, everything is scrubbed. Needs root, FUSE
 //! and loop devices, and says what is missing where it is skipped.
 
 use std::fs::File;
@@ -65,7 +65,7 @@ fn blocks(guide: &str, section: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_file_system_outlives_a_killed_server_and_a_lost_element_as_the_guide_has_it() {
+fn a_file_system_outlives_a_killed_server_and_a_lost_member_as_the_guide_has_it() {
     if let Some(missing) = missing() {
         eprintln!("skipped: {missing}");
         return;

@@ -45,18 +45,18 @@ fn health(sandbox: &Sandbox) -> Value {
 /// it was: as the copy, or with the copy put in its place. Of an array that is redundant by its own word any member may be lost.
 fn an_older_copy_returns(scheme: &str, is_in_place: bool) {
     let sandbox = Sandbox::new();
-    let element = |number: u32| sandbox.path().join(format!("members/element-{number}"));
+    let member = |number: u32| sandbox.path().join(format!("members/element-{number}"));
     sandbox.run(&format!("create pool --files members --size 16MiB --scheme {scheme}")).success();
     let served = Served::start(&sandbox, "pool", "");
     write(&served, 1);
     stop(&sandbox, served);
-    fs::copy(element(2), sandbox.path().join("copy")).unwrap();
+    fs::copy(member(2), sandbox.path().join("copy")).unwrap();
 
     let served = Served::start(&sandbox, "pool", "");
     write(&served, 2);
     sandbox.run("fail pool 2").success();
     if is_in_place {
-        fs::rename(sandbox.path().join("copy"), element(2)).unwrap();
+        fs::rename(sandbox.path().join("copy"), member(2)).unwrap();
         sandbox.run("replace pool 2 members/element-2 --wait").success();
     } else {
         sandbox.run("replace pool 2 copy --wait").success();
@@ -67,7 +67,7 @@ fn an_older_copy_returns(scheme: &str, is_in_place: bool) {
     let checked = sandbox.run("check pool").success();
     assert!(checked.contains("clean"), "{checked}");
 
-    fs::rename(element(3), sandbox.path().join("lost")).unwrap();
+    fs::rename(member(3), sandbox.path().join("lost")).unwrap();
     let served = Served::start(&sandbox, "pool", "");
     assert_eq!(health(&sandbox), "degraded");
     verify(&served, 2);

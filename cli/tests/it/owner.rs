@@ -147,7 +147,7 @@ fn a_server_whose_array_was_taken_over_ends_with_an_error_and_writes_nothing_mor
     served.wait();
 }
 
-/// Elements of the program before version 2, from the fixture of the array's tests.
+/// Members of the program before version 2, from the fixture of the array's tests.
 fn of_version_1(sandbox: &Sandbox) {
     let text = include_str!("../../../array/tests/fixtures/format-1-bitmap.txt");
     std::fs::create_dir(sandbox.path().join("old")).unwrap();
@@ -159,11 +159,11 @@ fn of_version_1(sandbox: &Sandbox) {
         })
         .collect();
     for line in text.lines() {
-        let [element, page, digits] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [member, page, digits] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let byte = |nth: usize| u8::from_str_radix(&digits[nth..nth + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
         let at = page.parse::<u64>().unwrap() * 512;
-        files[element.parse::<usize>().unwrap()].write_all_at(&bytes, at).unwrap();
+        files[member.parse::<usize>().unwrap()].write_all_at(&bytes, at).unwrap();
     }
 }
 

@@ -89,8 +89,8 @@ fn alpha_comes_from_the_erases_of_runs() {
     assert_eq!(number("least_erase_blocks"), baseline.1);
     assert_eq!(number("most_erase_blocks"), baseline.2);
     assert_eq!(number("erase_cv"), baseline.3);
-    let elements = run["element_erase_blocks"].as_array().expect("one for each element");
-    assert_eq!(elements.iter().filter_map(Value::as_f64).sum::<f64>(), baseline.0);
+    let members = run["element_erase_blocks"].as_array().expect("one for each element");
+    assert_eq!(members.iter().filter_map(Value::as_f64).sum::<f64>(), baseline.0);
 
     // Of their own level: RAID-0 loses data with the first failure.
     let own = json(&sandbox.run("reliability stripewise-results --against baseline --json").success());

@@ -148,7 +148,7 @@ fn arrays_in_place_outlive_a_kill_too_and_are_clean() {
 }
 
 #[test]
-fn an_element_is_lost_and_replaced_under_load_and_comes_back() {
+fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
@@ -186,7 +186,7 @@ fn an_element_is_lost_and_replaced_under_load_and_comes_back() {
 }
 
 #[test]
-fn a_spare_steps_in_and_a_missing_element_is_borne() {
+fn a_spare_steps_in_and_a_missing_member_is_borne() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");
     fill(&mut served.disk(), 0..300);
@@ -209,7 +209,7 @@ fn a_spare_steps_in_and_a_missing_element_is_borne() {
 }
 
 #[test]
-fn an_element_that_comes_late_is_waited_for_and_one_that_has_failed_is_not() {
+fn a_member_that_comes_late_is_waited_for_and_one_that_has_failed_is_not() {
     let sandbox = created();
     let (place, away) = (sandbox.path().join("pool/element-2"), sandbox.path().join("away"));
     std::fs::rename(&place, &away).unwrap();

@@ -39,7 +39,7 @@ fn texts(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_page_shows_elements_requests_and_a_rebuild() {
+fn the_page_shows_members_requests_and_a_rebuild() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
     let served = Served::start(&sandbox, "pool", "--metrics 127.0.0.1:0 --rate 64KiB");

@@ -41,8 +41,8 @@ fn verify(served: &Served) {
 }
 
 /// Zeroes the first and the last 64 KiB of a member.
-fn wipe(sandbox: &Sandbox, element: u32) {
-    let path = sandbox.path().join(format!("pool/element-{element}"));
+fn wipe(sandbox: &Sandbox, member: u32) {
+    let path = sandbox.path().join(format!("pool/element-{member}"));
     let file = OpenOptions::new().write(true).open(path).unwrap();
     let end = file.metadata().unwrap().len();
     for at in [0, end - (64 << 10)] {
@@ -50,8 +50,8 @@ fn wipe(sandbox: &Sandbox, element: u32) {
     }
 }
 
-fn is_wiped(sandbox: &Sandbox, element: u32) -> bool {
-    let file = File::open(sandbox.path().join(format!("pool/element-{element}"))).unwrap();
+fn is_wiped(sandbox: &Sandbox, member: u32) -> bool {
+    let file = File::open(sandbox.path().join(format!("pool/element-{member}"))).unwrap();
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, 0).unwrap();
     bytes == [0; 8]
@@ -60,14 +60,14 @@ fn is_wiped(sandbox: &Sandbox, element: u32) -> bool {
 /// Members are zeroed in turn, each scrubbed before the next; the server ends; and the next one has them all.
 fn repairs_what_was_zeroed(scheme: &str, ends: impl FnOnce(&Sandbox, Served)) {
     let (sandbox, served) = served(scheme);
-    for element in [1, 3] {
-        wipe(&sandbox, element);
+    for member in [1, 3] {
+        wipe(&sandbox, member);
         let scrubbed = sandbox.run("scrub pool --wait").success();
         assert!(
             scrubbed.contains("copies of metadata: ") && !scrubbed.contains(" 0 repaired\n"),
             "{scheme}: {scrubbed}"
         );
-        assert!(!is_wiped(&sandbox, element), "{scheme}");
+        assert!(!is_wiped(&sandbox, member), "{scheme}");
     }
     assert_eq!(status(&sandbox)["last_scrub"]["lost"], 0, "{scheme}");
     ends(&sandbox, served);
@@ -141,10 +141,10 @@ fn a_scrub_repairs_what_was_zeroed_of_members_in_turn_and_the_next_start_has_all
 #[test]
 fn stop_repairs_superblocks_that_were_zeroed() {
     let (sandbox, served) = served("durable-was");
-    (0..5).for_each(|element| wipe(&sandbox, element));
+    (0..5).for_each(|member| wipe(&sandbox, member));
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    assert!((0..5).all(|element| !is_wiped(&sandbox, element)));
+    assert!((0..5).all(|member| !is_wiped(&sandbox, member)));
     let served = Served::start(&sandbox, "pool", "");
     assert_eq!(status(&sandbox)["health"], "clean");
     verify(&served);

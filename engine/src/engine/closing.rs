@@ -8,19 +8,19 @@ use crate::error::EngineError;
 use crate::transcript::Event;
 
 impl<B: Backend> Engine<B> {
-    /// Finishes what is in flight, makes it durable, tells superblocks of a clean stop, and returns the elements that are there.
+    /// Finishes what is in flight, makes it durable, tells superblocks of a clean stop, and returns the members that are there.
     /// Rebuilding and scrubbing stop where they are. Dropping an engine instead loses requests in flight, as a loss of power
     /// does.
     ///
     /// # Errors
-    /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
+    /// Those of [`Engine::flush`], when members have no space for what is to be made durable, and when a transcript could not be
     /// written to its end.
-    pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
+    pub fn close(mut self) -> Result<Vec<B::Member>, EngineError> {
         self.settle_for_good()?;
         self.end()
     }
 
-    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, the superblocks of all elements are
+    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, the superblocks of all members are
     /// read, and repaired where they are damaged, and then tell of the clean stop. What was found.
     ///
     /// # Errors
@@ -60,15 +60,15 @@ impl<B: Backend> Engine<B> {
         self.finish()
     }
 
-    /// The second half of [`Engine::close`]: returns the elements that are there.
+    /// The second half of [`Engine::close`]: returns the members that are there.
     ///
     /// # Errors
     /// When a transcript could not be written to its end.
-    pub fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
+    pub fn end(mut self) -> Result<Vec<B::Member>, EngineError> {
         self.member_io.told(|| Event::Closed);
         let written = self.member_io.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
         self.member_io.backend.let_go(self.array.memory());
         written?;
-        Ok(self.member_io.backend.into_elements().into_iter().flatten().collect())
+        Ok(self.member_io.backend.into_members().into_iter().flatten().collect())
     }
 }

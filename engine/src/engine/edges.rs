@@ -45,45 +45,44 @@ impl<B: Backend> Engine<B> {
         self.is_read_only
     }
 
-    /// Where an element is, or was before it failed.
-    pub fn element_path(&self, element: u16) -> Option<&Path> {
-        self.member_io.backend.path(element)
+    /// Where a member is, or was before it failed.
+    pub fn member_path(&self, member: u16) -> Option<&Path> {
+        self.member_io.backend.path(member)
     }
 
-    /// What its superblocks call the array and `element`; none where the array has no metadata.
-    pub fn identity_of(&self, element: u16) -> Option<(Uuid, Uuid)> {
+    /// What its superblocks call the array and `member`; none where the array has no metadata.
+    pub fn identity_of(&self, member: u16) -> Option<(Uuid, Uuid)> {
         let known = self.known.as_ref()?;
-        Some((known.array, *known.elements.get(usize::from(element))?))
+        Some((known.array, *known.members.get(usize::from(member))?))
     }
 
-    /// What went wrong on `element` since the array is served.
-    pub fn troubles(&self, element: u16) -> Troubles {
-        self.member_io.troubles_of(element)
+    /// What went wrong on `member` since the array is served.
+    pub fn troubles(&self, member: u16) -> Troubles {
+        self.member_io.troubles_of(member)
     }
 
-    /// How often something went wrong on any element, in a number that only grows; it is a cheap sign that there is something
+    /// How often something went wrong on any member, in a number that only grows; it is a cheap sign that there is something
     /// to look at.
     pub fn trouble_count(&self) -> u64 {
         self.member_io.trouble_count
     }
 
     /// Pages that a log could not read and wrote again elsewhere, and what scrubs repaired; in place the repairs of its
-    /// elements; copies of metadata in both.
+    /// members; copies of metadata in both.
     pub fn repairs(&self) -> u64 {
-        let in_place =
-            (0..self.member_io.backend.count()).map(|element| self.troubles(element).repairs).sum();
+        let in_place = (0..self.member_io.backend.count()).map(|member| self.troubles(member).repairs).sum();
         let log =
             self.array.elastic_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
         let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
         metadata + if self.erases() { log } else { in_place }
     }
 
-    /// Takes an element out of service because of what it did, as [`Engine::fail`] does.
+    /// Takes a member out of service because of what it did, as [`Engine::fail`] does.
     ///
     /// # Errors
-    /// When there is no such element.
-    pub fn fail_for(&mut self, element: u16, reason: String) -> Result<(), EngineError> {
-        self.fail_because(element, Failure::Unreliable(reason))
+    /// When there is no such member.
+    pub fn fail_for(&mut self, member: u16, reason: String) -> Result<(), EngineError> {
+        self.fail_because(member, Failure::Unreliable(reason))
     }
 
     /// Notes that a scrub is stopped.
@@ -95,8 +94,8 @@ impl<B: Backend> Engine<B> {
     #[inline]
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();
-        self.member_io.rebuilt = rebuild.map(|(element, ..)| element);
-        if rebuild.map(|(element, ..)| element) != self.edges.rebuild || rebuild.is_some() {
+        self.member_io.rebuilt = rebuild.map(|(member, ..)| member);
+        if rebuild.map(|(member, ..)| member) != self.edges.rebuild || rebuild.is_some() {
             self.watch_rebuild(rebuild);
         }
         let (_, is_scrubbing) = self.array.scrub_counts();
@@ -118,20 +117,20 @@ impl<B: Backend> Engine<B> {
     }
 
     fn watch_rebuild(&mut self, rebuild: Option<(u16, u32, u32)>) {
-        let element = rebuild.map(|(element, ..)| element);
-        if let Some(before) = self.edges.rebuild.filter(|_| element != self.edges.rebuild) {
+        let member = rebuild.map(|(member, ..)| member);
+        if let Some(before) = self.edges.rebuild.filter(|_| member != self.edges.rebuild) {
             let is_complete = !self.array.is_failed(before);
             let lost = self.array.rebuild_lost();
-            self.member_io.incidents.note(Incident::RebuildEnded { element: before, lost, is_complete });
+            self.member_io.incidents.note(Incident::RebuildEnded { member: before, lost, is_complete });
             self.edges.halted = None;
         }
-        if let Some((element, _, total)) = rebuild.filter(|_| element != self.edges.rebuild) {
-            self.member_io.incidents.note(Incident::RebuildBegan { element, total: total.into() });
+        if let Some((member, _, total)) = rebuild.filter(|_| member != self.edges.rebuild) {
+            self.member_io.incidents.note(Incident::RebuildBegan { member, total: total.into() });
         }
-        self.edges.rebuild = element;
+        self.edges.rebuild = member;
         let halted = self.array.rebuild_halted();
-        if let (Some(element), Some(why)) = (element, halted.filter(|_| self.edges.halted.is_none())) {
-            self.member_io.incidents.note(Incident::RebuildHalted { element, reason: why.to_string() });
+        if let (Some(member), Some(why)) = (member, halted.filter(|_| self.edges.halted.is_none())) {
+            self.member_io.incidents.note(Incident::RebuildHalted { member, reason: why.to_string() });
         }
         self.edges.halted = halted;
     }

@@ -1,8 +1,8 @@
-//! The engine: the controller, its elements and a clock, behind requests.
+//! The engine: the controller, its members and a clock, behind requests.
 
 mod closing;
 mod edges;
-mod elements;
+mod members;
 mod opening;
 mod pace;
 mod rules;
@@ -30,17 +30,17 @@ use crate::still::{Seen, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
 use edges::Edges;
-use elements::Spares;
+use members::Spares;
 use opening::Known;
 use pace::Pace;
 
-pub use elements::random_uuid;
+pub use members::random_uuid;
 pub use pace::Rate;
 pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
-pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
+pub use status::{MemberCondition, MemberStatus, Progress, ScrubStatus, Status};
 
-/// Most bytes that are trimmed in one turn: a log does that at once, page by page, and elements and sockets are looked at between
+/// Most bytes that are trimmed in one turn: a log does that at once, page by page, and members and sockets are looked at between
 /// turns only.
 const TURN_TRIM_BYTES: u64 = 64 << 20;
 
@@ -50,9 +50,9 @@ const FENCED: Duration = Duration::from_millis(10);
 /// How the engine runs; none of it changes what it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The page, the unit of reads and writes of elements: 512 to 32768 bytes. An array that says itself what it is knows better.
+    /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array that says itself what it is knows better.
     pub page_bytes: u32,
-    /// Operations that an element is given at once.
+    /// Operations that a member is given at once.
     pub window: u32,
     /// In which order the plain way carries them out.
     pub order: Order,
@@ -60,11 +60,11 @@ pub struct Options {
     pub time: Timekeeping,
     /// How operations reach files.
     pub way: Way,
-    /// How fast elements are rebuilt and scrubbed.
+    /// How fast members are rebuilt and scrubbed.
     pub rate: Rate,
-    /// How long an operation on a file may take; then its element is given up.
+    /// How long an operation on a file may take; then its member is given up.
     pub timeout: Duration,
-    /// How long an element may answer nothing before reads go around it, where operations do not keep their caller waiting.
+    /// How long a member may answer nothing before reads go around it, where operations do not keep their caller waiting.
     pub slow: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Default for Options {
     }
 }
 
-/// An array over elements with real bytes.
+/// An array over members with real bytes.
 ///
 /// One request at a time: [`Engine::read`], [`Engine::write`], [`Engine::trim`], [`Engine::flush`]. Several in flight:
 /// [`Engine::submit`], then [`Engine::poll`] until it says `None`. In a loop of one's own that waits for other things too:
@@ -106,12 +106,12 @@ pub struct Engine<B: Backend = Files> {
     array: Array<Pages>,
     clock: Clock,
     pace: Pace,
-    spares: Spares<B::Element>,
+    spares: Spares<B::Member>,
     known: Option<Known>,
     is_read_only: bool,
-    /// Whether the controller was told that elements have no space.
+    /// Whether the controller was told that members have no space.
     was_starved: bool,
-    /// Whether elements had news outside of a turn, which the next one has to act on.
+    /// Whether members had news outside of a turn, which the next one has to act on.
     has_news: bool,
     /// Bytes that were trimmed since the last turn began.
     trimmed_bytes: u64,
@@ -201,7 +201,7 @@ impl<B: Backend> Engine<B> {
     /// Makes every request that was completed before durable.
     ///
     /// # Errors
-    /// When more elements are lost than parity can bear, so that durability is not to be had.
+    /// When more members are lost than parity can bear, so that durability is not to be had.
     pub fn flush(&mut self) -> Result<(), EngineError> {
         self.run(Request::Flush).map(drop)
     }
@@ -272,11 +272,11 @@ impl<B: Backend> Engine<B> {
         is_anything
     }
 
-    /// Hands on to elements what waits for them, and tells the controller what is over. Whether anything is.
+    /// Hands on to members what waits for them, and tells the controller what is over. Whether anything is.
     fn exchange(&mut self) -> bool {
-        for element in self.member_io.look_at_fence() {
-            self.member_io.told(|| Event::Ready { element });
-            self.array.element_ready(element);
+        for member in self.member_io.look_at_fence() {
+            self.member_io.told(|| Event::Ready { member });
+            self.array.member_ready(member);
         }
         self.dispatch();
         self.member_io.wait_at_fence();
@@ -291,12 +291,12 @@ impl<B: Backend> Engine<B> {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
-            let Over { id, element, outcome, .. } = over;
+            let Over { id, member, outcome, .. } = over;
             self.member_io.told(|| Event::Completed { now, id, outcome, took_ns });
             self.array.completed(now, id, outcome, timing, &mut self.member_io);
-            if self.member_io.take_refusal(element) {
-                self.member_io.told(|| Event::Ready { element });
-                self.array.element_ready(element);
+            if self.member_io.take_refusal(member) {
+                self.member_io.told(|| Event::Ready { member });
+                self.array.member_ready(member);
             }
             is_anything = true;
         }
@@ -322,7 +322,7 @@ impl<B: Backend> Engine<B> {
         true
     }
 
-    /// How long there is nothing to do unless an element or a host has news; none if nothing is waited for.
+    /// How long there is nothing to do unless a member or a host has news; none if nothing is waited for.
     pub fn wake_in(&self) -> Option<Duration> {
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
@@ -331,7 +331,7 @@ impl<B: Backend> Engine<B> {
         [at, heartbeat, self.member_io.backend.patience()].into_iter().flatten().min()
     }
 
-    /// What becomes readable when an element has done something; none where [`Engine::turn`] itself waits for elements.
+    /// What becomes readable when a member has done something; none where [`Engine::turn`] itself waits for members.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.member_io.backend.fd()
     }
@@ -370,11 +370,11 @@ impl<B: Backend> Engine<B> {
         self.is_owner()
     }
 
-    /// Tells the controller when elements have no space, and when they have some again. Whether it is news.
+    /// Tells the controller when members have no space, and when they have some again. Whether it is news.
     fn tell_of_space(&mut self) -> bool {
         if self.member_io.is_starved() {
-            let rebuilt = self.array.rebuilding().map(|(element, ..)| element);
-            let is_gone = |&element: &u16| self.array.is_failed(element) || rebuilt == Some(element);
+            let rebuilt = self.array.rebuilding().map(|(member, ..)| member);
+            let is_gone = |&member: &u16| self.array.is_failed(member) || rebuilt == Some(member);
             self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
         }
         let is_starved = self.member_io.is_starved_beyond_parity();
@@ -387,7 +387,7 @@ impl<B: Backend> Engine<B> {
         is_news
     }
 
-    /// Tells the controller which elements stand still, and which do so no more. Whether it is news.
+    /// Tells the controller which members stand still, and which do so no more. Whether it is news.
     fn tell_of_still(&mut self) -> bool {
         if !self.watches() {
             return false;
@@ -398,21 +398,21 @@ impl<B: Backend> Engine<B> {
             return false;
         }
         let awaited: Vec<bool> =
-            (0..self.member_io.backend.count()).map(|element| self.member_io.is_awaited(element)).collect();
-        let seen = self.member_io.watch.look(now, |element| awaited[usize::from(element)]);
-        for &(element, what) in &seen {
+            (0..self.member_io.backend.count()).map(|member| self.member_io.is_awaited(member)).collect();
+        let seen = self.member_io.watch.look(now, |member| awaited[usize::from(member)]);
+        for &(member, what) in &seen {
             if let Seen::Long(still_ns) = what {
-                self.member_io.note_slow(element, still_ns);
+                self.member_io.note_slow(member, still_ns);
                 continue;
             }
             let is_slow = what == Seen::Slow;
-            self.member_io.told(|| Event::Slow { now, element, is_slow });
-            self.array.element_slow(now, element, is_slow, &mut self.member_io);
+            self.member_io.told(|| Event::Slow { now, member, is_slow });
+            self.array.member_slow(now, member, is_slow, &mut self.member_io);
         }
         !seen.is_empty()
     }
 
-    /// Whether elements can be seen to stand still: not where this thread itself waits for each, or where time is counted.
+    /// Whether members can be seen to stand still: not where this thread itself waits for each, or where time is counted.
     fn watches(&self) -> bool {
         self.member_io.backend.is_over_before_taken() && !self.clock.is_counted()
     }
@@ -421,14 +421,14 @@ impl<B: Backend> Engine<B> {
     /// a member that hangs is given no operation that could time out, and without it the others may be enough. Whether any is.
     fn fail_unconfirmed(&mut self) -> bool {
         let unconfirmed = self.member_io.unconfirmed();
-        for &element in &unconfirmed {
+        for &member in &unconfirmed {
             // There is such a member.
-            let _ = self.fail_because(element, Failure::Unconfirmed { waited: self.member_io.timeout });
+            let _ = self.fail_because(member, Failure::Unconfirmed { waited: self.member_io.timeout });
         }
         !unconfirmed.is_empty()
     }
 
-    /// Offers operations that wait to their elements.
+    /// Offers operations that wait to their members.
     fn dispatch(&mut self) {
         if let Some(scribe) = &mut self.member_io.scribe {
             scribe.dispatch();
@@ -497,7 +497,7 @@ impl<B: Backend> Engine<B> {
         self.array.scheme().placement.policy == PlacementPolicy::Elastic
     }
 
-    /// Gives the controller what it has room for. What is long goes on to elements part by part, while the processor has it in
+    /// Gives the controller what it has room for. What is long goes on to members part by part, while the processor has it in
     /// its cache. What trims more than a turn is to take is gone on with in the next one.
     fn pump(&mut self) {
         let mut written = 0;
@@ -532,11 +532,11 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    /// When there is something to do again, if no element or host has news before.
+    /// When there is something to do again, if no member or host has news before.
     fn next_wake(&self) -> Option<Nanos> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
         let retry = self.member_io.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
-        let is_awaited = |element| self.member_io.is_awaited(element);
+        let is_awaited = |member| self.member_io.is_awaited(member);
         let looks = self.watches() && (0..self.member_io.backend.count()).any(is_awaited);
         let look = looks.then(|| self.member_io.watch.next_look());
         let fence = self.member_io.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);

@@ -1,18 +1,18 @@
-//! Arrays over elements that are new, that say nothing of themselves, or that say what they are.
+//! Arrays over members that are new, that say nothing of themselves, or that say what they are.
 
 use std::path::Path;
 
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{
-    Array, Elements, Media, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
+    Array, Media, Members, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
 };
 
 use super::rules::{capabilities, keeps_what_it_has, trims, with_own_times};
 use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
 use crate::error::EngineError;
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::media::FileMedia;
 use crate::member_io::Failure;
 use crate::plain::Plain;
@@ -25,7 +25,7 @@ use crate::ways::Files;
 pub(super) struct Known {
     pub(super) array: Uuid,
     pub(super) name: String,
-    pub(super) elements: Vec<Uuid>,
+    pub(super) members: Vec<Uuid>,
 }
 
 impl Known {
@@ -33,7 +33,7 @@ impl Known {
         Self {
             array: superblock.array,
             name: superblock.name.clone(),
-            elements: superblock.members.iter().map(|member| member.uuid).collect(),
+            members: superblock.members.iter().map(|member| member.uuid).collect(),
         }
     }
 }
@@ -44,22 +44,22 @@ impl Engine<Files> {
         self.member_io.backend.remark()
     }
 
-    /// Makes new element files of `element_bytes` each, and an array over them that reads as zeros. Of one with
+    /// Makes new member files of `member_bytes` each, and an array over them that reads as zeros. Of one with
     /// metadata nothing is written; [`stripewise_array::create`] makes such a one.
     ///
     /// # Errors
-    /// When the scheme cannot run over such elements, and when a file cannot be made; no file is left behind then.
+    /// When the scheme cannot run over such members, and when a file cannot be made; no file is left behind then.
     pub fn create(
         scheme: &Scheme,
         paths: &[impl AsRef<Path>],
-        element_bytes: u64,
+        member_bytes: u64,
         options: Options,
     ) -> Result<Self, EngineError> {
-        let pages = element_bytes / u64::from(options.page_bytes.max(1));
+        let pages = member_bytes / u64::from(options.page_bytes.max(1));
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         keeps_what_it_has(scheme)?;
         scheme.resolve(&capabilities(paths.len(), pages, options.page_bytes), Pages::CARRIES_DATA)?;
-        let files = ElementFile::create_all(paths, element_bytes, options.page_bytes)?;
+        let files = MemberFile::create_all(paths, member_bytes, options.page_bytes)?;
         let is_empty = scheme.placement.policy == PlacementPolicy::Elastic
             || scheme.placement.first_writes == FirstWrites::Encode;
         // Where nothing is written yet, a log begins empty and every row waits to be encoded.
@@ -78,7 +78,7 @@ impl Engine<Files> {
     /// When a file is missing, in use or of another size than the rest, and when the scheme cannot run over them.
     pub fn open(scheme: &Scheme, paths: &[impl AsRef<Path>], options: Options) -> Result<Self, EngineError> {
         finds_again(scheme)?;
-        let files = ElementFile::open_all(paths, options.page_bytes)?;
+        let files = MemberFile::open_all(paths, options.page_bytes)?;
         let pages = files.iter().map(Store::pages).min().unwrap_or(0);
         Self::over(
             scheme,
@@ -89,8 +89,8 @@ impl Engine<Files> {
         )
     }
 
-    /// Opens an array whose scheme has `metadata = "on"`, over the files of its elements in whatever order, and says what
-    /// was found. What was durable is there, however the engine before ended. At most as many elements as parity bears may be
+    /// Opens an array whose scheme has `metadata = "on"`, over the files of its members in whatever order, and says what
+    /// was found. What was durable is there, however the engine before ended. At most as many members as parity bears may be
     /// absent or stale; a rebuild that was interrupted goes on.
     ///
     /// # Errors
@@ -129,22 +129,22 @@ impl Engine<Files> {
             return Err(OpenError::Refused(reason.into()).into());
         };
         let discard = media.takes_discards(trims(scheme));
-        let elements =
-            Elements { discard, ..capabilities(newest.members.len(), newest.pages, newest.page_bytes) };
+        let members =
+            Members { discard, ..capabilities(newest.members.len(), newest.pages, newest.page_bytes) };
         let memory = PagePool::new(newest.page_bytes);
         let own = with_own_times(scheme);
         let (array, opened) = match &mut scribe {
-            None => Array::open(&own, elements, memory, &mut media, opening)?,
+            None => Array::open(&own, members, memory, &mut media, opening)?,
             Some(scribe) => {
                 scribe.begin(&head(scheme, &newest, &media, opening));
                 let mut watched = WatchedMedia { media: &mut media, scribe };
-                let (array, opened) = Array::open(&own, elements, memory, &mut watched, opening)?;
+                let (array, opened) = Array::open(&own, members, memory, &mut watched, opening)?;
                 scribe.note(&Event::Opened { epoch: opened.epoch });
                 (array, opened)
             }
         };
         let recording = media.take_recording();
-        let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
+        let mut files: Vec<Option<MemberFile>> = media.into_files().into_iter().map(Some).collect();
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
         let mut engine = Self::assembled(
@@ -153,9 +153,9 @@ impl Engine<Files> {
             newest.page_bytes,
             &options,
         );
-        for element in 0..elements.count as u16 {
-            if engine.array.is_failed(element) {
-                engine.member_io.fail(element, Failure::Absent);
+        for member in 0..members.count as u16 {
+            if engine.array.is_failed(member) {
+                engine.member_io.fail(member, Failure::Absent);
             }
         }
         engine.member_io.scribe = scribe.map(Box::new);
@@ -177,7 +177,7 @@ impl<S: Store> Engine<Plain<S>> {
     /// An array over `stores`, whose content outlives the engine.
     ///
     /// # Errors
-    /// When the scheme cannot run over these elements, with the reason.
+    /// When the scheme cannot run over these members, with the reason.
     pub fn new(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
         finds_again(scheme)?;
         let pages = stores.iter().map(Store::pages).min().unwrap_or(0);
@@ -188,7 +188,7 @@ impl<S: Store> Engine<Plain<S>> {
     /// [`Engine::new`] refuses because they could not find their data again.
     ///
     /// # Errors
-    /// When the scheme cannot run over these elements, with the reason.
+    /// When the scheme cannot run over these members, with the reason.
     pub fn scratch(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
         let pages = stores.iter().map(Store::pages).min().unwrap_or(0);
         Self::over(scheme, plain(stores, &options), pages, &options, false)
@@ -196,7 +196,7 @@ impl<S: Store> Engine<Plain<S>> {
 }
 
 impl<B: Backend> Engine<B> {
-    /// An array that says nothing of itself, over elements of so many pages, written or empty.
+    /// An array that says nothing of itself, over members of so many pages, written or empty.
     pub(crate) fn over(
         scheme: &Scheme,
         backend: B,
@@ -204,10 +204,10 @@ impl<B: Backend> Engine<B> {
         options: &Options,
         is_written: bool,
     ) -> Result<Self, EngineError> {
-        let elements = capabilities(backend.count().into(), pages, options.page_bytes);
+        let members = capabilities(backend.count().into(), pages, options.page_bytes);
         // The controller judges the page size; only then is there memory of such pages.
-        scheme.resolve(&elements, Pages::CARRIES_DATA)?;
-        let mut array = Array::new(&with_own_times(scheme), elements, PagePool::new(options.page_bytes))?;
+        scheme.resolve(&members, Pages::CARRIES_DATA)?;
+        let mut array = Array::new(&with_own_times(scheme), members, PagePool::new(options.page_bytes))?;
         if is_written {
             // Nothing tells what was written before.
             let pages = array.geometry().pages();
@@ -226,8 +226,8 @@ fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Openin
         name: newest.name.clone(),
         scheme: scheme.to_toml(),
         pages: (newest.pages, newest.page_bytes),
-        elements: newest.members.len() as u32,
-        offered: (0..media.count()).map(|element| media.size(element)).collect(),
+        members: newest.members.len() as u32,
+        offered: (0..media.count()).map(|member| media.size(member)).collect(),
         opening: (opening.read_only, opening.force),
         discard: media.takes_discards(trims(scheme)),
     }

@@ -1,4 +1,4 @@
-//! How fast elements are rebuilt and scrubbed: pages are granted to the controller as time goes by.
+//! How fast members are rebuilt and scrubbed: pages are granted to the controller as time goes by.
 
 use stripewise_array::Array;
 use stripewise_base::Nanos;
@@ -7,13 +7,13 @@ use super::Engine;
 use crate::backend::{Backend, Pages};
 use crate::transcript::Event;
 
-/// How fast elements are rebuilt and scrubbed.
+/// How fast members are rebuilt and scrubbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rate {
     /// As fast as they can be.
     #[default]
     Unlimited,
-    /// So many bytes a second are read from all elements together, and what has to be is written; 0 stops it.
+    /// So many bytes a second are read from all members together, and what has to be is written; 0 stops it.
     BytesPerSecond(u64),
 }
 
@@ -41,7 +41,7 @@ impl Pace {
 }
 
 impl<B: Backend> Engine<B> {
-    /// Sets how fast elements are rebuilt and scrubbed from now on.
+    /// Sets how fast members are rebuilt and scrubbed from now on.
     pub fn set_rate(&mut self, rate: Rate) {
         let now = self.clock.now();
         self.pace = Pace { rate, granted_at: now };
@@ -49,7 +49,7 @@ impl<B: Backend> Engine<B> {
         self.allow(now, pages);
     }
 
-    /// How fast elements are rebuilt and scrubbed.
+    /// How fast members are rebuilt and scrubbed.
     pub fn rate(&self) -> Rate {
         self.pace.rate
     }

@@ -2,17 +2,17 @@
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
-use stripewise_array::{Elements, Scheme, SchemeError};
+use stripewise_array::{Members, Scheme, SchemeError};
 use stripewise_base::units::Span;
 
 use crate::discards::Trims;
 
-/// What files are as elements.
-pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
-    Elements::opaque(count as u32, page_bytes, pages)
+/// What files are as members.
+pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Members {
+    Members::opaque(count as u32, page_bytes, pages)
 }
 
-/// What the trims of a scheme are for: those of a log tell elements what nobody reads, those in place make zeros.
+/// What the trims of a scheme are for: those of a log tell members what nobody reads, those in place make zeros.
 pub(super) fn trims(scheme: &Scheme) -> Trims {
     match scheme.placement.policy {
         PlacementPolicy::Elastic => Trims::Advice,
@@ -57,7 +57,7 @@ pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
         let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
         return refuse("cache.persistence", "\"persistent\"", reason);
     }
-    if scheme.log_elements() > 0 && scheme.log.commit == Commit::Never {
+    if scheme.log_members() > 0 && scheme.log.commit == Commit::Never {
         let reason = "leaves parity in a log of which only memory knows what it holds; use \"watermark\"";
         return refuse("log.commit", "\"never\"", reason);
     }

@@ -9,11 +9,11 @@ use stripewise_base::Nanos;
 
 use super::Engine;
 use crate::backend::Backend;
-use crate::member_io::{Counts, ElementCounts};
+use crate::member_io::{Counts, MemberCounts};
 
-/// What an element is to the array now.
+/// What a member is to the array now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ElementState {
+pub enum MemberCondition {
     /// It has everything that it should have.
     Active,
     /// It is being made whole.
@@ -22,11 +22,11 @@ pub enum ElementState {
     Failed,
 }
 
-/// An element.
+/// A member.
 #[derive(Clone, Debug)]
-pub struct ElementStatus {
+pub struct MemberStatus {
     /// What it is to the array.
-    pub state: ElementState,
+    pub state: MemberCondition,
     /// Its identifier, of an array with metadata.
     pub uuid: Option<Uuid>,
     /// Where it is, unless it is absent.
@@ -36,7 +36,7 @@ pub struct ElementStatus {
     /// Whether it has operations and has answered none for [`crate::Options::slow`].
     pub is_slow: bool,
     /// What it did.
-    pub counts: ElementCounts,
+    pub counts: MemberCounts,
     /// Operations that it was given and has not done.
     pub in_flight: u32,
     /// Operations that wait in the controller for it, and those that it was given.
@@ -86,21 +86,21 @@ pub struct Status {
     pub is_read_only: bool,
     /// Bytes that it offers.
     pub capacity: u64,
-    /// Bytes of hosts that a log has on its elements.
+    /// Bytes of hosts that a log has on its members.
     pub used: Option<u64>,
     /// Whether a log has no space, and nothing under way that could make some.
     pub is_full: bool,
-    /// Whether writes wait because an element has no space: its file is thin, and its file system full.
+    /// Whether writes wait because a member has no space: its file is thin, and its file system full.
     pub is_starved: bool,
-    /// Whether more elements have none than parity bears, so that writes of hosts are refused. Otherwise they wait.
+    /// Whether more members have none than parity bears, so that writes of hosts are refused. Otherwise they wait.
     pub is_starved_beyond_parity: bool,
     /// Segments of a log that are free, and those that there are.
     pub segments: Option<(u32, u32)>,
-    /// Its elements, in order.
-    pub elements: Vec<ElementStatus>,
-    /// Elements that wait to take the place of one that fails.
+    /// Its members, in order.
+    pub members: Vec<MemberStatus>,
+    /// Members that wait to take the place of one that fails.
     pub spares: usize,
-    /// The element that is being rebuilt, and how far that is.
+    /// The member that is being rebuilt, and how far that is.
     pub rebuild: Option<(u16, Progress)>,
     /// Why that goes no further until the array is opened again; none while it does.
     pub rebuild_halted: Option<Halt>,
@@ -114,13 +114,13 @@ pub struct Status {
     pub streams: Vec<StreamCounts>,
     /// Pages of metadata that the log wrote.
     pub metadata_pages: u64,
-    /// Operations done on elements, by class.
+    /// Operations done on members, by class.
     pub counts: Counts,
     /// Requests under way.
     pub requests: u32,
     /// Bytes of memory for pages, and for maps.
     pub memory: (u64, u64),
-    /// How operations reach elements.
+    /// How operations reach members.
     pub way: &'static str,
     /// Since it was opened.
     pub age_ns: Nanos,
@@ -130,8 +130,7 @@ impl<B: Backend> Engine<B> {
     /// The array as it is now.
     pub fn status(&self) -> Status {
         let progress = |(done, total): (u32, u32)| Progress { done: done.into(), total: total.into() };
-        let rebuild =
-            self.array.rebuilding().map(|(element, done, total)| (element, progress((done, total))));
+        let rebuild = self.array.rebuilding().map(|(member, done, total)| (member, progress((done, total))));
         let (scrubbed, _) = self.array.scrub_counts();
         let pages: usize = self.array.memory_ref().slabs().iter().map(ExactSizeIterator::len).sum();
         Status {
@@ -146,7 +145,7 @@ impl<B: Backend> Engine<B> {
             is_starved: self.member_io.is_starved(),
             is_starved_beyond_parity: self.member_io.is_starved_beyond_parity(),
             segments: self.array.segments(),
-            elements: (0..self.member_io.backend.count()).map(|element| self.status_of(element)).collect(),
+            members: (0..self.member_io.backend.count()).map(|member| self.status_of(member)).collect(),
             spares: self.spares.count(),
             rebuild,
             rebuild_halted: self.array.rebuild_halted(),
@@ -171,22 +170,22 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    fn status_of(&self, element: u16) -> ElementStatus {
-        let is_rebuilt = self.array.rebuilding().is_some_and(|(other, ..)| other == element);
-        let state = match (self.array.is_failed(element), is_rebuilt) {
-            (true, _) => ElementState::Failed,
-            (false, true) => ElementState::Rebuilding,
-            (false, false) => ElementState::Active,
+    fn status_of(&self, member: u16) -> MemberStatus {
+        let is_rebuilt = self.array.rebuilding().is_some_and(|(other, ..)| other == member);
+        let state = match (self.array.is_failed(member), is_rebuilt) {
+            (true, _) => MemberCondition::Failed,
+            (false, true) => MemberCondition::Rebuilding,
+            (false, false) => MemberCondition::Active,
         };
-        ElementStatus {
+        MemberStatus {
             state,
-            uuid: self.known.as_ref().map(|known| known.elements[usize::from(element)]),
-            path: self.member_io.backend.path(element).map(Into::into),
-            failure: self.member_io.failure(element).map(ToString::to_string),
-            is_slow: self.member_io.watch.is_slow(element),
-            counts: self.member_io.counts_of(element),
-            in_flight: self.member_io.in_flight(element),
-            queued: self.array.loads().total(element.into()),
+            uuid: self.known.as_ref().map(|known| known.members[usize::from(member)]),
+            path: self.member_io.backend.path(member).map(Into::into),
+            failure: self.member_io.failure(member).map(ToString::to_string),
+            is_slow: self.member_io.watch.is_slow(member),
+            counts: self.member_io.counts_of(member),
+            in_flight: self.member_io.in_flight(member),
+            queued: self.array.loads().total(member.into()),
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct Keeper {
     array: Uuid,
     /// The page, and its bytes.
     page: (u32, u32),
-    /// Of each element of the array, which of the members that are kept it is.
-    elements: Vec<Option<usize>>,
+    /// Of each member of the array, which of the members that are kept it is.
+    members: Vec<Option<usize>>,
     /// Of each file that was offered, the same.
     offered: Vec<Option<usize>>,
 }
@@ -105,7 +105,7 @@ impl Keeper {
         let began = if is_other { Instant::now() } else { began };
         let page = (block.owner.first, block.page_bytes);
         let shared = Arc::new(Shared::new(owner, claiming.interval, needed, began));
-        let mut keeper = Self { shared, array: block.array, page, elements: Vec::new(), offered: Vec::new() };
+        let mut keeper = Self { shared, array: block.array, page, members: Vec::new(), offered: Vec::new() };
         for ((nth, place), result) in places.into_iter().zip(results) {
             keeper.offered.resize(nth, None);
             let slot = keeper.begin(result.is_ok().then_some(Duration::ZERO), move || place, false);
@@ -148,22 +148,22 @@ impl Keeper {
         Some(nth)
     }
 
-    /// The array was assembled: which offered file each of its elements is. Others are left alone from now on.
+    /// The array was assembled: which offered file each of its members is. Others are left alone from now on.
     pub(crate) fn assembled(&mut self, positions: &[Option<u16>]) {
         let slot = |position: &Option<u16>| *self.offered.get(usize::from((*position)?))?;
-        self.elements = positions.iter().map(slot).collect();
+        self.members = positions.iter().map(slot).collect();
         let mut state = self.shared.lock();
         for (nth, beat) in state.beats.iter_mut().enumerate() {
-            beat.is_retired |= !self.elements.contains(&Some(nth));
+            beat.is_retired |= !self.members.contains(&Some(nth));
         }
         self.shared.review(&state);
         drop(state);
         self.shared.bell.notify_all();
     }
 
-    /// The array goes on without `element`: its page is left alone.
-    pub(crate) fn retire(&mut self, element: u16) {
-        let Some(slot) = self.elements.get_mut(usize::from(element)).and_then(Option::take) else { return };
+    /// The array goes on without `member`: its page is left alone.
+    pub(crate) fn retire(&mut self, member: u16) {
+        let Some(slot) = self.members.get_mut(usize::from(member)).and_then(Option::take) else { return };
         let mut state = self.shared.lock();
         state.beats[slot].is_retired = true;
         self.shared.review(&state);
@@ -171,15 +171,15 @@ impl Keeper {
         self.shared.bell.notify_all();
     }
 
-    /// `handle` is `element` of the array from now on, and has so many pages.
-    pub(crate) fn add(&mut self, element: u16, block: &Superblock, handle: OwnedFd, pages: u32) {
-        self.retire(element);
+    /// `handle` is `member` of the array from now on, and has so many pages.
+    pub(crate) fn add(&mut self, member: u16, block: &Superblock, handle: OwnedFd, pages: u32) {
+        self.retire(member);
         if block.owner_page(pages).is_none() {
             return;
         }
         let (array, (page, page_bytes)) = (self.array, self.page);
         let slot = self.begin(None, move || Place::new(handle, array, page, page_bytes), true);
-        if let Some(its) = self.elements.get_mut(usize::from(element)) {
+        if let Some(its) = self.members.get_mut(usize::from(member)) {
             *its = slot;
         }
     }
@@ -190,10 +190,10 @@ impl Keeper {
         self.shared.is_valid()
     }
 
-    /// Whether the page on `element` was confirmed within this time, or says nothing because others do.
-    pub(crate) fn is_confirmed(&self, element: u16, within: Duration) -> bool {
+    /// Whether the page on `member` was confirmed within this time, or says nothing because others do.
+    pub(crate) fn is_confirmed(&self, member: u16, within: Duration) -> bool {
         let state = self.shared.lock();
-        match self.elements.get(usize::from(element)).copied().flatten() {
+        match self.members.get(usize::from(member)).copied().flatten() {
             Some(slot) => state.beats[slot]
                 .confirmed
                 .is_some_and(|at| self.shared.elapsed().saturating_sub(at) < within),

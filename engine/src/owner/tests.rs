@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::{Area, Copy, Owner, SUPERBLOCK_BYTES, Superblock, Uuid};
-use stripewise_array::{Elements, Identity, Opening, Scheme, create};
+use stripewise_array::{Identity, Members, Opening, Scheme, create};
 
 use super::keeper::Keeper;
 use super::page::Place;
@@ -35,27 +35,27 @@ const OWNER: Owner = Owner {
 };
 
 /// The members of an array.
-struct Members {
+struct Bench {
     _folder: tempfile::TempDir,
     paths: Vec<PathBuf>,
     block: Superblock,
     scheme: Scheme,
 }
 
-impl Members {
+impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> = (0..MEMBERS).map(|nth| folder.path().join(nth.to_string())).collect();
-        let files = crate::files::ElementFile::create_all(&paths, 1 << 20, 4096).unwrap();
+        let files = crate::files::MemberFile::create_all(&paths, 1 << 20, 4096).unwrap();
         let mut media = FileMedia::new(files, 4096);
         let scheme = Scheme::from_toml("test", SCHEME).unwrap();
-        let elements = Elements { pages: 255, ..media.elements() };
+        let members = Members { pages: 255, ..media.members() };
         let identity = Identity {
             array: Uuid([7; 16]),
-            elements: (0..MEMBERS as u8).map(|nth| Uuid([nth + 1; 16])).collect(),
+            members: (0..MEMBERS as u8).map(|nth| Uuid([nth + 1; 16])).collect(),
             name: "two".into(),
         };
-        create(&scheme, elements, &identity, &mut media).unwrap();
+        create(&scheme, members, &identity, &mut media).unwrap();
         let block = FileMedia::superblock(&paths[0]).unwrap().unwrap();
         assert_eq!(block.owner.pages, 1);
         release_of(&media, &block, &host(1)).unwrap();
@@ -136,19 +136,19 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn a_host_that_gave_the_array_back_does_not_keep_another_from_it() {
-    let members = Members::new();
-    drop(members.claim(1, false).unwrap());
-    assert!(members.owners().iter().flatten().all(|owner| owner.is_released && owner.host == host(1).id));
-    let keeper = members.claim(2, false).unwrap();
+    let bench = Bench::new();
+    drop(bench.claim(1, false).unwrap());
+    assert!(bench.owners().iter().flatten().all(|owner| owner.is_released && owner.host == host(1).id));
+    let keeper = bench.claim(2, false).unwrap();
     assert!(keeper.may_write());
-    assert!(members.owners().iter().flatten().all(|owner| !owner.is_released && owner.name == "host-2"));
+    assert!(bench.owners().iter().flatten().all(|owner| !owner.is_released && owner.name == "host-2"));
 }
 
 #[test]
 fn an_array_that_another_host_did_not_give_back_is_refused_and_the_host_named() {
-    let members = Members::new();
-    members.die(1);
-    let told = refusal(members.claim(2, false)).to_string();
+    let bench = Bench::new();
+    bench.die(1);
+    let told = refusal(bench.claim(2, false)).to_string();
     assert!(told.starts_with("host \"host-1\" (01010101-"), "{told}");
     assert!(told.contains("owns the array since 0 s") || told.contains("since 1 s"), "{told}");
     assert!(told.contains("--takeover"), "{told}");
@@ -156,34 +156,34 @@ fn an_array_that_another_host_did_not_give_back_is_refused_and_the_host_named() 
 
 #[test]
 fn the_same_host_claims_again_at_once_whatever_ended_it() {
-    let members = Members::new();
-    members.die(1);
+    let bench = Bench::new();
+    bench.die(1);
     let began = Instant::now();
-    let keeper = members.claim(1, false).unwrap();
+    let keeper = bench.claim(1, false).unwrap();
     assert!(began.elapsed() < INTERVAL * WAIT_BEATS, "it waited for nobody");
     assert!(keeper.may_write());
 }
 
 #[test]
 fn a_host_that_is_gone_is_taken_over_and_one_that_is_alive_is_not() {
-    let members = Members::new();
-    let alive = members.claim(1, false).unwrap();
-    let told = refusal(members.claim(2, true)).to_string();
+    let bench = Bench::new();
+    let alive = bench.claim(1, false).unwrap();
+    let told = refusal(bench.claim(2, true)).to_string();
     assert!(told.contains("host-1") && told.contains("is serving the array now"), "{told}");
     assert!(alive.may_write());
     drop(alive);
-    members.die(1);
+    bench.die(1);
     let began = Instant::now();
-    let keeper = members.claim(2, true).unwrap();
+    let keeper = bench.claim(2, true).unwrap();
     assert!(began.elapsed() >= INTERVAL * (WATCH_BEATS + WAIT_BEATS));
     assert!(keeper.may_write());
 }
 
 #[test]
 fn heartbeats_move_on_every_member() {
-    let members = Members::new();
-    let keeper = members.claim(1, false).unwrap();
-    let sequences = || members.owners().into_iter().map(|owner| owner.unwrap().sequence).collect::<Vec<_>>();
+    let bench = Bench::new();
+    let keeper = bench.claim(1, false).unwrap();
+    let sequences = || bench.owners().into_iter().map(|owner| owner.unwrap().sequence).collect::<Vec<_>>();
     let before = sequences();
     until("a heartbeat on each", || sequences().iter().zip(&before).all(|(now, before)| now > before));
     drop(keeper);
@@ -202,22 +202,22 @@ fn torn_missing_and_stale_pages_do_not_stop_the_rightful_host() {
     };
     for ruin in [torn, missing, stale] {
         for some in 1..(1 << MEMBERS) - 1 {
-            let members = Members::new();
-            members.die(1);
-            for (nth, (path, owner)) in members.paths.iter().zip(members.owners()).enumerate() {
+            let bench = Bench::new();
+            bench.die(1);
+            for (nth, (path, owner)) in bench.paths.iter().zip(bench.owners()).enumerate() {
                 if some >> nth & 1 == 1 {
                     let (mut owner, mut page) = (owner.unwrap(), vec![0; 4096]);
                     owner.encode(&mut page);
                     ruin(&mut owner, &mut page);
-                    let at = u64::from(members.block.owner.first) * 4096;
+                    let at = u64::from(bench.block.owner.first) * 4096;
                     let file = File::options().write(true).open(path).unwrap();
                     std::os::unix::fs::FileExt::write_all_at(&file, &page, at).unwrap();
                 }
             }
-            let keeper = members.claim(1, false).unwrap();
+            let keeper = bench.claim(1, false).unwrap();
             assert!(keeper.may_write());
             assert!(
-                members.owners().iter().flatten().filter(|owner| owner.host == host(1).id).count() == MEMBERS
+                bench.owners().iter().flatten().filter(|owner| owner.host == host(1).id).count() == MEMBERS
             );
         }
     }
@@ -225,13 +225,13 @@ fn torn_missing_and_stale_pages_do_not_stop_the_rightful_host() {
 
 #[test]
 fn two_hosts_that_claim_at_once_do_not_both_get_the_array() {
-    let members = Members::new();
+    let bench = Bench::new();
     let results = thread::scope(|scope| {
         let claims: Vec<_> = [1, 2]
             .map(|host| {
                 scope.spawn({
-                    let members = &members;
-                    move || members.claim(host, false)
+                    let bench = &bench;
+                    move || bench.claim(host, false)
                 })
             })
             .into();
@@ -249,8 +249,8 @@ fn two_hosts_that_claim_at_once_do_not_both_get_the_array() {
 
 #[test]
 fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
-    let members = Members::new();
-    let mut engine = members.engine(1);
+    let bench = Bench::new();
+    let mut engine = bench.engine(1);
     engine.write(0, &[7; 4096]).unwrap();
     engine.flush().unwrap();
     // The other host seizes it, as one does that saw no heartbeat for long.
@@ -260,22 +260,22 @@ fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
         name: "host-2".into(),
         ..engine.owner().unwrap().clone()
     };
-    members.places().iter_mut().for_each(|(_, place)| place.write(&other).unwrap());
+    bench.places().iter_mut().for_each(|(_, place)| place.write(&other).unwrap());
     until("the loss", || engine.is_owner().is_err());
-    let before = members.content();
+    let before = bench.content();
     let refused = engine.write(4096, &[8; 4096]).expect_err("it is another host's");
     assert!(matches!(refused, EngineError::Submit(_)), "{refused}");
     assert!(!engine.turn());
     let told = engine.close().expect_err("it cannot be closed").to_string();
     assert!(told.starts_with("host \"host-2\"") && told.contains("took the array over"), "{told}");
-    assert!(members.content() == before, "the other host's page and all else is as it was");
+    assert!(bench.content() == before, "the other host's page and all else is as it was");
 }
 
 /// A host that was stopped for long may have been taken over: it looks before it writes.
 #[test]
 fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
-    let members = Members::new();
-    let mut engine = members.engine(1);
+    let bench = Bench::new();
+    let mut engine = bench.engine(1);
     // As if all threads had been stopped for long: nothing was confirmed.
     engine.keeper().forget();
     engine.submit(Request::Write { offset: 0, data: (&[7; 4096][..]).into(), fua: false }).unwrap();
@@ -283,7 +283,7 @@ fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
     // The next heartbeats confirm it.
     assert!(engine.poll().is_some_and(|completion| completion.result.is_ok()));
     engine.close().unwrap();
-    assert!(members.owners().iter().flatten().all(|owner| owner.is_released));
+    assert!(bench.owners().iter().flatten().all(|owner| owner.is_released));
 }
 
 /// Heartbeats so far apart that none comes during a test: what is forgotten stays so.
@@ -292,12 +292,12 @@ const SELDOM: Duration = Duration::from_secs(60);
 #[test]
 fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_members() {
     for way in [Way::Best, Way::Plain] {
-        let members = Members::new();
-        let mut engine = members.engine_with(1, SELDOM, Options { way, ..Options::default() });
+        let bench = Bench::new();
+        let mut engine = bench.engine_with(1, SELDOM, Options { way, ..Options::default() });
         engine.write(0, &[7; 4096]).unwrap();
         engine.flush().unwrap();
         engine.keeper().forget();
-        let before = members.content();
+        let before = bench.content();
         let write = Request::Write { offset: 4096, data: (&[8; 4096][..]).into(), fua: true };
         let ticket = engine.submit(write).unwrap();
         let mut read = [0; 4096];
@@ -306,7 +306,7 @@ fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_member
             assert_eq!(read, [7; 4096]);
         }
         assert_eq!(engine.take_completion(), None, "{ticket:?} waits");
-        assert!(members.content() == before, "no member was written to");
+        assert!(bench.content() == before, "no member was written to");
         engine.keeper().remember();
         let completion = engine.poll().unwrap();
         assert_eq!((completion.ticket, completion.result), (ticket, Ok(())));
@@ -318,20 +318,20 @@ fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_member
 
 #[test]
 fn members_that_never_confirm_fail_after_the_timeout_and_the_engine_ends() {
-    let members = Members::new();
+    let bench = Bench::new();
     let timeout = Duration::from_millis(200);
-    let mut engine = members.engine_with(1, SELDOM, Options { timeout, ..Options::default() });
+    let mut engine = bench.engine_with(1, SELDOM, Options { timeout, ..Options::default() });
     engine.write(0, &[7; 4096]).unwrap();
     engine.flush().unwrap();
     engine.keeper().forget();
     thread::sleep(timeout * 2);
-    let before = members.content();
+    let before = bench.content();
     let began = Instant::now();
     engine.write(4096, &[8; 4096]).and_then(|()| engine.flush()).expect_err("no member confirms");
     assert!(began.elapsed() >= timeout, "time in which nothing waited does not count");
     let told = engine.failure(0).unwrap().unwrap().to_string();
     assert!(told.contains("did not answer the heartbeat"), "{told}");
-    assert!(members.content() == before, "no member was written to");
+    assert!(bench.content() == before, "no member was written to");
     engine.close().expect_err("what was written last is lost");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
@@ -355,32 +355,31 @@ fn a_member_that_hangs_has_to_confirm_until_it_fails() {
 
 #[test]
 fn a_member_that_left_is_left_alone_and_one_that_came_gets_the_page() {
-    let members = Members::new();
-    let mut engine = members.engine(1);
+    let bench = Bench::new();
+    let mut engine = bench.engine(1);
     engine.fail(2).unwrap();
-    let sequence = |nth: usize| members.owners()[nth].as_ref().map(|owner| owner.sequence);
+    let sequence = |nth: usize| bench.owners()[nth].as_ref().map(|owner| owner.sequence);
     thread::sleep(INTERVAL * 2);
     let left = sequence(2);
     let before = sequence(0);
     until("heartbeats of the others", || sequence(0) > before.map(|number| number + 6));
     assert_eq!(sequence(2), left);
-    let path = members.paths[0].with_file_name("new");
-    let file = crate::files::ElementFile::create(&path, 1 << 20, 4096).unwrap();
+    let path = bench.paths[0].with_file_name("new");
+    let file = crate::files::MemberFile::create(&path, 1 << 20, 4096).unwrap();
     engine.replace(2, file).unwrap();
-    until("the page on the new member", || owner_of(&path, &members.block).is_some());
+    until("the page on the new member", || owner_of(&path, &bench.block).is_some());
     engine.close().unwrap();
-    assert!(owner_of(&path, &members.block).is_some_and(|owner| owner.is_released));
+    assert!(owner_of(&path, &bench.block).is_some_and(|owner| owner.is_released));
 }
 
 /// Members that are larger than what the array uses have the page behind that; one that is not has none.
 #[test]
 fn a_page_behind_the_array_is_not_written_over_the_superblock_of_a_smaller_member() {
-    let members = Members::new();
-    let block =
-        Superblock { owner: Area { first: members.block.pages - 1, pages: 1 }, ..members.block.clone() };
+    let bench = Bench::new();
+    let block = Superblock { owner: Area { first: bench.block.pages - 1, pages: 1 }, ..bench.block.clone() };
     assert_eq!(block.owner_page(256), Some(254));
     assert_eq!(block.owner_page(255), None);
-    let path = &members.paths[0];
+    let path = &bench.paths[0];
     let mut back = vec![0; SUPERBLOCK_BYTES];
     block.encode(Copy::Back, &mut back);
     File::options().write(true).open(path).unwrap().set_len(255 * 4096).unwrap();

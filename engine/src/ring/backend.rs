@@ -10,11 +10,11 @@ use super::kernel::Target;
 use super::runs::Started;
 use super::{FAREWELL, Open, ROUNDS, Ring, SOON, TURNS};
 use crate::backend::{Backend, Ended, Pages};
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::handle::Kind;
 
 impl Backend for Ring {
-    type Element = ElementFile;
+    type Member = MemberFile;
 
     const BATCH: usize = 256;
 
@@ -41,7 +41,7 @@ impl Backend for Ring {
         }
         for _ in 0..ROUNDS {
             if let Err(error) = self.kernel.enter(true) {
-                // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
+                // Without its ring nothing can be done; what is in flight times out, and its members are given up.
                 debug_assert!(false, "the ring takes nothing: {error}");
             }
             self.reap(memory);
@@ -97,15 +97,15 @@ impl Backend for Ring {
     }
 
     fn count(&self) -> u16 {
-        self.elements.len() as u16
+        self.members.len() as u16
     }
 
-    fn path(&self, element: u16) -> Option<&Path> {
-        self.paths[usize::from(element)].as_deref()
+    fn path(&self, member: u16) -> Option<&Path> {
+        self.paths[usize::from(member)].as_deref()
     }
 
-    fn close(&mut self, element: u16) {
-        let Some(open) = self.elements[usize::from(element)].take() else { return };
+    fn close(&mut self, member: u16) {
+        let Some(open) = self.members[usize::from(member)].take() else { return };
         if let Some(place) = &mut self.open[open] {
             place.is_wanted = false;
             if let Some(crew) = &mut place.crew {
@@ -115,14 +115,14 @@ impl Backend for Ring {
         self.forget(open);
     }
 
-    fn file_system(&self, element: u16) -> Option<u64> {
-        self.open[self.elements[usize::from(element)]?].as_ref()?.file.file_system()
+    fn file_system(&self, member: u16) -> Option<u64> {
+        self.open[self.members[usize::from(member)]?].as_ref()?.file.file_system()
     }
 
-    fn put(&mut self, element: u16, mut file: ElementFile) {
-        self.close(element);
+    fn put(&mut self, member: u16, mut file: MemberFile) {
+        self.close(member);
         file.serve();
-        self.paths[usize::from(element)] = Some(file.path().into());
+        self.paths[usize::from(member)] = Some(file.path().into());
         // The ring lets a file that it knows go when it likes, and must not be the last that has one whose end may wait.
         let target = match file.kind() {
             Kind::Memory => self.kernel.add_file(file.as_fd()),
@@ -137,19 +137,19 @@ impl Backend for Ring {
             self.open.push(None);
         }
         self.open[place] = open;
-        self.elements[usize::from(element)] = Some(place);
+        self.members[usize::from(member)] = Some(place);
     }
 
-    fn into_elements(mut self) -> Vec<Option<ElementFile>> {
-        let elements = std::mem::take(&mut self.elements);
+    fn into_members(mut self) -> Vec<Option<MemberFile>> {
+        let members = std::mem::take(&mut self.members);
         let mut take = |place: usize| {
-            // What an element has yet that stands still keeps its file.
+            // What a member has yet that stands still keeps its file.
             let mut open = self.open[place].take_if(|open| open.in_flight == 0)?;
             self.kernel.forget_file(open.target);
             open.file.serve_no_more();
             Some(open.file)
         };
-        elements.into_iter().map(|place| take(place?)).collect()
+        members.into_iter().map(|place| take(place?)).collect()
     }
 
     fn let_go(&mut self, memory: &mut Pages) {
@@ -171,7 +171,7 @@ impl Backend for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // Pages that the kernel has must not be given to anybody else; there is nothing to do but wait for them, unless they were
-        // withdrawn. For those an element that stands still is not waited for.
+        // withdrawn. For those a member that stands still is not waited for.
         let until = Instant::now() + FAREWELL;
         while self.runs.count() > self.again.len() && (self.runs.wanted() > 0 || Instant::now() < until) {
             if self.kernel.wait(Some(FAREWELL)).is_err() {

@@ -16,7 +16,7 @@ use super::crew::Answers;
 
 /// Entries that are handed on at once.
 const ENTRIES: u32 = 512;
-/// Answers that there is room for; what the windows of elements let be in flight should fit.
+/// Answers that there is room for; what the windows of members let be in flight should fit.
 const ANSWERS: u32 = 8192;
 /// Files and slabs that may be registered.
 const FILES_MAX: u32 = 256;

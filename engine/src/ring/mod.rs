@@ -1,5 +1,5 @@
 //! Operations on files and block devices by io_uring: many are handed on by one call of the system, and those on pages of an
-//! element that lie side by side become one.
+//! member that lie side by side become one.
 
 #![allow(
     unsafe_code,
@@ -25,7 +25,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Ended, Pages};
 use crate::discards::{Cut, Discards, Trims};
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::handle::Kind;
 use crew::Crew;
 use kernel::{Action, Issue, Kernel, Target};
@@ -59,7 +59,7 @@ struct Zeros([u8; 32 << 10]);
 struct Open {
     // Before the file: what its threads have not begun never is, when its number is free for another file.
     crew: Option<Crew>,
-    file: ElementFile,
+    file: MemberFile,
     target: Target,
     /// Whether it is a device that does not say beforehand when an operation would wait.
     always_waits: bool,
@@ -76,9 +76,9 @@ struct Open {
 pub struct Ring {
     kernel: Kernel,
     open: Vec<Option<Open>>,
-    /// Which of those each element is.
-    elements: Vec<Option<usize>>,
-    /// Where each element is, or was last.
+    /// Which of those each member is.
+    members: Vec<Option<usize>>,
+    /// Where each member is, or was last.
     paths: Vec<Option<PathBuf>>,
     started: Vec<Started>,
     runs: Runs,
@@ -115,11 +115,11 @@ impl Ring {
     /// # Errors
     /// The files again, and why there is no ring.
     pub fn new(
-        files: Vec<Option<ElementFile>>,
+        files: Vec<Option<MemberFile>>,
         page_bytes: u32,
         limit: Duration,
         trims: Trims,
-    ) -> Result<Self, (io::Error, Vec<Option<ElementFile>>)> {
+    ) -> Result<Self, (io::Error, Vec<Option<MemberFile>>)> {
         let kernel = match Kernel::new() {
             Ok(kernel) => kernel,
             Err(error) => return Err((error, files)),
@@ -127,7 +127,7 @@ impl Ring {
         let mut ring = Self {
             kernel,
             open: Vec::new(),
-            elements: vec![None; files.len()],
+            members: vec![None; files.len()],
             paths: vec![None; files.len()],
             started: Vec::new(),
             runs: Runs::default(),
@@ -143,10 +143,10 @@ impl Ring {
             asked_at: Instant::now(),
             turns: 0,
         };
-        for (element, file) in (0..).zip(files) {
+        for (member, file) in (0..).zip(files) {
             if let Some(file) = file {
                 file.forget_cache();
-                ring.put(element, file);
+                ring.put(member, file);
             }
         }
         Ok(ring)
@@ -155,14 +155,14 @@ impl Ring {
     /// Makes runs of what was started, and hands them on.
     fn make_runs(&mut self, memory: &mut Pages) {
         self.now = Instant::now();
-        // The kernel is told of pages by address: those that lie side by side on an element become one run.
+        // The kernel is told of pages by address: those that lie side by side on a member become one run.
         let mut started = std::mem::take(&mut self.started);
-        started.sort_unstable_by_key(|one| (one.operation.element, one.operation.kind, one.operation.page));
+        started.sort_unstable_by_key(|one| (one.operation.member, one.operation.kind, one.operation.page));
         let mut rest = &started[..];
         while let Some(first) = rest.first() {
             let follows = |(before, after): (&Started, &Started)| {
                 let (before, after) = (&before.operation, &after.operation);
-                (before.element, before.kind, before.page + 1) == (after.element, after.kind, after.page)
+                (before.member, before.kind, before.page + 1) == (after.member, after.kind, after.page)
             };
             let behind = rest.iter().zip(&rest[1..]).take_while(|&(before, after)| follows((before, after)));
             let (count, is_left) = match first.operation.kind {
@@ -183,8 +183,8 @@ impl Ring {
 
     /// How many of `pages` trimmed pages that lie side by side are one run, and whether they are left as they are.
     fn cut(&self, first: &Operation, pages: u32) -> (usize, bool) {
-        let open = self.elements[usize::from(first.element)].and_then(|open| self.open[open].as_ref());
-        // Of an element that is gone it is told later.
+        let open = self.members[usize::from(first.member)].and_then(|open| self.open[open].as_ref());
+        // Of a member that is gone it is told later.
         let discards = open.map_or(Discards::Any, |open| open.discards);
         match discards.cut(self.trims, self.page_bytes, first.page, pages) {
             Cut::Leave(pages) => (pages as usize, true),
@@ -195,8 +195,8 @@ impl Ring {
 
     /// Begins a run of operations on pages that lie side by side.
     fn begin(&mut self, started: &[Started], memory: &mut Pages) {
-        let element = started[0].operation.element;
-        let Some(open) = self.elements[usize::from(element)] else {
+        let member = started[0].operation.member;
+        let Some(open) = self.members[usize::from(member)] else {
             for one in started {
                 self.end(one, Err(Errno::NODEV.into()), 0);
             }

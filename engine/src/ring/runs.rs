@@ -1,4 +1,4 @@
-//! Runs: operations of one kind on pages of an element that lie side by side, handed on to the kernel as one.
+//! Runs: operations of one kind on pages of a member that lie side by side, handed on to the kernel as one.
 
 use std::time::{Duration, Instant};
 

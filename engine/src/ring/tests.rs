@@ -21,7 +21,7 @@ fn ring_in(
     pages: u64,
     limit: Duration,
 ) -> Option<(tempfile::TempDir, Ring, Pages)> {
-    let file = ElementFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
+    let file = MemberFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
     match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros) {
         Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
         Err((error, _)) => {
@@ -193,7 +193,7 @@ fn check_pieces_of_a_device(makes_zeros: bool) {
         println!("skipped: no loop device can be made here");
         return;
     };
-    let file = ElementFile::open(device.as_ref(), PAGE as u32).unwrap();
+    let file = MemberFile::open(device.as_ref(), PAGE as u32).unwrap();
     let mut discards = file.discards();
     if let Discards::Granules { makes_zeros: own, .. } = &mut discards {
         *own = makes_zeros;
@@ -256,7 +256,7 @@ fn of_a_run_over_the_end_of_a_file_that_was_cut_the_rest_fails_page_by_page() {
 }
 
 #[test]
-fn an_element_that_was_closed_does_nothing_and_lets_its_file_go() {
+fn a_member_that_was_closed_does_nothing_and_lets_its_file_go() {
     let Some((folder, mut ring, mut memory)) = ring(8, LONG) else { return };
     let buffer = memory.take();
     ring.start(0, &operation(OperationKind::Write, 3), buffer, &mut memory);
@@ -268,7 +268,7 @@ fn an_element_that_was_closed_does_nothing_and_lets_its_file_go() {
     }
     let error = all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)]).pop().unwrap().unwrap_err();
     assert_eq!(outcome_of(&error), stripewise_array::Outcome::Gone);
-    let file = ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+    let file = MemberFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
     ring.put(0, file);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
 }
@@ -281,12 +281,12 @@ fn bytes_read() -> Option<u64> {
 
 /// It comes while the array serves, and its device may be slow to answer.
 #[test]
-fn whoever_takes_an_element_does_not_wait_for_its_device() {
+fn whoever_takes_a_member_does_not_wait_for_its_device() {
     let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
     ring.close(0);
     let path = folder.path().join("element");
     let before_opening = bytes_read();
-    let file = ElementFile::open(&path, PAGE as u32).unwrap();
+    let file = MemberFile::open(&path, PAGE as u32).unwrap();
     let before = bytes_read();
     ring.put(0, file);
     let (Some(before_opening), Some(before), Some(after)) = (before_opening, before, bytes_read()) else {
@@ -355,10 +355,10 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     assert!(!ring.kernel.has_answers(), "the ring is readable as long as there are any");
     assert!(ring.take(&mut memory).is_none(), "it ended once");
     assert_eq!(memory.in_use(), 1);
-    ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+    MemberFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
 }
 
-/// Copies of a record or a page of metadata are written from one page, each to its own element.
+/// Copies of a record or a page of metadata are written from one page, each to its own member.
 #[test]
 fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {
     let mut memory = Pages::new(PAGE as u32);
@@ -398,7 +398,7 @@ fn only_files_that_are_memory_are_read_and_written_in_the_serving_thread() {
     }
 }
 
-/// What a crew has not begun is not done to an element that is out of service, which may be given to somebody else.
+/// What a crew has not begun is not done to a member that is out of service, which may be given to somebody else.
 #[test]
 fn what_no_thread_has_begun_is_not_done_after_the_end() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ pub enum Event {
         /// What was found.
         found: Result<Box<[u8]>, Outcome>,
     },
-    /// While the array was opened, a page was written or an element flushed.
+    /// While the array was opened, a page was written or a member flushed.
     MediaDone(Outcome),
     /// The array was opened, and its epoch is this.
     Opened {
@@ -33,10 +33,11 @@ pub enum Event {
     },
     /// The answer to a request that came: there is no room for it now.
     Busy,
-    /// An element holds this in a page that is about to be read, which is not what the run wrote there.
+    /// A member holds this in a page that is about to be read, which is not what the run wrote there.
     Content {
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
         /// The page.
         page: u32,
         /// What it holds.
@@ -50,7 +51,7 @@ pub enum Event {
         id: OperationId,
         /// How.
         outcome: Outcome,
-        /// How long the element had it.
+        /// How long the member had it.
         took_ns: Nanos,
     },
     /// A time had come.
@@ -58,28 +59,31 @@ pub enum Event {
         /// When.
         now: Nanos,
     },
-    /// An element that refused an operation had room again.
+    /// A member that refused an operation had room again.
     Ready {
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
     },
-    /// Operations that waited were offered to elements.
+    /// Operations that waited were offered to members.
     Dispatched,
-    /// An element refused an operation that it was offered.
+    /// A member refused an operation that it was offered.
     Refused,
-    /// An element was taken out of service.
+    /// A member was taken out of service.
     Failed {
         /// When.
         now: Nanos,
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
     },
-    /// An element came back, or another in its place.
+    /// A member came back, or another in its place.
     Rejoined {
         /// When.
         now: Nanos,
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
         /// What came.
         how: Came,
     },
@@ -97,7 +101,7 @@ pub enum Event {
         /// How many.
         pages: Option<u64>,
     },
-    /// Elements had no space for what was written to them, or had some again.
+    /// Members had no space for what was written to them, or had some again.
     Starved {
         /// When.
         now: Nanos,
@@ -137,17 +141,19 @@ pub enum Event {
         /// Whether for want of space.
         no_space: bool,
     },
-    /// The controller gave an element up.
+    /// The controller gave a member up.
     GaveUp {
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
     },
     /// A member came back, with the stamp that its own superblocks give it.
     Returned {
         /// When.
         now: Nanos,
         /// The member.
-        element: u16,
+        #[serde(rename = "element")]
+        member: u16,
         /// Pages that it has.
         pages: u32,
         /// What it was known to hold.
@@ -158,12 +164,13 @@ pub enum Event {
         /// When.
         now: Nanos,
     },
-    /// An element had not answered for some time, or did so again.
+    /// A member had not answered for some time, or did so again.
     Slow {
         /// When.
         now: Nanos,
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
         /// Whether it had not.
         is_slow: bool,
     },
@@ -174,8 +181,9 @@ pub enum Event {
     },
     /// The read that ends next overtook a write or trim: it found what the page held before.
     Earlier {
-        /// The element.
-        element: u16,
+        /// The member.
+        #[serde(rename = "element")]
+        member: u16,
         /// The page.
         page: u32,
         /// Before which of the changes that the read may have overtaken, from 0 on.
@@ -204,7 +212,7 @@ pub enum Came {
 impl From<Came> for Rejoining {
     fn from(came: Came) -> Self {
         match came {
-            Came::Replacement { uuid: element, pages } => Self::Replacement { uuid: element, pages },
+            Came::Replacement { uuid: member, pages } => Self::Replacement { uuid: member, pages },
             Came::Returned { pages } => Self::Returned { pages, stamp: None },
         }
     }
@@ -256,26 +264,26 @@ impl fmt::Display for Event {
                 }
             }
             Self::Busy => f.write_str("the request was answered: busy"),
-            Self::Content { element, page, .. } => write!(f, "page {page} of element {element} was known"),
-            Self::Earlier { element, page, .. } => {
-                write!(f, "page {page} of element {element} was read as it was before it was written")
+            Self::Content { member, page, .. } => write!(f, "page {page} of element {member} was known"),
+            Self::Earlier { member, page, .. } => {
+                write!(f, "page {page} of element {member} was read as it was before it was written")
             }
             Self::Completed { id, outcome, .. } => write!(f, "operation {id} ended: {outcome:?}"),
             Self::Timer { .. } => f.write_str("a time had come"),
-            Self::Ready { element } => write!(f, "element {element} had room again"),
+            Self::Ready { member } => write!(f, "element {member} had room again"),
             Self::Dispatched => f.write_str("operations were offered to elements"),
             Self::Refused => f.write_str("an element refused an operation"),
-            Self::Failed { element, .. } => write!(f, "element {element} was taken out of service"),
-            Self::Rejoined { element, how, .. } => {
+            Self::Failed { member, .. } => write!(f, "element {member} was taken out of service"),
+            Self::Rejoined { member, how, .. } => {
                 let is_replaced = matches!(how, Came::Replacement { .. });
                 let what = if is_replaced { "was replaced" } else { "came back" };
-                write!(f, "element {element} {what}")
+                write!(f, "element {member} {what}")
             }
-            Self::Returned { element, stamp: Some(Stamp { epoch, horizon, .. }), .. } => {
-                write!(f, "element {element} came back, stamped in epoch {epoch} with batch {horizon}")
+            Self::Returned { member, stamp: Some(Stamp { epoch, horizon, .. }), .. } => {
+                write!(f, "element {member} came back, stamped in epoch {epoch} with batch {horizon}")
             }
-            Self::Returned { element, stamp: None, .. } => {
-                write!(f, "element {element} came back without a stamp")
+            Self::Returned { member, stamp: None, .. } => {
+                write!(f, "element {member} came back without a stamp")
             }
             Self::Stopped { .. } => f.write_str("superblocks were to tell of a clean stop"),
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
@@ -292,9 +300,9 @@ impl fmt::Display for Event {
             Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
-            Self::GaveUp { element } => write!(f, "element {element} was given up"),
-            Self::Slow { element, is_slow: true, .. } => write!(f, "element {element} did not answer"),
-            Self::Slow { element, .. } => write!(f, "element {element} answered again"),
+            Self::GaveUp { member } => write!(f, "element {member} was given up"),
+            Self::Slow { member, is_slow: true, .. } => write!(f, "element {member} did not answer"),
+            Self::Slow { member, .. } => write!(f, "element {member} answered again"),
         }
     }
 }
@@ -304,10 +312,10 @@ pub(super) struct InWords<'a>(pub(super) &'a Operation);
 
 impl fmt::Display for InWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Operation { page, element, kind, class, .. } = self.0;
+        let Operation { page, member, kind, class, .. } = self.0;
         match kind {
-            OperationKind::Flush => write!(f, "flush element {element}"),
-            kind => write!(f, "{kind:?} page {page} of element {element} ({})", class.name()),
+            OperationKind::Flush => write!(f, "flush element {member}"),
+            kind => write!(f, "{kind:?} page {page} of element {member} ({})", class.name()),
         }
     }
 }
@@ -318,11 +326,11 @@ mod tests {
 
     #[test]
     fn events_of_transcripts_from_before_there_were_stamps_are_read() {
-        let returned = Event::Rejoined { now: 5, element: 2, how: Came::Returned { pages: 100 } };
+        let returned = Event::Rejoined { now: 5, member: 2, how: Came::Returned { pages: 100 } };
         for (bytes, event) in [
             (&[12, 5, 2, 1, 100][..], returned),
             (&[20], Event::Closed),
-            (&[23, 3], Event::GaveUp { element: 3 }),
+            (&[23, 3], Event::GaveUp { member: 3 }),
         ] {
             assert_eq!(postcard::from_bytes::<Event>(bytes), Ok(event));
         }

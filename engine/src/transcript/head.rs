@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::{NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX};
-use stripewise_array::{Elements, Opening, Scheme, SchemeError};
+use stripewise_array::{Members, Opening, Scheme, SchemeError};
 
 use crate::engine::capabilities;
 
@@ -25,15 +25,16 @@ pub struct Head {
     pub name: String,
     /// Its scheme, as TOML.
     pub scheme: String,
-    /// Pages of each element, and the bytes of one.
+    /// Pages of each member, and the bytes of one.
     pub pages: (u32, u32),
-    /// How many elements the array has.
-    pub elements: u32,
-    /// The elements that were offered: pages and bytes of one.
+    /// How many members the array has.
+    #[serde(rename = "elements")]
+    pub members: u32,
+    /// The members that were offered: pages and bytes of one.
     pub offered: Vec<(u32, u32)>,
     /// Whether nothing was to be written, and whether losses were to be borne.
     pub opening: (bool, bool),
-    /// Whether all elements take discards.
+    /// Whether all members take discards.
     pub discard: bool,
 }
 
@@ -63,7 +64,7 @@ impl Head {
             return Err(wrong("page size", page_bytes, "a power of two from 512 to 32768"));
         }
         within("pages of a member", pages, &(1..=u32::MAX))?;
-        within("members", self.elements, &(1..=SUPERBLOCK_MEMBERS_MAX as u32))?;
+        within("members", self.members, &(1..=SUPERBLOCK_MEMBERS_MAX as u32))?;
         within("members offered", self.offered.len(), &(0..=OFFERED_MAX))?;
         for &(pages, its_bytes) in &self.offered {
             within("pages of a member offered", pages, &(1..=u32::MAX))?;
@@ -72,9 +73,9 @@ impl Head {
         Ok(())
     }
 
-    pub(super) fn capabilities(&self) -> Elements {
-        let known = capabilities(self.elements as usize, self.pages.0, self.pages.1);
-        Elements { discard: self.discard, ..known }
+    pub(super) fn capabilities(&self) -> Members {
+        let known = capabilities(self.members as usize, self.pages.0, self.pages.1);
+        Members { discard: self.discard, ..known }
     }
 
     pub(super) fn opening(&self) -> Opening {

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::{
-    Acknowledgement, Admission, Array, At, Driver, ElementState, Found, HostRequest, Media, Operation,
+    Acknowledgement, Admission, Array, At, Driver, Found, HostRequest, Media, MemberLoad, Operation,
     OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES, Scheme,
     SubmitError, Timing,
 };
@@ -95,7 +95,7 @@ pub struct Replayed {
     pub operations: u64,
     /// Those of them that did not end well.
     pub failed_operations: u64,
-    /// Elements that left, by order or because they were given up, and when: nanoseconds since the array was opened.
+    /// Members that left, by order or because they were given up, and when: nanoseconds since the array was opened.
     pub left: Vec<(u16, Nanos)>,
     /// How long it all took when it was recorded.
     pub took_ns: Nanos,
@@ -246,7 +246,7 @@ impl Script {
     }
 }
 
-/// Elements of a replay: what is asked of them while the array is opened stands in the script.
+/// Members of a replay: what is asked of them while the array is opened stands in the script.
 struct ScriptedMedia<'a> {
     script: &'a mut Script,
     offered: &'a [(u32, u32)],
@@ -275,13 +275,13 @@ impl Media for ScriptedMedia<'_> {
         self.offered.len() as u16
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.offered[usize::from(element)]
+    fn size(&self, member: u16) -> (u32, u32) {
+        self.offered[usize::from(member)]
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (place, at) in at.iter().enumerate() {
-            let page_bytes = self.offered[usize::from(at.element)].1 as usize;
+            let page_bytes = self.offered[usize::from(at.member)].1 as usize;
             let is_next = |event: &Event| match event {
                 Event::MediaRead { nth, found } => {
                     *nth as usize == place && found.as_ref().map_or(true, |page| page.len() == page_bytes)
@@ -297,7 +297,7 @@ impl Media for ScriptedMedia<'_> {
             let recorded = self.script.peek().map(ToString::to_string);
             let replayed = format!(
                 "page {} of offered element {} was read while the array was opened",
-                at.page, at.element
+                at.page, at.member
             );
             self.script.differs(recorded, Some(replayed));
             found(place, Err(Outcome::Gone));
@@ -308,8 +308,8 @@ impl Media for ScriptedMedia<'_> {
         self.done(at.len())
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        self.done(elements.len())
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        self.done(members.len())
     }
 }
 
@@ -318,7 +318,7 @@ struct Stage<'a> {
     script: &'a mut Script,
     /// Operations under way.
     under_way: BTreeMap<OperationId, (Operation, PageId)>,
-    /// What elements hold, as far as the run wrote or read it.
+    /// What members hold, as far as the run wrote or read it.
     held: BTreeMap<(u16, u32), Box<[u8]>>,
     /// What pages held before writes and trims that reads may have overtaken; none where that is zeros or not known.
     versions: Versions<Option<Box<[u8]>>>,
@@ -326,7 +326,7 @@ struct Stage<'a> {
     overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
 }
 
-impl ElementState for Stage<'_> {}
+impl MemberLoad for Stage<'_> {}
 
 impl Driver<Pages> for Stage<'_> {
     fn admits(&mut self, operation: &Operation) -> Admission {
@@ -349,7 +349,7 @@ impl Driver<Pages> for Stage<'_> {
         self.script.answered(&Event::Started { id, operation: *operation });
         self.script.told.operations += 1;
         self.under_way.insert(id, (*operation, page));
-        let place = (operation.element, operation.page);
+        let place = (operation.member, operation.page);
         match operation.kind {
             OperationKind::Write => {
                 let before = self.held.insert(place, memory.page(page).into());
@@ -376,40 +376,40 @@ impl Driver<Pages> for Stage<'_> {
         self.script.told.failed_requests += u64::from(failed);
     }
 
-    fn gave_up(&mut self, element: u16) {
-        self.script.answered(&Event::GaveUp { element });
-        self.left(element);
+    fn gave_up(&mut self, member: u16) {
+        self.script.answered(&Event::GaveUp { member });
+        self.left(member);
     }
 }
 
 impl Stage<'_> {
     /// What a read finds, which ends next.
-    fn finds(&mut self, element: u16, page: u32, bytes: &[u8]) {
-        let place = (element, page);
+    fn finds(&mut self, member: u16, page: u32, bytes: &[u8]) {
+        let place = (member, page);
         let is_whole = self.versions.before(place).is_empty();
         let pages = if is_whole { &mut self.held } else { &mut self.overtaken };
         pages.insert(place, bytes.into());
     }
 
     /// The read that ends next finds what the page held before the `nth` change. False if there was none.
-    fn finds_earlier(&mut self, element: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
-        let place = (element, page);
+    fn finds_earlier(&mut self, member: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
+        let place = (member, page);
         let Some(before) = self.versions.before(place).get(nth as usize) else { return false };
         let bytes = before.clone().unwrap_or_else(|| vec![0; page_bytes as usize].into());
         self.overtaken.insert(place, bytes);
         true
     }
 
-    fn left(&mut self, element: u16) {
+    fn left(&mut self, member: u16) {
         let at = self.script.told.took_ns;
-        self.script.told.left.push((element, at));
+        self.script.told.left.push((member, at));
     }
 
     /// An operation is over. What it read is put where the controller looks for it. False if none such is under way.
     fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
         let Some((operation, page)) = self.under_way.remove(&id) else { return false };
         self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
-        let place = (operation.element, operation.page);
+        let place = (operation.member, operation.page);
         if operation.kind != OperationKind::Flush {
             self.versions.over(place);
         }
@@ -426,10 +426,10 @@ impl Stage<'_> {
 
 /// Tells a controller what stands in the script. The reason, where that is what no engine tells.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
-    let elements = head.capabilities();
+    let members = head.capabilities();
     let mut media = ScriptedMedia { script, offered: &head.offered };
-    let memory = PagePool::new(elements.page_bytes);
-    let opened = Array::open(&with_own_times(scheme), elements, memory, &mut media, head.opening());
+    let memory = PagePool::new(members.page_bytes);
+    let opened = Array::open(&with_own_times(scheme), members, memory, &mut media, head.opening());
     let (array, opened) = match opened {
         Ok(opened) => opened,
         Err(error) => {
@@ -447,7 +447,7 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
         versions: Versions::default(),
         overtaken: BTreeMap::new(),
     };
-    Player { array, stage, page_bytes: elements.page_bytes, now: 0 }.play()
+    Player { array, stage, page_bytes: members.page_bytes, now: 0 }.play()
 }
 
 /// A controller and its world.
@@ -480,9 +480,9 @@ impl Player<'_> {
         }
     }
 
-    /// Whether there is such an element.
-    fn has(&self, element: u16) -> bool {
-        u32::from(element) < self.array.elements()
+    /// Whether there is such a member.
+    fn has(&self, member: u16) -> bool {
+        u32::from(member) < self.array.members()
     }
 
     /// Tells the controller. False for what no engine tells.
@@ -490,14 +490,14 @@ impl Player<'_> {
         let Self { array, stage, .. } = self;
         match *event {
             Event::Submitted { now, ref host } => return self.submit(now, host),
-            Event::Content { element, page, ref bytes } => {
-                if !self.has(element) || bytes.len() != self.page_bytes as usize {
+            Event::Content { member, page, ref bytes } => {
+                if !self.has(member) || bytes.len() != self.page_bytes as usize {
                     return false;
                 }
-                self.stage.finds(element, page, bytes);
+                self.stage.finds(member, page, bytes);
             }
-            Event::Earlier { element, page, nth } => {
-                return stage.finds_earlier(element, page, nth, self.page_bytes);
+            Event::Earlier { member, page, nth } => {
+                return stage.finds_earlier(member, page, nth, self.page_bytes);
             }
             Event::Completed { now, id, outcome, took_ns } => {
                 if took_ns > now || !stage.over(id, outcome, array.memory()) {
@@ -507,29 +507,29 @@ impl Player<'_> {
                 array.completed(now, id, outcome, timing, stage);
             }
             Event::Timer { now } => array.timer(now, stage),
-            Event::Ready { element } => {
-                if !self.has(element) {
+            Event::Ready { member } => {
+                if !self.has(member) {
                     return false;
                 }
-                self.array.element_ready(element);
+                self.array.member_ready(member);
             }
             Event::Dispatched => array.dispatch(stage),
-            Event::Failed { now, element } => {
-                if !self.has(element) {
+            Event::Failed { now, member } => {
+                if !self.has(member) {
                     return false;
                 }
-                self.stage.left(element);
-                self.array.element_failed(now, element, &mut self.stage);
+                self.stage.left(member);
+                self.array.member_failed(now, member, &mut self.stage);
             }
-            Event::Rejoined { now, element, how } => return self.rejoin(now, element, how.into()),
-            Event::Returned { now, element, pages, stamp } => {
-                return self.rejoin(now, element, Rejoining::Returned { pages, stamp });
+            Event::Rejoined { now, member, how } => return self.rejoin(now, member, how.into()),
+            Event::Returned { now, member, pages, stamp } => {
+                return self.rejoin(now, member, Rejoining::Returned { pages, stamp });
             }
-            Event::Slow { now, element, is_slow } => {
-                if !self.has(element) {
+            Event::Slow { now, member, is_slow } => {
+                if !self.has(member) {
                     return false;
                 }
-                self.array.element_slow(now, element, is_slow, &mut self.stage);
+                self.array.member_slow(now, member, is_slow, &mut self.stage);
             }
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
@@ -554,15 +554,15 @@ impl Player<'_> {
     }
 
     /// A member comes into the array. False for what no engine tells.
-    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining) -> bool {
+    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) -> bool {
         // What is under way for the one that left is over before another takes its place.
         let under_way = &self.stage.under_way;
-        let is_free = under_way.values().all(|(operation, _)| operation.element != element);
-        if !self.has(element) || !is_free {
+        let is_free = under_way.values().all(|(operation, _)| operation.member != member);
+        if !self.has(member) || !is_free {
             return false;
         }
-        self.stage.held.retain(|&(its, _), _| its != element);
-        self.array.rejoin(now, element, how, &mut self.stage).is_ok()
+        self.stage.held.retain(|&(its, _), _| its != member);
+        self.array.rejoin(now, member, how, &mut self.stage).is_ok()
     }
 
     /// Gives the controller a request, with bytes of the replay's own.

@@ -18,12 +18,12 @@ use crate::files::create_private;
 /// The writer of a transcript. It is asked for with [`crate::Engine::resume_transcribed`].
 ///
 /// Each operation costs a checksum of its page and some 20 bytes of the file, written by the thread that serves; memory is 4
-/// bytes for each page of the elements.
+/// bytes for each page of the members.
 #[derive(Debug)]
 pub struct Scribe {
     path: PathBuf,
     blocks: Blocks<BufWriter<File>>,
-    /// For each element and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
+    /// For each member and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
     known: Vec<Vec<u32>>,
     /// Checksums of what pages held before writes and trims that reads may have overtaken.
     versions: Versions<u32>,
@@ -62,7 +62,7 @@ impl Scribe {
     /// Says which array it is of.
     pub(crate) fn begin(&mut self, head: &Head) {
         let (pages, page_bytes) = head.pages;
-        self.known = vec![vec![UNKNOWN; pages as usize]; head.elements as usize];
+        self.known = vec![vec![UNKNOWN; pages as usize]; head.members as usize];
         self.zeros = mark(&vec![0; page_bytes as usize]);
         self.keep(|blocks| blocks.push(head));
     }
@@ -73,7 +73,7 @@ impl Scribe {
         self.keep(|blocks| blocks.push(event));
     }
 
-    /// Operations are about to be offered to elements.
+    /// Operations are about to be offered to members.
     pub(crate) fn dispatch(&mut self) {
         if !self.has_dispatched {
             self.note(&Event::Dispatched);
@@ -83,52 +83,52 @@ impl Scribe {
     /// An operation begins. `page` has what it writes, if it does.
     pub(crate) fn start(&mut self, id: OperationId, operation: &Operation, page: &[u8]) {
         self.note(&Event::Started { id, operation: *operation });
-        let place = (operation.element, operation.page);
+        let place = (operation.member, operation.page);
         let becomes = match operation.kind {
             OperationKind::Write => mark(page),
             OperationKind::Trim => self.zeros,
             OperationKind::Read => return self.versions.read(place),
             OperationKind::Flush => return,
         };
-        let known = &mut self.known[usize::from(operation.element)][operation.page as usize];
+        let known = &mut self.known[usize::from(operation.member)][operation.page as usize];
         self.versions.change(place, std::mem::replace(known, becomes));
     }
 
     /// A page was read: what is not known of it is told before anything follows from it. A read that overtook a write found what
     /// was there before, or some of both; then what is known of the page stays.
     pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
-        let Operation { element, page: number, .. } = *operation;
-        let known = &mut self.known[usize::from(element)][number as usize];
+        let Operation { member, page: number, .. } = *operation;
+        let known = &mut self.known[usize::from(member)][number as usize];
         let found = mark(page);
         if *known == found {
             return;
         }
-        let before = self.versions.before((element, number));
+        let before = self.versions.before((member, number));
         // Its bytes are not those of the replay, which makes its own for what the run wrote.
         if let Some(nth) = before.iter().rposition(|&mark| mark == found) {
             let nth = nth as u32;
-            return self.note(&Event::Earlier { element, page: number, nth });
+            return self.note(&Event::Earlier { member, page: number, nth });
         }
         if before.is_empty() {
             *known = found;
         }
-        self.note(&Event::Content { element, page: number, bytes: page.into() });
+        self.note(&Event::Content { member, page: number, bytes: page.into() });
     }
 
     /// An operation is over, however it ended.
     pub(crate) fn over(&mut self, operation: &Operation) {
         if operation.kind != OperationKind::Flush {
-            self.versions.over((operation.element, operation.page));
+            self.versions.over((operation.member, operation.page));
         }
     }
 
-    /// An element came back, or another in its place: what it holds is not known.
-    pub(crate) fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining) {
-        self.known[usize::from(element)].fill(UNKNOWN);
+    /// A member came back, or another in its place: what it holds is not known.
+    pub(crate) fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) {
+        self.known[usize::from(member)].fill(UNKNOWN);
         self.note(&match how {
-            Rejoining::Returned { pages, stamp } => Event::Returned { now, element, pages, stamp },
+            Rejoining::Returned { pages, stamp } => Event::Returned { now, member, pages, stamp },
             Rejoining::Replacement { uuid, pages } => {
-                Event::Rejoined { now, element, how: Came::Replacement { uuid, pages } }
+                Event::Rejoined { now, member, how: Came::Replacement { uuid, pages } }
             }
         });
     }
@@ -151,7 +151,7 @@ impl Scribe {
     }
 }
 
-/// Elements that are watched while an array is opened from them.
+/// Members that are watched while an array is opened from them.
 pub(crate) struct WatchedMedia<'a, M> {
     pub(crate) media: &'a mut M,
     pub(crate) scribe: &'a mut Scribe,
@@ -169,8 +169,8 @@ impl<M: Media> Media for WatchedMedia<'_, M> {
         self.media.count()
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.media.size(element)
+    fn size(&self, member: u16) -> (u32, u32) {
+        self.media.size(member)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
@@ -186,8 +186,8 @@ impl<M: Media> Media for WatchedMedia<'_, M> {
         self.done(outcomes)
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        let outcomes = self.media.flush(elements);
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        let outcomes = self.media.flush(members);
         self.done(outcomes)
     }
 }

@@ -14,21 +14,21 @@ use stripewise_base::prng::Prng;
 
 use super::blocks::{Blocks, Values};
 use super::*;
-use crate::{ElementFile, Engine, FileMedia, Options, Request, Ticket};
+use crate::{Engine, FileMedia, MemberFile, Options, Request, Ticket};
 
 const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
      buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16\nacknowledge = \"buffered\"\nwait = \"1ms\"\n";
 const IN_PLACE: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const PAGE: u64 = 4096;
-const ELEMENT_BYTES: u64 = 4 << 20;
+const MEMBER_BYTES: u64 = 4 << 20;
 
 fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
-    let files = ElementFile::create_all(&paths, ELEMENT_BYTES, PAGE as u32).unwrap();
+    let files = MemberFile::create_all(&paths, MEMBER_BYTES, PAGE as u32).unwrap();
     let mut media = FileMedia::new(files, PAGE as u32);
-    let elements = (1..=4).map(|nth| Uuid([nth; 16])).collect();
-    let identity = Identity { array: Uuid([7; 16]), elements, name: "test".into() };
-    create(scheme, media.elements(), &identity, &mut media).unwrap();
+    let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();
+    let identity = Identity { array: Uuid([7; 16]), members, name: "test".into() };
+    create(scheme, media.members(), &identity, &mut media).unwrap();
     paths
 }
 
@@ -99,7 +99,7 @@ fn damage(path: &Path, first: u64) {
     }
 }
 
-/// A run that sees everything: what is from before it, damage, an element that is lost, one in its place, a scrub.
+/// A run that sees everything: what is from before it, damage, a member that is lost, one in its place, a scrub.
 fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
     let scheme = Scheme::from_toml("test", text).unwrap();
     let paths = created(&scheme, folder);
@@ -117,7 +117,7 @@ fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
         300 => damage(&paths[1], 300),
         600 => engine.fail(2).unwrap(),
         1000 => {
-            let file = ElementFile::create(&folder.join("new"), ELEMENT_BYTES, PAGE as u32).unwrap();
+            let file = MemberFile::create(&folder.join("new"), MEMBER_BYTES, PAGE as u32).unwrap();
             engine.add_spare(file).unwrap();
         }
         _ => {}
@@ -157,7 +157,7 @@ fn replay_of(head: &Head, events: &[Event]) -> Result<Replayed, ReplayError> {
 }
 
 #[test]
-fn a_run_that_several_clients_and_a_lost_element_made_replays_operation_by_operation() {
+fn a_run_that_several_clients_and_a_lost_member_made_replays_operation_by_operation() {
     for text in [LOG, IN_PLACE] {
         let folder = tempfile::tempdir().unwrap();
         let (transcript, engine) = recorded(text, folder.path());
@@ -167,16 +167,16 @@ fn a_run_that_several_clients_and_a_lost_element_made_replays_operation_by_opera
         assert_eq!(told.difference, None, "{text}");
         assert!(!told.is_cut);
         assert!(told.requests >= 1600 && told.operations >= operations, "{told:?}");
-        assert_eq!(told.left.iter().map(|&(element, _)| element).collect::<Vec<_>>(), [2]);
+        assert_eq!(told.left.iter().map(|&(member, _)| member).collect::<Vec<_>>(), [2]);
         if text == LOG {
             assert!(repairs > 0, "the damage was found, in the run and so in the replay");
         }
     }
 }
 
-/// Every element is reported slow as soon as it has not answered for a microsecond, and answers again a moment later.
+/// Every member is reported slow as soon as it has not answered for a microsecond, and answers again a moment later.
 #[test]
-fn reads_that_go_around_slow_elements_are_right_and_replay_operation_by_operation() {
+fn reads_that_go_around_slow_members_are_right_and_replay_operation_by_operation() {
     for text in [LOG, IN_PLACE] {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("test", text).unwrap();
@@ -191,7 +191,7 @@ fn reads_that_go_around_slow_elements_are_right_and_replay_operation_by_operatio
             engine.write(page * PAGE, content).unwrap();
         }
         engine.flush().unwrap();
-        // Some pages are written while their neighbours are read, and reads begin while others wait for elements.
+        // Some pages are written while their neighbours are read, and reads begin while others wait for members.
         let mut under_way = BTreeMap::new();
         let next = |engine: &mut Engine, under_way: &mut BTreeMap<Ticket, (u64, Option<Vec<u8>>)>| {
             let completion = engine.poll().unwrap();
@@ -239,7 +239,7 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     let mut scribe = Scribe::create(&path).unwrap();
     scribe.begin(&head);
     let [old, new] = [1, 2].map(|byte| vec![byte; PAGE as usize]);
-    let operation = |kind| Operation { kind, element: 1, page: 40, ..Operation::default() };
+    let operation = |kind| Operation { kind, member: 1, page: 40, ..Operation::default() };
     let (read, write) = (operation(OperationKind::Read), operation(OperationKind::Write));
     scribe.start(1, &write, &old);
     scribe.over(&write);
@@ -264,8 +264,8 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     scribe.finish().unwrap();
     let (_, events) = events(&path);
     let found: Vec<_> = events.iter().filter(|event| !matches!(event, Event::Started { .. })).collect();
-    let earlier = Event::Earlier { element: 1, page: 40, nth: 0 };
-    let damage = Event::Content { element: 1, page: 40, bytes: old.into() };
+    let earlier = Event::Earlier { member: 1, page: 40, nth: 0 };
+    let damage = Event::Content { member: 1, page: 40, bytes: old.into() };
     assert!(found == [&earlier, &earlier, &damage], "{}", words(&found));
 }
 

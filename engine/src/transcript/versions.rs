@@ -29,7 +29,7 @@ impl<T> Versions<T> {
         page
     }
 
-    /// A read of the page `place`, which is an element and a page of it, begins.
+    /// A read of the page `place`, which is a member and a page of it, begins.
     pub(super) fn read(&mut self, place: (u16, u32)) {
         self.begin(place);
     }

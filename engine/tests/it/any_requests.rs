@@ -14,10 +14,10 @@ use crate::support::media::Media;
 use crate::support::model::{Model, SECTOR};
 use crate::support::scheme;
 
-/// Pages of an element: few rows, on which requests meet.
+/// Pages of a member: few rows, on which requests meet.
 const PAGES: u32 = 8;
 
-/// How an element fails.
+/// How a member fails.
 #[derive(Clone, Copy, Debug)]
 enum Failing {
     /// Somebody says so.
@@ -34,33 +34,33 @@ enum Failing {
 #[derive(Clone, Debug)]
 struct Setting {
     scheme: String,
-    elements: u32,
+    members: u32,
     columns: u32,
     pages: u32,
     page_bytes: u32,
     window: u32,
     seed: u64,
-    /// Elements that a group may lose.
+    /// Members that a group may lose.
     parity: usize,
     gathers: bool,
-    /// The last elements, which hold a log.
+    /// The last members, which hold a log.
     logs: u32,
-    /// Elements from one member of a group to the next.
+    /// Members from one column of a group to the next.
     stride: u32,
 }
 
 impl Setting {
-    /// Whether the array bears the loss of `element` beside those that `failed`. A log belongs to every group.
-    fn bears(&self, failed: &[u16], element: u16) -> bool {
-        let groups = (self.elements - self.logs) / self.columns;
-        let group = |element: u16| match u32::from(element) {
+    /// Whether the array bears the loss of `member` beside those that `failed`. A log belongs to every group.
+    fn bears(&self, failed: &[u16], member: u16) -> bool {
+        let groups = (self.members - self.logs) / self.columns;
+        let group = |member: u16| match u32::from(member) {
             log if log >= groups * self.columns => groups,
-            element if self.stride > 1 => element % groups,
-            element => element / self.columns,
+            member if self.stride > 1 => member % groups,
+            member => member / self.columns,
         };
         let lost = |wanted: u32| failed.iter().filter(|&&other| group(other) == wanted).count();
         let in_log = failed.iter().filter(|&&other| group(other) >= groups).count();
-        let in_groups = match group(element) {
+        let in_groups = match group(member) {
             group if group < groups => lost(group),
             _ => (0..groups).map(lost).max().unwrap_or(0),
         };
@@ -82,7 +82,7 @@ enum Action {
     Submit { kind: Kind, at: usize, sectors: usize },
     /// So many operations are carried out.
     Step(u8),
-    /// An element fails of a group that bears it.
+    /// A member fails of a group that bears it.
     Fail(u32, Failing),
     /// Everything ends, and the whole array is read.
     Settle,
@@ -174,7 +174,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
             .replace("2 pages", &format!("{}B", 2 * page_bytes))
             .replace("1 pages", &format!("{page_bytes}B"));
         let (policy, chunks, destaging, survives, access) = cache;
-        // One element fewer for one parity chunk fewer.
+        // One member fewer for one parity chunk fewer.
         let columns = columns - u32::from(parity < 2);
         let is_logging = parity > 0 && !log.is_empty();
         let logs = if is_logging { parity } else { 0 };
@@ -187,7 +187,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         let membership = if stride > 1 { "longest-code-interval" } else { "contiguous" };
         let first_writes = if parity == 0 && first_writes == "encode" { "in-place" } else { first_writes };
         let gathers = first_writes == "gather";
-        // Gathered pages find their elements when they are written: nobody can wait for those.
+        // Gathered pages find their members when they are written: nobody can wait for those.
         let dispatch = if gathers && !dispatch.ends_with("fifo\"\n") { "" } else { dispatch };
         let scheme = format!(
             "name = \"any\"\n\
@@ -204,9 +204,9 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
              [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",
             chunk = chunk_pages * page_bytes,
         );
-        let elements = columns * groups + logs;
+        let members = columns * groups + logs;
         let parity = parity as usize;
-        Setting { scheme, elements, columns, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
+        Setting { scheme, members, columns, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
     })
 }
 
@@ -230,7 +230,7 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
     let action = prop_oneof![
         60 => (kind, at, sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
         40 => (0u8..12).prop_map(Action::Step),
-        2 => (any::<u32>(), failing).prop_map(|(element, how)| Action::Fail(element, how)),
+        2 => (any::<u32>(), failing).prop_map(|(member, how)| Action::Fail(member, how)),
         2 => Just(Action::Settle),
     ];
     prop::collection::vec(action, 1..150)
@@ -301,14 +301,14 @@ impl<B: Backend> Bench<B> {
             self.model.settle(&bytes);
         }
         self.engine.flush().unwrap();
-        if self.engine.array().log_element(0).is_some() {
+        if self.engine.array().log_member(0).is_some() {
             // Commits go on in the background: what they write is not what the flush was about.
             while self.engine.step() {}
             self.engine.flush().unwrap();
         }
-        for element in 0..64 {
-            if !self.failed.contains(&element) {
-                assert_eq!(self.faults.unflushed(element), 0, "element {element} was not flushed");
+        for member in 0..64 {
+            if !self.failed.contains(&member) {
+                assert_eq!(self.faults.unflushed(member), 0, "element {member} was not flushed");
             }
         }
     }
@@ -316,7 +316,7 @@ impl<B: Backend> Bench<B> {
 
 fn run(setting: &Setting, actions: &[Action]) {
     let scheme: Scheme = scheme(&setting.scheme);
-    let media = Media::new(setting.elements, setting.pages, setting.page_bytes);
+    let media = Media::new(setting.members, setting.pages, setting.page_bytes);
     let options = Options {
         page_bytes: setting.page_bytes,
         window: setting.window,
@@ -332,17 +332,17 @@ fn run(setting: &Setting, actions: &[Action]) {
         match *action {
             Action::Submit { kind, at, sectors } => bench.submit(kind, at, sectors),
             Action::Step(steps) => (0..steps).for_each(|_| bench.step()),
-            Action::Fail(element, how) => {
-                let element = (element % setting.elements) as u16;
-                let is_new = !bench.failed.contains(&element);
-                if is_new && setting.bears(&bench.failed, element) {
+            Action::Fail(member, how) => {
+                let member = (member % setting.members) as u16;
+                let is_new = !bench.failed.contains(&member);
+                if is_new && setting.bears(&bench.failed, member) {
                     match how {
-                        Failing::Asked => bench.engine.fail(element).unwrap(),
-                        Failing::Dead(errno) => bench.faults.kill(element, errno),
-                        Failing::Write(page) => bench.faults.refuse_writes(element, page, Errno::IO),
-                        Failing::Flush => bench.faults.refuse_flushes(element, Errno::IO),
+                        Failing::Asked => bench.engine.fail(member).unwrap(),
+                        Failing::Dead(errno) => bench.faults.kill(member, errno),
+                        Failing::Write(page) => bench.faults.refuse_writes(member, page, Errno::IO),
+                        Failing::Flush => bench.faults.refuse_flushes(member, Errno::IO),
                     }
-                    bench.failed.push(element);
+                    bench.failed.push(member);
                     bench.take_completions();
                 }
             }
@@ -354,7 +354,7 @@ fn run(setting: &Setting, actions: &[Action]) {
     bench.engine.read(0, &mut bytes).unwrap();
     let failed = bench.failed.clone();
     drop(bench.engine.close().unwrap());
-    if failed.iter().all(|&element| u32::from(element) >= setting.elements - setting.logs) {
+    if failed.iter().all(|&member| u32::from(member) >= setting.members - setting.logs) {
         if setting.logs == 0 || scheme.log.commit == Commit::Watermark {
             media.check_parity(&scheme);
         }

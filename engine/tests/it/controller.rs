@@ -34,9 +34,9 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
     assert_eq!(read(&mut engine, 4 * PAGE, 4096).unwrap(), vec![99; 4096]);
 }
 
-/// What is long is not copied whole before elements are given any of it.
+/// What is long is not copied whole before members are given any of it.
 #[test]
-fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
+fn a_long_write_is_on_its_way_to_members_before_all_of_it_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let log = scheme(LOG);
     let paths = created(&log, folder.path(), 4, 8 << 20);
@@ -128,7 +128,7 @@ fn a_flush_does_not_end_the_first_write_of_row_0() {
     }
 }
 
-/// Gathered writes are acknowledged from volatile memory; a flush must wait for those on their way to the elements.
+/// Gathered writes are acknowledged from volatile memory; a flush must wait for those on their way to the members.
 #[test]
 fn a_flush_covers_gathered_rows_that_are_on_their_way() {
     let scheme = scheme(
@@ -144,15 +144,15 @@ fn a_flush_covers_gathered_rows_that_are_on_their_way() {
         engine.submit(write_of(1, 2)).unwrap();
         while engine.take_completion().is_some() {}
         engine.flush().unwrap();
-        for element in 0..3 {
-            assert_eq!(faults.unflushed(element), 0, "seed {seed}, element {element}");
+        for member in 0..3 {
+            assert_eq!(faults.unflushed(member), 0, "seed {seed}, element {member}");
         }
         let written = media.contents().iter().filter(|content| content[0] != 0).count();
         assert_eq!(written, 3, "seed {seed}: both pages and their parity are on the files");
     }
 }
 
-/// An element that cannot flush may have lost what it acknowledged; without parity that is data.
+/// A member that cannot flush may have lost what it acknowledged; without parity that is data.
 #[test]
 fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
     let media = Media::new(3, 8, 4096);

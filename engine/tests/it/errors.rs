@@ -23,8 +23,8 @@ fn page(byte: u8) -> Box<[u8]> {
     vec![byte; PAGE as usize].into()
 }
 
-/// RAID-5 over four elements whose page `n` is filled with `n + 1`; page 0 lies on element 0, parity of row 0 on
-/// element 3.
+/// RAID-5 over four members whose page `n` is filled with `n + 1`; page 0 lies on member 0, parity of row 0 on
+/// member 3.
 fn filled() -> (Media, Faults, Engine<impl Backend>) {
     filled_with(options().timeout)
 }
@@ -62,7 +62,7 @@ fn a_file_that_was_cut_short_is_decoded_and_grows_back() {
     drop(engine.close().unwrap());
     let mut engine = Engine::new(&raid5(), media.open(), options()).unwrap();
     std::fs::OpenOptions::new().write(true).open(&media.paths()[0]).unwrap().set_len(100).unwrap();
-    // The whole array: every data page of element 0 is asked for.
+    // The whole array: every data page of member 0 is asked for.
     let bytes = read(&mut engine, 0, 24 * 4096).unwrap();
     assert!(bytes.chunks(4096).enumerate().all(|(number, page)| page == [number as u8 + 1; 4096]));
     assert!(engine.failure(0).unwrap().is_none());
@@ -72,15 +72,15 @@ fn a_file_that_was_cut_short_is_decoded_and_grows_back() {
 
 #[test]
 fn an_update_does_without_a_page_that_cannot_be_read() {
-    // In row 0 of four elements: the updated chunk, another one, and parity.
-    for (element, name) in [(0, "the updated chunk"), (1, "another chunk"), (3, "parity")] {
+    // In row 0 of four members: the updated chunk, another one, and parity.
+    for (member, name) in [(0, "the updated chunk"), (1, "another chunk"), (3, "parity")] {
         for policy in ["always-rmw", "always-rcw"] {
             let scheme = scheme(&format!("name = \"{policy}\"\n[update]\npolicy = \"{policy}\""));
             for bytes in [512, 4096] {
                 let (media, faults, engine) = filled();
                 drop(engine.close().unwrap());
                 let mut engine = Engine::new(&scheme, faults.around(media.open()), options()).unwrap();
-                faults.rot(element, 0, Errno::IO);
+                faults.rot(member, 0, Errno::IO);
                 engine.write(0, &vec![99; bytes]).unwrap_or_else(|error| panic!("{policy}, {name}: {error}"));
                 let mut expected = vec![1; 4096];
                 expected[..bytes].fill(99);
@@ -94,7 +94,7 @@ fn an_update_does_without_a_page_that_cannot_be_read() {
 }
 
 #[test]
-fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
+fn a_member_that_cannot_be_written_is_given_up_and_service_goes_on() {
     let (_media, faults, mut engine) = filled_with(SOON);
     faults.refuse_writes(0, 0, Errno::NOSPC);
     engine.submit(Request::write(0, &page(77))).unwrap();
@@ -112,7 +112,7 @@ fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
     let failure = engine.failure(0).unwrap().unwrap();
     assert!(matches!(
         failure,
-        Failure::Error { operation: Operation { kind: OperationKind::Write, page: 0, element: 0, .. }, .. }
+        Failure::Error { operation: Operation { kind: OperationKind::Write, page: 0, member: 0, .. }, .. }
     ));
     assert!(failure.to_string().starts_with("writing page 0: No space left on device"), "{failure}");
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![77; 4096]);
@@ -142,7 +142,7 @@ fn a_flush_that_found_no_space_is_not_tried_again() {
 }
 
 #[test]
-fn an_element_without_space_is_not_given_up_when_another_is_gone() {
+fn a_member_without_space_is_not_given_up_when_another_is_gone() {
     let (_media, faults, mut engine) = filled_with(SOON);
     engine.fail(1).unwrap();
     faults.refuse_writes(0, 0, Errno::NOSPC);
@@ -169,7 +169,7 @@ fn an_element_without_space_is_not_given_up_when_another_is_gone() {
 }
 
 #[test]
-fn an_element_that_is_gone_is_given_up_at_the_first_read() {
+fn a_member_that_is_gone_is_given_up_at_the_first_read() {
     for errno in [Errno::NODEV, Errno::NXIO, Errno::TIMEDOUT] {
         let (_media, faults, mut engine) = filled();
         faults.kill(1, errno);
@@ -188,7 +188,7 @@ fn more_than_parity_can_bear_is_an_error_and_not_a_lie() {
     engine.fail(1).unwrap();
     assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
     assert!(matches!(engine.write(0, &page(1)), Err(EngineError::Failed(Failed::Lost))));
-    // Chunks on what is left can be read: page 2 lies on element 2.
+    // Chunks on what is left can be read: page 2 lies on member 2.
     assert_eq!(read(&mut engine, 2 * PAGE, 4096).unwrap(), vec![3; 4096]);
 
     let media = Media::new(3, 8, 4096);
@@ -203,7 +203,7 @@ fn more_than_parity_can_bear_is_an_error_and_not_a_lie() {
 }
 
 #[test]
-fn an_element_that_does_not_exist_is_named() {
+fn a_member_that_does_not_exist_is_named() {
     let (_media, _, mut engine) = filled();
     let text = engine.fail(4).unwrap_err().to_string();
     assert_eq!(text, "there is no element 4: the array has 4, counted from 0");
@@ -222,7 +222,7 @@ enum Event {
     },
     /// A page rots, unless another of its row is rotten: that would be more than parity can bear.
     Rot {
-        element: u16,
+        member: u16,
         page: u32,
     },
     Step(u8),
@@ -232,7 +232,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         4 => (any::<u64>(), 1u64..30).prop_map(|(at, sectors)| Event::Read { at, sectors }),
         4 => (any::<u64>(), 1u64..30).prop_map(|(at, sectors)| Event::Write { at, sectors }),
-        3 => (0u16..4, 0u32..8).prop_map(|(element, page)| Event::Rot { element, page }),
+        3 => (0u16..4, 0u32..8).prop_map(|(member, page)| Event::Rot { member, page }),
         4 => (1u8..9).prop_map(Event::Step),
     ];
     prop::collection::vec(event, 1..200)
@@ -277,9 +277,9 @@ proptest! {
                         model.write_submitted(ticket, range);
                     }
                 }
-                Event::Rot { element, page } => {
+                Event::Rot { member, page } => {
                     if faults.rotten().iter().all(|&(_, other)| other != page) {
-                        faults.rot(element, page, Errno::IO);
+                        faults.rot(member, page, Errno::IO);
                     }
                 }
                 Event::Step(steps) => {

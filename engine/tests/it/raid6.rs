@@ -162,7 +162,7 @@ fn disks_that_linux_md_could_have_written_are_read_without_any_two_of_them() {
         }
         for lost in pairs() {
             let mut engine = Engine::new(&raid6(rotation, "baseline"), media.open(), options()).unwrap();
-            lost.iter().for_each(|&element| engine.fail(element).unwrap());
+            lost.iter().for_each(|&member| engine.fail(member).unwrap());
             assert!(read(&mut engine, 0, bytes.len()).unwrap() == bytes, "{rotation:?} without {lost:?}");
         }
     }
@@ -191,7 +191,7 @@ fn an_array_is_opened_without_one_and_two_of_its_files_and_written_on() {
             // A file without content stands in for the one that is missing, out of service.
             std::fs::File::create(path).unwrap().set_len((STRIPES * CHUNK) as u64).unwrap();
             let mut engine = Engine::open(&scheme, &paths, options()).unwrap();
-            lost[..gone].iter().for_each(|&element| engine.fail(element).unwrap());
+            lost[..gone].iter().for_each(|&member| engine.fail(member).unwrap());
             assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without {:?}", &lost[..gone]);
             scribble(&mut engine, &mut prng, &mut expected, 50);
             assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "written {:?}", &lost[..gone]);
@@ -215,10 +215,10 @@ fn the_third_loss_is_an_error_and_not_a_lie() {
         let mut engine = Engine::new(&scheme, media.open(), options()).unwrap();
         let mut expected = vec![0; engine.capacity() as usize];
         scribble(&mut engine, &mut prng, &mut expected, 100);
-        let third = (0..DISKS as u16).find(|element| !lost.contains(element)).unwrap();
-        for &element in &[lost[0], lost[1], third] {
+        let third = (0..DISKS as u16).find(|member| !lost.contains(member)).unwrap();
+        for &member in &[lost[0], lost[1], third] {
             engine.flush().unwrap();
-            engine.fail(element).unwrap();
+            engine.fail(member).unwrap();
         }
         let gone = [lost[0], lost[1], third].map(usize::from);
         for (chunk, expected) in expected.chunks(CHUNK).enumerate() {
@@ -255,7 +255,7 @@ fn any_two_pages_of_a_row_may_be_bad_when_it_is_updated() {
                 let mut engine = Engine::new(&scheme, faults.around(media.open()), options()).unwrap();
                 // The third stripe: P and Q in the middle, so that the code's first data member is not the array's.
                 let (page, at) = (2 * CHUNK / PAGE, 2 * (DISKS - 2) * CHUNK);
-                bad.iter().for_each(|&element| faults.rot(element, page as u32, Errno::IO));
+                bad.iter().for_each(|&member| faults.rot(member, page as u32, Errno::IO));
                 let new = vec![0x5A; bytes];
                 engine.write(at as u64, &new).unwrap_or_else(|error| panic!("{update}, {bad:?}: {error}"));
                 expected[at..at + bytes].copy_from_slice(&new);

@@ -8,7 +8,7 @@ use crate::support::{options, scheme};
 const PAGE: u64 = 4096;
 
 #[test]
-fn policies_that_ask_elements_are_refused_with_the_remedy_and_run_on_what_is_observed() {
+fn policies_that_ask_members_are_refused_with_the_remedy_and_run_on_what_is_observed() {
     for policy in ["brr", "gc-avoiding", "least-finish"] {
         let media = Media::new(4, 8, 4096);
         let text = format!("name = \"test\"\n[read]\npolicy = \"{policy}\"\n");

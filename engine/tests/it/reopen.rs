@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use stripewise_array::{Class, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
-use stripewise_engine::{Backend, ElementFile, Engine, EngineError, FileError, FileTrouble, Options};
+use stripewise_engine::{Backend, Engine, EngineError, FileError, FileTrouble, MemberFile, Options};
 use tempfile::TempDir;
 
 use crate::support::{options, raid0, raid5, read, scheme};
 
-const ELEMENT_BYTES: u64 = 16 * 4096;
+const MEMBER_BYTES: u64 = 16 * 4096;
 
 fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
     (0..count).map(|index| folder.path().join(format!("element{index}"))).collect()
@@ -34,7 +34,7 @@ fn an_array_holds_its_data_after_it_was_closed_and_opened() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 5);
     for (seed, scheme) in [raid5(), raid0()].into_iter().enumerate() {
-        let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, Options::default()).unwrap();
+        let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, Options::default()).unwrap();
         let bytes = engine.capacity() as usize;
         assert!(read(&mut engine, 0, bytes).unwrap() == vec![0; bytes], "a new array is empty");
         let expected = fill(&mut engine, seed as u64);
@@ -50,7 +50,7 @@ fn an_array_holds_its_data_after_it_was_closed_and_opened() {
 fn what_was_completed_is_there_even_if_the_engine_was_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 3);
-    let mut engine = Engine::create(&raid5(), &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&raid5(), &paths, MEMBER_BYTES, options()).unwrap();
     let expected = fill(&mut engine, 7);
     drop(engine);
     let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
@@ -58,16 +58,16 @@ fn what_was_completed_is_there_even_if_the_engine_was_dropped() {
 }
 
 #[test]
-fn an_array_that_was_written_without_an_element_is_opened_without_it() {
+fn an_array_that_was_written_without_a_member_is_opened_without_it() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 4);
-    let mut engine = Engine::create(&raid5(), &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&raid5(), &paths, MEMBER_BYTES, options()).unwrap();
     fill(&mut engine, 1);
     engine.fail(2).unwrap();
     let expected = fill(&mut engine, 2);
     let before = read(&mut engine, 0, expected.len()).unwrap();
     drop(engine.close().unwrap());
-    // The element that is out of service holds what it held, which is no longer true.
+    // The member that is out of service holds what it held, which is no longer true.
     let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
     assert!(read(&mut engine, 0, expected.len()).unwrap() != before);
     drop(engine);
@@ -81,15 +81,15 @@ fn gathering_is_refused_where_data_must_be_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 3);
     let gathers = scheme("name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"");
-    let error = Engine::create(&gathers, &paths, ELEMENT_BYTES, options()).unwrap_err();
+    let error = Engine::create(&gathers, &paths, MEMBER_BYTES, options()).unwrap_err();
     assert!(matches!(error, EngineError::Scheme(SchemeError::Setting { key: "placement.first_writes", .. })));
     let text = error.to_string();
     assert!(text.contains("without a map on the media") && text.contains("use \"in-place\""), "{text}");
     assert!(paths.iter().all(|path| !path.exists()), "and no file was made");
 
-    let stores = ElementFile::create_all(&paths, ELEMENT_BYTES, 4096).unwrap();
+    let stores = MemberFile::create_all(&paths, MEMBER_BYTES, 4096).unwrap();
     assert!(Engine::new(&gathers, stores, options()).is_err());
-    let stores = ElementFile::open_all(&paths, 4096).unwrap();
+    let stores = MemberFile::open_all(&paths, 4096).unwrap();
     assert!(Engine::scratch(&gathers, stores, options()).is_ok(), "nobody asks for its data again");
 }
 
@@ -99,14 +99,14 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
     let paths = paths(&folder, 4);
     let text = "name = \"logs\"\n[placement]\npolicy = \"parity-logging\"\n";
     let logs = scheme(text);
-    let mut engine = Engine::create(&logs, &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&logs, &paths, MEMBER_BYTES, options()).unwrap();
     let expected = fill(&mut engine, 11);
     assert!(engine.array().log_pages_taken() > 0, "something is left to be committed");
     drop(engine.close().unwrap());
-    for element in 0..4 {
+    for member in 0..4 {
         let mut engine = Engine::open(&logs, &paths, options()).unwrap();
-        engine.fail(element).unwrap();
-        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {element}");
+        engine.fail(member).unwrap();
+        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {member}");
     }
     // A chunk of which nobody knows that it was never written is read before it is updated.
     let mut engine = Engine::open(&logs, &paths, options()).unwrap();
@@ -130,13 +130,13 @@ fn a_file_that_cannot_be_used_is_named_with_the_reason_and_the_remedy() {
 
     assert!(matches!(trouble(open()), (path, FileTrouble::Missing) if path == paths[0]));
 
-    drop(Engine::create(&raid5(), &paths, ELEMENT_BYTES, options()).unwrap());
+    drop(Engine::create(&raid5(), &paths, MEMBER_BYTES, options()).unwrap());
     let first = open().unwrap();
     let error = open().unwrap_err().to_string();
     assert!(error.contains(paths[0].to_str().unwrap()) && error.contains("is in use"), "{error}");
     drop(first);
 
-    std::fs::OpenOptions::new().write(true).open(&paths[1]).unwrap().set_len(ELEMENT_BYTES / 2).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&paths[1]).unwrap().set_len(MEMBER_BYTES / 2).unwrap();
     assert!(matches!(
         trouble(open()),
         (path, FileTrouble::Unequal { bytes: 32768, first_bytes: 65536, .. }) if path == paths[1]
@@ -152,7 +152,7 @@ fn a_file_that_cannot_be_used_is_named_with_the_reason_and_the_remedy() {
 fn files_smaller_than_a_chunk_are_refused_by_the_scheme() {
     let folder = tempfile::tempdir().unwrap();
     let chunky = scheme("name = \"chunky\"\n[geometry]\nchunk = \"128KiB\"");
-    let error = Engine::create(&chunky, &paths(&folder, 3), ELEMENT_BYTES, options()).unwrap_err();
+    let error = Engine::create(&chunky, &paths(&folder, 3), MEMBER_BYTES, options()).unwrap_err();
     assert!(matches!(error, EngineError::Scheme(SchemeError::Geometry { .. })));
     assert!(error.to_string().contains("larger than an element of 16 pages"), "{error}");
 }
@@ -162,20 +162,20 @@ fn options_that_make_no_sense_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for page_bytes in [0, 100, 65536] {
         let options = Options { page_bytes, ..options() };
-        let error = Engine::create(&raid5(), &paths(&folder, 3), ELEMENT_BYTES, options).unwrap_err();
+        let error = Engine::create(&raid5(), &paths(&folder, 3), MEMBER_BYTES, options).unwrap_err();
         assert!(matches!(error, EngineError::Scheme(_)), "{error}");
     }
     let none: [&str; 0] = [];
-    assert!(Engine::create(&raid5(), &none, ELEMENT_BYTES, options()).is_err());
+    assert!(Engine::create(&raid5(), &none, MEMBER_BYTES, options()).is_err());
     assert!(Engine::open(&raid5(), &none, options()).is_err());
 }
 
 #[test]
 fn requests_outside_the_array_or_between_sectors_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut engine = Engine::create(&raid5(), &paths(&folder, 3), ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&raid5(), &paths(&folder, 3), MEMBER_BYTES, options()).unwrap();
     let capacity = engine.capacity();
-    assert_eq!(capacity, 2 * ELEMENT_BYTES);
+    assert_eq!(capacity, 2 * MEMBER_BYTES);
     for (offset, bytes) in
         [(capacity, 512), (capacity - 512, 1024), (u64::MAX - 511, 512), (1, 512), (0, 100), (0, 0)]
     {
@@ -192,16 +192,16 @@ fn requests_outside_the_array_or_between_sectors_are_refused() {
 fn a_trimmed_row_reads_as_zeros_and_its_parity_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 3);
-    let mut engine = Engine::create(&raid5(), &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&raid5(), &paths, MEMBER_BYTES, options()).unwrap();
     let mut expected = fill(&mut engine, 3);
     // Rows have two pages: the range covers rows 1 and 2 and half of rows 0 and 3.
     engine.trim(4096, 6 * 4096).unwrap();
     expected[2 * 4096..6 * 4096].fill(0);
     assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "halves of rows are kept");
     drop(engine);
-    for element in 0..3 {
+    for member in 0..3 {
         let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
-        engine.fail(element).unwrap();
-        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {element}");
+        engine.fail(member).unwrap();
+        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {member}");
     }
 }

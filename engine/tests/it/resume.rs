@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{Identity, OpenError, Opening, Scheme, create};
-use stripewise_engine::{ElementFile, Engine, EngineError, Failure, FileMedia, Options};
+use stripewise_engine::{Engine, EngineError, Failure, FileMedia, MemberFile, Options};
 
 const SCHEMES: [&str; 2] = [
     "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -14,15 +14,15 @@ const SCHEMES: [&str; 2] = [
 
 fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
-    let files = ElementFile::create_all(&paths, 2 << 20, 4096).unwrap();
+    let files = MemberFile::create_all(&paths, 2 << 20, 4096).unwrap();
     let mut media = FileMedia::new(files, 4096);
-    let elements = media.elements();
+    let members = media.members();
     let identity = Identity {
         array: Uuid([7; 16]),
-        elements: (1..=4).map(|nth| Uuid([nth; 16])).collect(),
+        members: (1..=4).map(|nth| Uuid([nth; 16])).collect(),
         name: "test".into(),
     };
-    create(scheme, elements, &identity, &mut media).unwrap();
+    create(scheme, members, &identity, &mut media).unwrap();
     paths
 }
 
@@ -55,7 +55,7 @@ fn what_was_flushed_is_there_however_the_engine_ended() {
 }
 
 #[test]
-fn a_copy_is_refused_and_one_element_may_be_missing() {
+fn a_copy_is_refused_and_one_member_may_be_missing() {
     let scheme = Scheme::from_toml("test", SCHEMES[0]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths = created(&scheme, folder.path());

@@ -12,7 +12,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::Reason;
 use stripewise_array::{
-    Acknowledgement, Elements, HostRequest, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
+    Acknowledgement, HostRequest, Members, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
     WindowSize,
 };
 use stripewise_base::Nanos;
@@ -27,7 +27,7 @@ use crate::support::scheme;
 /// An array, what is asked of it, and what fails in between.
 struct Case {
     scheme: Scheme,
-    elements: u32,
+    members: u32,
     page_bytes: u32,
     /// Fails before the request of this number.
     failures: Vec<(usize, u16)>,
@@ -92,18 +92,18 @@ impl Case {
              [dispatch]\norder = \"{order}\"\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
-        let elements = columns * groups;
+        let members = columns * groups;
         let mut failures = if prng.chance(1, 2) {
             (0..1 + prng.below(3))
-                .map(|_| (prng.below(60) as usize, prng.below(elements.into()) as u16))
+                .map(|_| (prng.below(60) as usize, prng.below(members.into()) as u16))
                 .collect()
         } else {
             Vec::new()
         };
         if is_logging && log.chance(1, 4) {
-            failures.push((log.below(60) as usize, elements as u16));
+            failures.push((log.below(60) as usize, members as u16));
         }
-        Self { scheme, elements: elements + logs, page_bytes, failures, requests: Vec::new() }
+        Self { scheme, members: members + logs, page_bytes, failures, requests: Vec::new() }
     }
 
     /// Random requests over an array of `capacity` bytes, most in few rows.
@@ -125,10 +125,10 @@ impl Case {
     }
 
     fn failing_before(&self, index: usize) -> impl Iterator<Item = u16> {
-        self.failures.iter().filter(move |&&(before, _)| before == index).map(|&(_, element)| element)
+        self.failures.iter().filter(move |&&(before, _)| before == index).map(|&(_, member)| member)
     }
 
-    /// A device whose channels are the elements.
+    /// A device whose channels are the members.
     fn flash(&self) -> Flash<()> {
         let text = format!(
             "name = \"small\"\n\
@@ -137,7 +137,7 @@ impl Case {
              [timing]\nread = \"45us\"\nprogram = \"700us\"\nerase = \"3.5ms\"\nbus = \"5ns/B\"\n\
              [ftl]\nover_provisioning = \"40%\"\npool = \"element\"\n\
              [gc]\nvictim = \"greedy\"\nlow_watermark = {{ block-count = 1 }}\nblocking = \"die\"\n",
-            self.elements, self.page_bytes
+            self.members, self.page_bytes
         );
         let spec = DeviceSpec::from_toml("small", &text).unwrap_or_else(|error| panic!("{error}"));
         Flash::new(&spec, Level::Channel, 1, 1).unwrap()
@@ -175,14 +175,14 @@ impl Host<NoMemory> for Asking {
 /// Plans of each request, and at the end of the final write-out, by the simulator.
 fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
     let host = Asking::default();
-    // Files keep no old versions: modelled elements that did would be read differently.
+    // Files keep no old versions: modelled members that did would be read differently.
     let flash = case.flash();
-    let elements = Elements { old_versions: 0, ..stripewise_sim::elements(flash.spec(), flash.shape()) };
-    let mut simulation = Simulation::with_elements(&case.scheme, elements, flash, NoMemory, host).unwrap();
+    let members = Members { old_versions: 0, ..stripewise_sim::members(flash.spec(), flash.shape()) };
+    let mut simulation = Simulation::with_members(&case.scheme, members, flash, NoMemory, host).unwrap();
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
-        for element in case.failing_before(index) {
-            simulation.fail_element(element);
+        for member in case.failing_before(index) {
+            simulation.fail_member(member);
         }
         simulation.world.host.request =
             Some(HostRequest { tag: index as u64, arrival: 0, offset, bytes, kind });
@@ -195,7 +195,7 @@ fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
 
 /// The same by the engine.
 fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
-    let media = Media::new(case.elements, pages, case.page_bytes);
+    let media = Media::new(case.members, pages, case.page_bytes);
     let options =
         Options { page_bytes: case.page_bytes, time: Timekeeping::Counted(10_000), ..Options::default() };
     let mut engine = Engine::scratch(&case.scheme, media.open(), options).unwrap();
@@ -203,8 +203,8 @@ fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
     engine.observe(move |plan| drop(notes.send(PlanRecord::from(plan))));
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
-        for element in case.failing_before(index) {
-            engine.fail(element).unwrap();
+        for member in case.failing_before(index) {
+            engine.fail(member).unwrap();
         }
         let request = match kind {
             RequestKind::Read => Request::read(offset, bytes as usize),
@@ -230,13 +230,13 @@ fn both_drivers_get_the_same_plans_step_by_step() {
     for seed in 0..150 {
         let mut case = Case::new(seed);
         let flash = case.flash();
-        let media = Media::new(case.elements, flash.logical_pages(), case.page_bytes);
+        let media = Media::new(case.members, flash.logical_pages(), case.page_bytes);
         let capacity = media.geometry(&case.scheme).pages() * u64::from(case.page_bytes);
         case.ask(seed, capacity);
         let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
         let is_late = case.scheme.parity.window != WindowSize::default();
         let caches = case.scheme.cache.policy != CachePolicy::None;
-        let commits = case.scheme.log_elements() > 0;
+        let commits = case.scheme.log_members() > 0;
         if is_late || caches || commits || case.scheme.placement.first_writes == FirstWrites::Gather {
             // A request may then have several plans for a row. Each waits for the one before, and which row's comes
             // first depends on time; the order within a row does not.
@@ -259,7 +259,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
             seen.insert((plan.lost != 0, plan.decision.routine.name(), plan.decision.reason.sentence()));
         }
     }
-    // Every way to update was compared, with all members there and with one lost.
+    // Every way to update was compared, with all columns there and with one lost.
     let whole = [
         ("plain", Reason::NoParity),
         ("full stripe", Reason::NothingToRead),

@@ -1,4 +1,4 @@
-//! Elements that leave and come while the array serves, damage that is found, and what is durable.
+//! Members that leave and come while the array serves, damage that is found, and what is durable.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,17 +9,17 @@ use stripewise_array::format::Superblock;
 use stripewise_array::{Opening, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
-    ElementFile, ElementState, Engine, EngineError, Failed, FileMedia, FileTrouble, Options, Rate, Request,
+    Engine, EngineError, Failed, FileMedia, FileTrouble, MemberCondition, MemberFile, Options, Rate, Request,
     Ticket, Timekeeping, Way,
 };
 use tempfile::TempDir;
 
 use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 
-const ELEMENT_BYTES: u64 = 4 << 20;
+const MEMBER_BYTES: u64 = 4 << 20;
 const PAGE: u64 = 4096;
 
-/// A log of four elements, in which every page says its number and a round.
+/// A log of four members, in which every page says its number and a round.
 struct Bench {
     folder: TempDir,
     scheme: Scheme,
@@ -32,7 +32,7 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("test", LOG).unwrap();
-        let paths = created(&scheme, folder.path(), 4, ELEMENT_BYTES);
+        let paths = created(&scheme, folder.path(), 4, MEMBER_BYTES);
         let mut bench = Self { folder, scheme, paths, rounds: Vec::new() };
         let mut engine = bench.open(Options::default());
         bench.rounds = vec![0; (engine.capacity() / PAGE) as usize];
@@ -47,8 +47,8 @@ impl Bench {
         opened(&self.scheme, &self.paths, options).unwrap()
     }
 
-    fn new_file(&self, name: &str, bytes: u64) -> ElementFile {
-        ElementFile::create(&self.folder.path().join(name), bytes, 4096).unwrap()
+    fn new_file(&self, name: &str, bytes: u64) -> MemberFile {
+        MemberFile::create(&self.folder.path().join(name), bytes, 4096).unwrap()
     }
 
     fn write(&mut self, engine: &mut Engine, page: usize) {
@@ -87,14 +87,14 @@ impl Bench {
         writes
     }
 
-    /// Whether no element is out of service, and everything is there with any of them lost.
+    /// Whether no member is out of service, and everything is there with any of them lost.
     fn check_bears_any(&self, options: Options) {
         let engine = self.open(options);
-        assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
+        assert!(engine.status().members.iter().all(|member| member.state == MemberCondition::Active));
         engine.close().unwrap();
-        for element in 0..4 {
+        for member in 0..4 {
             let mut others = self.paths.clone();
-            others.remove(element);
+            others.remove(member);
             let media = FileMedia::open_to_read(&others, 4096).unwrap();
             let opening = Opening { read_only: true, ..Opening::default() };
             let (mut engine, _) = Engine::resume(&self.scheme, media, options, opening).unwrap();
@@ -104,23 +104,23 @@ impl Bench {
 }
 
 #[test]
-fn an_element_that_was_away_gets_what_it_missed() {
+fn a_member_that_was_away_gets_what_it_missed() {
     for options in ways() {
         let mut bench = Bench::new();
         let away = bench.paths.remove(2);
         let mut engine = bench.open(options);
         assert_eq!(engine.opened().positions[2], None);
-        assert_eq!(engine.status().elements[2].state, ElementState::Failed);
+        assert_eq!(engine.status().members[2].state, MemberCondition::Failed);
         for page in 0..100 {
             bench.write(&mut engine, page);
         }
         bench.check(&mut engine);
-        let other = bench.new_file("other", ELEMENT_BYTES);
+        let other = bench.new_file("other", MEMBER_BYTES);
         let refused = engine.rejoin(2, other);
-        assert!(matches!(refused, Err(EngineError::NotThat { element: 2, .. })), "{refused:?}");
+        assert!(matches!(refused, Err(EngineError::NotThat { member: 2, .. })), "{refused:?}");
         // Larger than it was: it ends elsewhere, and so does its second superblock.
-        File::options().write(true).open(&away).unwrap().set_len(ELEMENT_BYTES + (1 << 20)).unwrap();
-        engine.rejoin(2, ElementFile::open(&away, 4096).unwrap()).unwrap();
+        File::options().write(true).open(&away).unwrap().set_len(MEMBER_BYTES + (1 << 20)).unwrap();
+        engine.rejoin(2, MemberFile::open(&away, 4096).unwrap()).unwrap();
         assert!(matches!(engine.status().rebuild, Some((2, _))));
         bench.serve_until_rebuilt(&mut engine);
         bench.check(&mut engine);
@@ -138,16 +138,16 @@ fn a_replacement_is_made_whole_while_hosts_write() {
         let mut bench = Bench::new();
         let mut engine = bench.open(options);
         assert!(matches!(
-            engine.replace(1, bench.new_file("early", ELEMENT_BYTES)),
+            engine.replace(1, bench.new_file("early", MEMBER_BYTES)),
             Err(EngineError::Rejoin(_))
         ));
         engine.fail(1).unwrap();
-        let small = bench.new_file("small", ELEMENT_BYTES / 2);
+        let small = bench.new_file("small", MEMBER_BYTES / 2);
         assert!(matches!(engine.replace(1, small), Err(EngineError::Rejoin(_))));
-        let before = engine.status().elements[1].uuid;
-        engine.replace(1, bench.new_file("new", ELEMENT_BYTES + (1 << 20))).unwrap();
-        assert_eq!(engine.status().elements[1].state, ElementState::Rebuilding);
-        assert_ne!(engine.status().elements[1].uuid, before);
+        let before = engine.status().members[1].uuid;
+        engine.replace(1, bench.new_file("new", MEMBER_BYTES + (1 << 20))).unwrap();
+        assert_eq!(engine.status().members[1].state, MemberCondition::Rebuilding);
+        assert_ne!(engine.status().members[1].uuid, before);
         assert!(bench.serve_until_rebuilt(&mut engine) > 10, "hosts are served meanwhile");
         bench.check(&mut engine);
         engine.close().unwrap();
@@ -162,13 +162,13 @@ fn a_rebuild_that_was_interrupted_goes_on() {
     let mut engine = bench.open(Options::default());
     engine.fail(0).unwrap();
     engine.set_rate(Rate::BytesPerSecond(0));
-    engine.replace(0, bench.new_file("new", ELEMENT_BYTES)).unwrap();
+    engine.replace(0, bench.new_file("new", MEMBER_BYTES)).unwrap();
     for page in 0..50 {
         bench.write(&mut engine, page);
     }
     engine.flush().unwrap();
-    let (element, progress) = engine.status().rebuild.expect("nothing is allowed, so it does not end");
-    assert!(element == 0 && progress.done < progress.total / 2, "{progress:?}");
+    let (member, progress) = engine.status().rebuild.expect("nothing is allowed, so it does not end");
+    assert!(member == 0 && progress.done < progress.total / 2, "{progress:?}");
     drop(engine);
     bench.paths[0] = bench.folder.path().join("new");
     let mut engine = bench.open(Options::default());
@@ -183,16 +183,16 @@ fn a_rebuild_that_was_interrupted_goes_on() {
 fn a_spare_takes_the_place_of_the_first_that_fails() {
     let mut bench = Bench::new();
     let mut engine = bench.open(Options::default());
-    let small = bench.new_file("small", ELEMENT_BYTES / 2);
+    let small = bench.new_file("small", MEMBER_BYTES / 2);
     assert!(matches!(engine.add_spare(small), Err(EngineError::Rejoin(_))));
-    engine.add_spare(bench.new_file("spare", ELEMENT_BYTES)).unwrap();
+    engine.add_spare(bench.new_file("spare", MEMBER_BYTES)).unwrap();
     assert_eq!(engine.status().spares, 1);
     engine.fail(3).unwrap();
     bench.write(&mut engine, 7);
     while engine.step() {}
     let status = engine.status();
-    assert_eq!((status.spares, status.rebuild, status.elements[3].state), (0, None, ElementState::Active));
-    assert!(status.elements[3].path.as_ref().unwrap().ends_with("spare"));
+    assert_eq!((status.spares, status.rebuild, status.members[3].state), (0, None, MemberCondition::Active));
+    assert!(status.members[3].path.as_ref().unwrap().ends_with("spare"));
     engine.close().unwrap();
     bench.paths[3] = bench.folder.path().join("spare");
     bench.check_bears_any(Options::default());
@@ -202,7 +202,7 @@ fn a_spare_takes_the_place_of_the_first_that_fails() {
 fn a_scrub_finds_damage_and_repairs_it() {
     for options in ways() {
         let bench = Bench::new();
-        // A quarter of an element, behind what is metadata.
+        // A quarter of a member, behind what is metadata.
         let file = std::fs::OpenOptions::new().write(true).open(&bench.paths[1]).unwrap();
         file.write_all_at(&vec![0xDB; 1 << 20], 2 << 20).unwrap();
         drop(file);
@@ -234,12 +234,12 @@ fn a_rebuild_takes_the_time_that_its_rate_says() {
     let begun = engine.status().age_ns;
     let before = engine.status();
     engine.fail(2).unwrap();
-    engine.replace(2, bench.new_file("new", ELEMENT_BYTES)).unwrap();
+    engine.replace(2, bench.new_file("new", MEMBER_BYTES)).unwrap();
     while engine.step() {}
     let after = engine.status();
     assert_eq!(after.rebuild, None);
     let pages = |status: &stripewise_engine::Status| {
-        status.elements.iter().map(|element| element.counts.reads + element.counts.writes).sum::<u64>()
+        status.members.iter().map(|member| member.counts.reads + member.counts.writes).sum::<u64>()
     };
     let expected_ns = (pages(&after) - pages(&before)) * PAGE * 1_000_000_000 / rate;
     let took_ns = after.age_ns - begun;
@@ -344,10 +344,10 @@ fn a_device_belongs_to_one_and_its_blocks_fit_into_pages() {
         return;
     };
     let path = PathBuf::from(&device);
-    let file = ElementFile::open(&path, 4096);
-    let again = ElementFile::open(&path, 4096);
-    let small = ElementFile::open(&path, 512);
-    let bytes = file.as_ref().map(ElementFile::bytes);
+    let file = MemberFile::open(&path, 4096);
+    let again = MemberFile::open(&path, 4096);
+    let small = MemberFile::open(&path, 512);
+    let bytes = file.as_ref().map(MemberFile::bytes);
     losetup(&["--detach", &device]);
     assert_eq!(bytes.unwrap(), 1 << 20);
     assert!(matches!(again.unwrap_err().trouble, FileTrouble::Busy));
@@ -424,7 +424,7 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         assert!(written > 500, "{written}");
         let status = engine.status();
         assert!(
-            status.is_starved && status.elements.iter().all(|element| element.state == ElementState::Active)
+            status.is_starved && status.members.iter().all(|member| member.state == MemberCondition::Active)
         );
         assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::NoSpace))));
         let check = |engine: &mut Engine, until: u64| {
@@ -443,7 +443,7 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         engine.flush().unwrap();
         drop(engine);
         let mut engine = opened(&scheme, &paths, options).unwrap();
-        assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
+        assert!(engine.status().members.iter().all(|member| member.state == MemberCondition::Active));
         check(&mut engine, written + 1);
         engine.close().unwrap();
     }
@@ -521,7 +521,7 @@ fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
         check(&mut engine, 2);
         drop(engine);
         let mut engine = opened(&scheme, &paths, options).unwrap();
-        assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
+        assert!(engine.status().members.iter().all(|member| member.state == MemberCondition::Active));
         check(&mut engine, 2);
         engine.close().unwrap();
     }

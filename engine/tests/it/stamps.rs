@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{Identity, Opening, RejoinError, Scheme, create};
-use stripewise_engine::{ElementFile, Engine, EngineError, FileMedia, Options};
+use stripewise_engine::{Engine, EngineError, FileMedia, MemberFile, Options};
 
 const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
      buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16\nacknowledge = \"buffered\"\nwait = \"1ms\"\n";
@@ -12,7 +12,7 @@ const JOURNAL: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel
 const BITMAP: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[journal]\n\
      policy = \"intent-bitmap\"\n";
 const PAGE: u32 = 4096;
-const ELEMENT_BYTES: u64 = 2 << 20;
+const MEMBER_BYTES: u64 = 2 << 20;
 /// What hosts write, of a byte that tells when.
 const WRITTEN: usize = 1 << 20;
 
@@ -22,11 +22,11 @@ fn scheme(text: &str) -> Scheme {
 
 fn created(text: &str, folder: &Path) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("member-{nth}"))).collect();
-    let files = ElementFile::create_all(&paths, ELEMENT_BYTES, PAGE).unwrap();
+    let files = MemberFile::create_all(&paths, MEMBER_BYTES, PAGE).unwrap();
     let mut media = FileMedia::new(files, PAGE);
-    let elements = (1..=4).map(|nth| Uuid([nth; 16])).collect();
-    let identity = Identity { array: Uuid([7; 16]), elements, name: "test".into() };
-    create(&scheme(text), media.elements(), &identity, &mut media).unwrap();
+    let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();
+    let identity = Identity { array: Uuid([7; 16]), members, name: "test".into() };
+    create(&scheme(text), media.members(), &identity, &mut media).unwrap();
     paths
 }
 
@@ -70,7 +70,7 @@ fn a_copy_of_a_member_that_takes_its_place_later_is_made_whole() {
         write(&mut engine, 2);
         engine.fail(2).unwrap();
         while engine.step() {}
-        engine.rejoin(2, ElementFile::open(&copy, PAGE).unwrap()).unwrap();
+        engine.rejoin(2, MemberFile::open(&copy, PAGE).unwrap()).unwrap();
         wait_until_rebuilt(&mut engine);
         engine.flush().unwrap();
         engine.scrub();
@@ -125,7 +125,7 @@ fn a_member_that_is_newer_than_the_array_is_refused_in_words() {
     let mut engine = open(LOG, &olds);
     engine.fail(2).unwrap();
     while engine.step() {}
-    let refused = engine.rejoin(2, ElementFile::open(&paths[2], PAGE).unwrap()).unwrap_err();
+    let refused = engine.rejoin(2, MemberFile::open(&paths[2], PAGE).unwrap()).unwrap_err();
     assert!(matches!(refused, EngineError::Rejoin(RejoinError::Newer { .. })), "{refused:?}");
     let words = refused.to_string();
     assert!(words.contains("the other members may be older copies") && words.contains("--force"), "{words}");

@@ -36,8 +36,8 @@ fn a_head_that_no_engine_writes_is_refused_by_what_is_wrong_with_it() {
     }
     refused("pages of a member 0", &|head| head.pages.0 = 0);
     refused("pages of a member offered 0", &|head| head.offered[0].0 = 0);
-    for elements in [0, 65, u32::MAX] {
-        refused("members", &|head| head.elements = elements);
+    for members in [0, 65, u32::MAX] {
+        refused("members", &|head| head.members = members);
     }
     refused("members offered", &|head| head.offered = vec![(1, 512); 1 << 16]);
     refused("bytes of the array's name", &|head| head.name = "x".repeat(65));
@@ -61,14 +61,14 @@ proptest! {
     fn heads_of_any_numbers_do_no_harm(
         pages in prop::option::of(edges()),
         page_bytes in prop::option::of(edges()),
-        elements in prop::option::of(edges()),
+        members in prop::option::of(edges()),
         offered in prop::option::of(prop::collection::vec((edges(), edges()), 0..6)),
         (read_only, force, discard) in any::<(bool, bool, bool)>(),
         name in "\\PC{0,40}",
     ) {
         let mut head = written().0.clone();
         head.pages = (pages.unwrap_or(head.pages.0), page_bytes.unwrap_or(head.pages.1));
-        head.elements = elements.unwrap_or(head.elements);
+        head.members = members.unwrap_or(head.members);
         head.offered = offered.unwrap_or(head.offered);
         (head.opening, head.discard, head.name) = ((read_only, force), discard, name);
         let _ = replayed(&with_head(&head));

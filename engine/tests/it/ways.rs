@@ -7,7 +7,7 @@ use stripewise_engine::{Completion, Engine, Rejected, Request, Ticket};
 use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 use crate::support::model::{Model, SECTOR};
 
-const ELEMENT_BYTES: u64 = 1 << 20;
+const MEMBER_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -122,7 +122,7 @@ impl Bench {
 fn run(text: &str, actions: &[Action]) {
     let scheme = Scheme::from_toml("test", text).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut paths = created(&scheme, folder.path(), 4, ELEMENT_BYTES);
+    let mut paths = created(&scheme, folder.path(), 4, MEMBER_BYTES);
     let mut turn = ways().into_iter().cycle();
     let engine = opened(&scheme, &paths, turn.next().unwrap()).unwrap();
     let model = Model::new(engine.capacity());
@@ -132,9 +132,9 @@ fn run(text: &str, actions: &[Action]) {
         match *action {
             Action::Submit { kind, at, sectors } => bench.submit(kind, at, sectors),
             Action::Settle => bench.settle(),
-            Action::Fail(element) => {
-                if *failed.get_or_insert(element) == element {
-                    bench.engine().fail(element).unwrap();
+            Action::Fail(member) => {
+                if *failed.get_or_insert(member) == member {
+                    bench.engine().fail(member).unwrap();
                     bench.take_completions();
                 }
             }
@@ -174,7 +174,7 @@ proptest! {
 fn files_are_reached_by_a_ring_where_there_is_one() {
     let scheme = Scheme::from_toml("test", LOG).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let paths = created(&scheme, folder.path(), 4, ELEMENT_BYTES);
+    let paths = created(&scheme, folder.path(), 4, MEMBER_BYTES);
     let [plain, best] = ways();
     let engine = opened(&scheme, &paths, plain).unwrap();
     assert_eq!(engine.status().way, "plain");

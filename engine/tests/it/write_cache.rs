@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use stripewise_array::SchemeError;
 use stripewise_base::prng::Prng;
-use stripewise_engine::{ElementFile, Engine, EngineError};
+use stripewise_engine::{Engine, EngineError, MemberFile};
 use tempfile::TempDir;
 
 use crate::support::{options, read, scheme};
 
 const PAGE: usize = 4096;
-const ELEMENT_BYTES: u64 = 16 * PAGE as u64;
+const MEMBER_BYTES: u64 = 16 * PAGE as u64;
 
 fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
     (0..count).map(|index| folder.path().join(format!("element{index}"))).collect()
@@ -28,22 +28,22 @@ fn a_cache_is_not_called_persistent_where_it_is_this_programs_memory() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 3);
     let persistent = cached("raid5", 8, "persistent");
-    let error = Engine::create(&persistent, &paths, ELEMENT_BYTES, options()).unwrap_err();
+    let error = Engine::create(&persistent, &paths, MEMBER_BYTES, options()).unwrap_err();
     assert!(matches!(error, EngineError::Scheme(SchemeError::Setting { key: "cache.persistence", .. })));
     assert!(error.to_string().contains("use \"volatile\""), "{error}");
     assert!(paths.iter().all(|path| !path.exists()), "and no file was made");
-    let stores = ElementFile::create_all(&paths, ELEMENT_BYTES, PAGE as u32).unwrap();
+    let stores = MemberFile::create_all(&paths, MEMBER_BYTES, PAGE as u32).unwrap();
     assert!(Engine::scratch(&persistent, stores, options()).is_ok());
 }
 
 #[test]
 fn what_was_flushed_is_there_though_the_engine_was_dropped() {
-    for (level, elements) in [("raid0", 3), ("raid5", 4), ("raid6", 5)] {
+    for (level, members) in [("raid0", 3), ("raid5", 4), ("raid6", 5)] {
         for chunks in [1, 3, 1000] {
             let folder = tempfile::tempdir().unwrap();
-            let paths = paths(&folder, elements);
+            let paths = paths(&folder, members);
             let scheme = cached(level, chunks, "volatile");
-            let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, options()).unwrap();
+            let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, options()).unwrap();
             let mut prng = Prng::new(u64::from(chunks));
             let mut expected = vec![0; engine.capacity() as usize];
             for _ in 0..200 {
@@ -67,7 +67,7 @@ fn what_was_not_flushed_is_in_the_cache_alone_until_the_array_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 4);
     let scheme = cached("raid5", 8, "volatile");
-    let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, options()).unwrap();
     engine.write(0, &[7; PAGE]).unwrap();
     assert_eq!(engine.counts().done.iter().sum::<u64>(), 0, "no element was asked");
     assert_eq!(read(&mut engine, 0, PAGE).unwrap(), [7; PAGE]);
@@ -85,11 +85,11 @@ fn what_the_code_cannot_bear_is_told_when_it_leaves_the_cache_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 4);
     let scheme = cached("raid5", 8, "volatile");
-    let mut engine = Engine::create(&scheme, &paths, ELEMENT_BYTES, options()).unwrap();
+    let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, options()).unwrap();
     let whole: Vec<u8> = (0..3 * PAGE).map(|at| (at / PAGE) as u8 + 1).collect();
     engine.write(0, &whole).unwrap();
     let homes = [0, 1].map(|page| engine.array().homes(page * PAGE as u64).unwrap().0);
-    homes.into_iter().for_each(|element| engine.fail(element).unwrap());
+    homes.into_iter().for_each(|member| engine.fail(member).unwrap());
     assert_eq!(read(&mut engine, 0, whole.len()).unwrap(), whole, "the cache has it");
     assert!(engine.flush().is_err());
     assert!(read(&mut engine, 0, PAGE).is_err());

@@ -40,7 +40,7 @@ fn moving_a_page_takes_its_cells_and_two_transfers_and_the_block_its_erase() {
     let rows = log(&mut rig);
     assert_eq!(rows.len(), 1);
     let expected = Collected {
-        element: 0,
+        member: 0,
         plane: 0,
         block: 0,
         moved_pages: 1,
@@ -178,15 +178,15 @@ fn an_erase_may_block_less_than_the_moves_before_it() {
 }
 
 #[test]
-fn the_clock_of_an_element_counts_what_holds_it_up() {
+fn the_clock_of_a_member_counts_what_holds_it_up() {
     let mut spec = small(&[]);
     spec.gc.blocking = Domain::Channel;
     let mut rig = Rig::new(&spec, Level::Chip);
-    // Pages of one plane of element 0, which shares its channel with element 1.
+    // Pages of one plane of member 0, which shares its channel with member 1.
     for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10]).map(|page| page * 2) {
         rig.one(0, write(page));
     }
-    assert_eq!([0, 1, 2].map(|element| rig.flash.gc_clock(rig.now, element) / US), [1118, 1118, 0]);
+    assert_eq!([0, 1, 2].map(|member| rig.flash.gc_clock(rig.now, member) / US), [1118, 1118, 0]);
     // Readings in between tell a controller's queue how much of a wait was collection.
     let mut rig = Rig::new(&spec, Level::Chip);
     for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]).map(|page| page * 2) {

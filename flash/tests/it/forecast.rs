@@ -1,4 +1,4 @@
-//! What elements tell of collections to come and of reads, worked out by hand.
+//! What members tell of collections to come and of reads, worked out by hand.
 
 use stripewise_flash::spec::{Domain, GcSpan, Pool, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
@@ -107,8 +107,8 @@ fn whoever_is_held_up_is_told_for_how_long() {
     let mut rig = about_to_collect(&spec);
     rig.submit(0, write(10));
     rig.run_until(rig.now + 104 * US);
-    let told = |rig: &Rig| [0, 1, 2].map(|element| rig.flash.gc_remaining_ns(rig.now, element) / US);
-    // Elements 0 and 1 share a channel.
+    let told = |rig: &Rig| [0, 1, 2].map(|member| rig.flash.gc_remaining_ns(rig.now, member) / US);
+    // Members 0 and 1 share a channel.
     assert_eq!(told(&rig), [1118, 1118, 0]);
     rig.run_until(rig.now + 200 * US);
     assert_eq!(told(&rig), [918, 0, 0]);

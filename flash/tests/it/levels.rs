@@ -94,7 +94,7 @@ fn moves_read_at_the_level_of_their_block_and_the_forecast_knows() {
 }
 
 #[test]
-fn the_erases_of_an_element_are_those_of_its_age_and_its_own() {
+fn the_erases_of_a_member_are_those_of_its_age_and_its_own() {
     let mut spec = small(&[("planes = 2", "planes = 1")]);
     assert_eq!(Rig::new(&spec, Level::Chip).flash.wear(0), None);
     spec.age = Some(AgeSpec { erases: [100, 101], ..AgeSpec::default() });
@@ -116,7 +116,7 @@ fn preconditioning_leaves_a_device_at_its_age() {
         let mut flash = Flash::new(&spec, Level::Channel, 1, 9).unwrap_or_else(|error| panic!("{error}"));
         flash.precondition(state, Share(700_000), 3);
         flash.audit().unwrap_or_else(|error| panic!("{error}"));
-        (0..6).map(|element| flash.wear(element).expect("kept")).collect::<Vec<_>>()
+        (0..6).map(|member| flash.wear(member).expect("kept")).collect::<Vec<_>>()
     };
     let steady = wear(State::Steady);
     assert_eq!(steady, wear(State::Written));
@@ -139,7 +139,7 @@ fn an_aged_device_reads_more_slowly_than_a_new_one_and_says_how_often() {
             let found = rig.one(random.below(6) as u32, read(random.below(pages) as u32));
             busy += found.end - found.start;
         }
-        let counters = (0..6).map(|element| rig.flash.counters(rig.now, element));
+        let counters = (0..6).map(|member| rig.flash.counters(rig.now, member));
         let beyond: u64 = counters.map(|c| c.level_reads[1..].iter().sum::<u64>()).sum();
         (busy / 4_000, beyond)
     };

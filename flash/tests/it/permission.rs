@@ -27,7 +27,7 @@ fn news(rig: &mut Rig) -> Vec<u32> {
 }
 
 #[test]
-fn a_forbidden_element_goes_on_until_only_the_space_of_collection_is_left() {
+fn a_forbidden_member_goes_on_until_only_the_space_of_collection_is_left() {
     let mut rig = about_to_collect();
     assert_eq!((rig.flash.gc_turn(0), news(&mut rig)), (NOTHING, vec![]));
     // It opens the last free block but one, which makes the plane due.
@@ -59,7 +59,7 @@ fn a_forbidden_element_goes_on_until_only_the_space_of_collection_is_left() {
 }
 
 #[test]
-fn reads_of_a_forbidden_element_wait_for_no_collection() {
+fn reads_of_a_forbidden_member_wait_for_no_collection() {
     let mut rig = about_to_collect();
     rig.submit(0, write(10));
     assert_eq!(rig.flash.gc_wait_ns(rig.now, 0, 1), 0);
@@ -179,30 +179,30 @@ fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
     flash.precondition(State::Steady, Share::ALL, seed);
     flash.control_gc(asks_ahead);
     let (mut rig, mut random) = (Rig::over(flash), Prng::new(seed));
-    let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
+    let (members, pages) = (u64::from(rig.flash.shape().members), u64::from(rig.flash.logical_pages()));
     for _ in 0..400 {
-        let (element, page) = (random.below(elements) as u32, random.below(pages) as u32);
-        rig.submit(element, if random.chance(1, 5) { read(page) } else { write(page) });
+        let (member, page) = (random.below(members) as u32, random.below(pages) as u32);
+        rig.submit(member, if random.chance(1, 5) { read(page) } else { write(page) });
         rig.run_until(rig.now + random.below(400 * US));
         match random.below(4) {
             0 => {
                 let [blocks, ahead, ahead_planes] = [1, 0, 0].map(|least| least + random.below(3) as u32);
                 let permit = Permit { blocks, ahead, ahead_planes };
-                rig.flash.permit_gc(rig.now, element, permit, &mut rig.agenda);
+                rig.flash.permit_gc(rig.now, member, permit, &mut rig.agenda);
                 rig.dispatch_ready();
             }
-            1 => rig.flash.forbid_gc(element),
+            1 => rig.flash.forbid_gc(member),
             _ => {}
         }
         while random.chance(1, 2) && rig.flash.next_gc_news().is_some() {}
     }
     // From here on whoever has news is looked at.
-    let mut look: Vec<u32> = (0..elements as u32).collect();
+    let mut look: Vec<u32> = (0..members as u32).collect();
     loop {
-        for element in look.drain(..) {
-            let turn = rig.flash.gc_turn(element);
+        for member in look.drain(..) {
+            let turn = rig.flash.gc_turn(member);
             if !turn.collects && turn.need.is_some() {
-                rig.permit(element, 1, 0);
+                rig.permit(member, 1, 0);
             }
         }
         let more = rig.step();
@@ -212,7 +212,7 @@ fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
         }
     }
     rig.run();
-    assert!((0..elements as u32).all(|element| rig.flash.gc_turn(element) == NOTHING));
+    assert!((0..members as u32).all(|member| rig.flash.gc_turn(member) == NOTHING));
     rig.flash.audit().unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -154,7 +154,7 @@ fn reads_go_before_writes_on_a_bus_unless_it_is_first_come_first_served() {
 #[test]
 fn a_chip_admits_what_it_can_start_and_is_reported_when_it_can() {
     let mut rig = Rig::new(&small(&[]), Level::Chip);
-    // Elements 0 and 1 share a bus; a chip's two planes share a die.
+    // Members 0 and 1 share a bus; a chip's two planes share a die.
     let first = rig.submit(0, write(0));
     let same_die = rig.submit(0, write(1));
     let same_bus = rig.submit(1, write(0));
@@ -172,7 +172,7 @@ fn a_chip_admits_what_it_can_start_and_is_reported_when_it_can() {
 #[test]
 fn chips_that_wait_for_a_bus_have_it_in_turn() {
     let mut rig = Rig::new(&small(&[("chips = 2", "chips = 4")]), Level::Chip);
-    let tokens = [0, 3, 1, 2].map(|element| rig.submit(element, write(0)));
+    let tokens = [0, 3, 1, 2].map(|member| rig.submit(member, write(0)));
     rig.run();
     assert_eq!(tokens.map(|token| rig.of(token).start / US), [0, 4, 8, 12]);
 }
@@ -204,7 +204,7 @@ fn static_allocation_serialises_what_dynamic_allocation_spreads() {
     assert_eq!(end(Pool::Chip), 4 * 104);
     // Two chips of a channel; then both channels.
     assert_eq!(end(Pool::Channel), 212);
-    assert_eq!(end(Pool::Element), 108);
+    assert_eq!(end(Pool::Member), 108);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn links_of_two_devices_are_apart() {
     let flash =
         stripewise_flash::Flash::new(&small(&[("bus = \"1ns/B\"", bus)]), Level::Ssd, 2, 1).expect("valid");
     let mut rig = Rig::over(flash);
-    let tokens = [0, 1].map(|element| rig.submit(element, write(0)));
+    let tokens = [0, 1].map(|member| rig.submit(member, write(0)));
     rig.run();
     assert_eq!(tokens.map(|token| rig.of(token).end / US), [108, 108]);
 }

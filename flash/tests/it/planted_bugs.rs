@@ -16,29 +16,29 @@ struct Contents {
 }
 
 impl Contents {
-    fn at(&self, element: u32, page: u32) -> u32 {
-        self.pages.get(&(element, page)).copied().unwrap_or(0)
+    fn at(&self, member: u32, page: u32) -> u32 {
+        self.pages.get(&(member, page)).copied().unwrap_or(0)
     }
 }
 
 impl Media for Contents {
-    fn program(&mut self, element: u32, page: u32, token: u32) {
-        self.pages.insert((element, page), token + 1);
+    fn program(&mut self, member: u32, page: u32, token: u32) {
+        self.pages.insert((member, page), token + 1);
     }
 
-    fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
-        let content = page.map_or(0, |page| self.at(element, page));
+    fn read(&mut self, member: u32, page: Option<u32>, token: u32) {
+        let content = page.map_or(0, |page| self.at(member, page));
         self.found.insert(token, content);
     }
 
-    fn copy(&mut self, element: u32, from: u32, to: u32) {
-        let content = self.at(element, from);
-        self.pages.insert((element, to), content);
+    fn copy(&mut self, member: u32, from: u32, to: u32) {
+        let content = self.at(member, from);
+        self.pages.insert((member, to), content);
     }
 
-    fn erase(&mut self, element: u32, first: u32, count: u32) {
+    fn erase(&mut self, member: u32, first: u32, count: u32) {
         for page in first..first + count {
-            self.pages.remove(&(element, page));
+            self.pages.remove(&(member, page));
         }
     }
 }

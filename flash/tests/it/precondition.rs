@@ -47,8 +47,8 @@ fn preconditioned(device: &DeviceSpec, level: Level, state: State, fill: Share, 
 /// The share of blocks with at most so many valid pages.
 fn distribution(flash: &Flash) -> Vec<f64> {
     let mut counts = vec![0u32; flash.shape().pages_per_block as usize + 1];
-    let elements = 0..flash.shape().elements;
-    elements.flat_map(|element| flash.valid_pages(element)).for_each(|valid| counts[valid as usize] += 1);
+    let members = 0..flash.shape().members;
+    members.flat_map(|member| flash.valid_pages(member)).for_each(|valid| counts[valid as usize] += 1);
     let total = f64::from(counts.iter().sum::<u32>());
     let mut sum = 0;
     counts
@@ -68,15 +68,15 @@ fn distance(a: &Flash, b: &Flash) -> f64 {
 
 /// Write amplification of the next writes to the first `share` of the pages, a tenth of them.
 fn next_write_amplification(flash: &mut Flash, share: Share) -> f64 {
-    let (elements, mut random) = (flash.shape().elements, Prng::new(99));
+    let (members, mut random) = (flash.shape().members, Prng::new(99));
     let pages = share.of(flash.logical_pages().into());
     flash.reset_counters(0);
-    for element in 0..elements {
+    for member in 0..members {
         for _ in 0..pages / 10 {
-            flash.write_untimed(element, random.below(pages) as u32);
+            flash.write_untimed(member, random.below(pages) as u32);
         }
     }
-    let sums = (0..elements).map(|element| flash.counters(0, element));
+    let sums = (0..members).map(|member| flash.counters(0, member));
     let (host, moved) = sums.fold((0, 0), |sums, c| (sums.0 + c.program_pages, sums.1 + c.gc_move_pages));
     1.0 + moved as f64 / host as f64
 }
@@ -115,7 +115,7 @@ fn so_is_one_with_streams_which_are_all_but_one_still_empty() {
 
 #[test]
 fn so_is_one_of_channels_with_dynamic_allocation() {
-    assert_alike(&device(Victim::Greedy, Pool::Element), Level::Channel, Share(900_000));
+    assert_alike(&device(Victim::Greedy, Pool::Member), Level::Channel, Share(900_000));
     let mut most_free = device(Victim::Greedy, Pool::Chip);
     most_free.ftl.choice = Choice::MostFree;
     assert_alike(&most_free, Level::Ssd, Share(900_000));
@@ -134,7 +134,7 @@ fn the_same_seed_gives_the_same_device_and_another_seed_another() {
 
 #[test]
 fn exactly_the_share_that_was_asked_for_is_mapped() {
-    for pool in [Pool::Plane, Pool::Chip, Pool::Element] {
+    for pool in [Pool::Plane, Pool::Chip, Pool::Member] {
         for state in [State::Sequential, State::Steady, State::Written] {
             let flash = preconditioned(&device(Victim::Greedy, pool), Level::Ssd, state, Share(500_000), 3);
             let pages = flash.logical_pages();
@@ -162,6 +162,6 @@ fn planes_are_out_of_phase() {
     let flash =
         preconditioned(&device(Victim::Greedy, Pool::Plane), Level::Chip, State::Steady, Share::ALL, 1);
     let free: std::collections::BTreeSet<u32> =
-        (0..flash.shape().elements).map(|chip| flash.estimate(chip).free_pages).collect();
+        (0..flash.shape().members).map(|chip| flash.estimate(chip).free_pages).collect();
     assert!(free.len() > 3, "free pages of 8 chips take {} values only", free.len());
 }

@@ -125,8 +125,8 @@ fn a_preempted_collection_lets_go_of_its_whole_domain() {
         (spec.gc.blocking, spec.gc.preemption) = (Domain::Channel, Preemption::Moves);
         let mut rig = Rig::new(&spec, level);
         // A page of the other chip of the channel.
-        let (element, page, step) = if level == Level::Ssd { (0, 1, 4) } else { (1, 0, 2) };
-        rig.one(element, write(page));
+        let (member, page, step) = if level == Level::Ssd { (0, 1, 4) } else { (1, 0, 2) };
+        rig.one(member, write(page));
         for page in (0..16).chain([0, 1, 4, 5, 8, 9, 12, 13]) {
             rig.one(0, write(page * step));
         }
@@ -134,7 +134,7 @@ fn a_preempted_collection_lets_go_of_its_whole_domain() {
         rig.run_until(rig.now + 104 * US);
         let start = rig.now;
         rig.run_until(start + 20 * US);
-        let token = rig.submit(element, read(page));
+        let token = rig.submit(member, read(page));
         rig.run();
         // Sensed while the next move is, at 128 us; its data cross first or second.
         let end = (rig.of(token).end - start) / US;

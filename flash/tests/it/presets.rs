@@ -39,7 +39,7 @@ fn presets_have_the_sizes_of_their_sources() {
 fn the_ssd_of_paper_002_is_64_chips_of_table_1_whose_bus_is_far_faster_than_their_cells() {
     let spec = DeviceSpec::preset("paper002").unwrap_or_else(|error| panic!("{error}"));
     let flash = Flash::new(&spec, Level::Chip, 1, 1).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((raw_gib("paper002"), flash.shape().elements), (256.0, 64));
+    assert_eq!((raw_gib("paper002"), flash.shape().members), (256.0, 64));
     // 15 % are kept back, and the last page of each block holds its summary.
     let of_chip = f64::from(flash.logical_pages()) / f64::from(16_384 * 63);
     assert!((0.849..=0.8501).contains(&of_chip), "{of_chip} of a chip is exported");
@@ -197,7 +197,7 @@ fn levels_and_numbers_of_devices_that_are_too_large_are_refused() {
     let mut spec = DeviceSpec::preset("mqsim").unwrap_or_else(|error| panic!("{error}"));
     assert!(refuse(&spec, Level::Ssd, 0).contains("0 elements"));
     assert!(refuse(&spec, Level::Chip, 17).contains("544 elements; there must be from 1 to 512"));
-    // 32 times as large: 2^31 pages in one element, but not in one channel.
+    // 32 times as large: 2^31 pages in one member, but not in one channel.
     spec.geometry.blocks *= 16;
     spec.geometry.pages *= 2;
     assert!(refuse(&spec, Level::Ssd, 1).contains("2147483648 pages is too large"));

@@ -1,4 +1,4 @@
-//! What elements tell of a read is what then happens: at random instants of random runs a read is asked about, then sent,
+//! What members tell of a read is what then happens: at random instants of random runs a read is asked about, then sent,
 //! with nothing after it.
 
 use proptest::prelude::*;
@@ -20,17 +20,17 @@ fn device() -> DeviceSpec {
     spec
 }
 
-/// A run of random reads and programs up to a random instant, at which nothing waits in front of an element: what does
-/// is no part of what elements know.
+/// A run of random reads and programs up to a random instant, at which nothing waits in front of a member: what does
+/// is no part of what members know.
 fn busy(spec: &DeviceSpec, level: Level, random: &mut Prng) -> Rig {
     let mut flash = Flash::new(spec, level, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, random.next_u64());
     let mut rig = Rig::over(flash);
-    let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
+    let (members, pages) = (u64::from(rig.flash.shape().members), u64::from(rig.flash.logical_pages()));
     for _ in 0..10 + random.below(50) {
-        let (element, page) = (random.below(elements) as u32, random.below(pages) as u32);
-        rig.submit(element, if random.chance(1, 4) { read(page) } else { write(page) });
-        while rig.waits(element) && rig.step() {}
+        let (member, page) = (random.below(members) as u32, random.below(pages) as u32);
+        rig.submit(member, if random.chance(1, 4) { read(page) } else { write(page) });
+        while rig.waits(member) && rig.step() {}
         let pause = if random.chance(1, 4) { 300 * US } else { 40 * US };
         rig.run_until(rig.now + random.below(pause));
     }
@@ -48,15 +48,15 @@ struct Start {
 fn told_and_seen(spec: &DeviceSpec, level: Level, seed: u64) -> (Start, Start) {
     let mut random = Prng::new(seed);
     let mut rig = busy(spec, level, &mut random);
-    let element = random.below(rig.flash.shape().elements.into()) as u32;
+    let member = random.below(rig.flash.shape().members.into()) as u32;
     let page = random.below(rig.flash.logical_pages().into()) as u32;
     let asked = rig.now;
-    let start_ns = rig.flash.start_ns(asked, element, page);
-    let told = Start { start_ns, gc_ns: rig.flash.gc_wait_ns(asked, element, page) };
-    let before = rig.flash.gc_clock(asked, element);
-    let token = rig.submit(element, read(page));
-    while rig.waits(element) && rig.step() {}
-    let in_front = rig.flash.gc_clock(rig.now, element) - before;
+    let start_ns = rig.flash.start_ns(asked, member, page);
+    let told = Start { start_ns, gc_ns: rig.flash.gc_wait_ns(asked, member, page) };
+    let before = rig.flash.gc_clock(asked, member);
+    let token = rig.submit(member, read(page));
+    while rig.waits(member) && rig.step() {}
+    let in_front = rig.flash.gc_clock(rig.now, member) - before;
     rig.run();
     let (done, end) = (rig.of(token).done, rig.of(token).end);
     let start_ns = end - done.bus_ns - done.cell_ns - asked;
@@ -139,8 +139,8 @@ fn a_chip_behind_a_channel_that_collects_is_told_when_the_erase_lets_it_in() {
     }
     // The write takes 104 us; then one move of 118 us and an erase of 1000.
     rig.submit(0, write(10));
-    let of = |rig: &Rig, element: u32, page: u32| {
-        [rig.flash.start_ns(rig.now, element, page), rig.flash.gc_wait_ns(rig.now, element, page)]
+    let of = |rig: &Rig, member: u32, page: u32| {
+        [rig.flash.start_ns(rig.now, member, page), rig.flash.gc_wait_ns(rig.now, member, page)]
             .map(|ns| ns / US)
     };
     assert_eq!(of(&rig, 0, 1), [104 + 1118, 1118], "due as soon as the write is done");

@@ -52,8 +52,8 @@ impl Streams {
     }
 
     /// A page that belongs to `owner` is written.
-    fn write(&mut self, element: u32, page: u32, owner: Owner) {
-        let block = (element, page / self.pages_per_block);
+    fn write(&mut self, member: u32, page: u32, owner: Owner) {
+        let block = (member, page / self.pages_per_block);
         let found = *self.owners.entry(block).or_insert(owner);
         // Without streams moves and programs lend each other pages when blocks are short.
         assert!(found == owner || self.count == 1, "a page of {owner:?} in a block of {found:?}");
@@ -72,28 +72,28 @@ impl Streams {
 }
 
 impl Media for Contents {
-    fn program(&mut self, element: u32, page: u32, token: u32) {
-        let before = self.pages.insert((element, page), token);
-        assert_eq!(before, None, "page {page} of element {element} was programmed twice without an erase");
-        self.streams.write(element, page, Owner::Stream(self.streams.of(token)));
+    fn program(&mut self, member: u32, page: u32, token: u32) {
+        let before = self.pages.insert((member, page), token);
+        assert_eq!(before, None, "page {page} of element {member} was programmed twice without an erase");
+        self.streams.write(member, page, Owner::Stream(self.streams.of(token)));
     }
 
-    fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
-        let content = page.map(|page| self.pages.get(&(element, page)).copied().expect("a written page"));
+    fn read(&mut self, member: u32, page: Option<u32>, token: u32) {
+        let content = page.map(|page| self.pages.get(&(member, page)).copied().expect("a written page"));
         self.found.insert(token, content);
     }
 
-    fn copy(&mut self, element: u32, from: u32, to: u32) {
-        let content = *self.pages.get(&(element, from)).expect("a written page");
-        assert_eq!(self.pages.insert((element, to), content), None, "moved onto a written page");
-        self.streams.write(element, to, self.streams.of_move(content));
+    fn copy(&mut self, member: u32, from: u32, to: u32) {
+        let content = *self.pages.get(&(member, from)).expect("a written page");
+        assert_eq!(self.pages.insert((member, to), content), None, "moved onto a written page");
+        self.streams.write(member, to, self.streams.of_move(content));
     }
 
-    fn erase(&mut self, element: u32, first: u32, count: u32) {
+    fn erase(&mut self, member: u32, first: u32, count: u32) {
         for page in first..first + count {
-            self.pages.remove(&(element, page));
+            self.pages.remove(&(member, page));
         }
-        self.streams.owners.remove(&(element, first / self.streams.pages_per_block));
+        self.streams.owners.remove(&(member, first / self.streams.pages_per_block));
     }
 }
 
@@ -120,7 +120,7 @@ fn cases() -> impl Strategy<Value = Case> {
         Just(Pool::Die),
         Just(Pool::Chip),
         Just(Pool::Channel),
-        Just(Pool::Element)
+        Just(Pool::Member)
     ];
     let levels = prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)];
     let shapes = (1u32..3, 1u32..3, 1u32..3, 1u32..3);
@@ -243,12 +243,12 @@ fn release(
     pins: &mut Vec<(u32, u32)>,
     index: usize,
 ) {
-    let (element, page) = pins[index];
-    let entry = model.get_mut(&(element, page)).expect("known");
+    let (member, page) = pins[index];
+    let entry = model.get_mut(&(member, page)).expect("known");
     if entry.in_flight.is_none() || case.pins > MANY && entry.in_flight == Some(OpKind::Read) {
         pins.swap_remove(index);
         entry.pinned = None;
-        rig.release(element, page);
+        rig.release(member, page);
     }
 }
 
@@ -257,7 +257,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     let contents = Contents { streams: Streams::new(&case.spec), ..Contents::default() };
     let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, contents);
     let flash = flash.map_err(|error| TestCaseError::reject(error.to_string()))?;
-    let (elements, pages) = (flash.shape().elements, flash.logical_pages());
+    let (members, pages) = (flash.shape().members, flash.logical_pages());
     let mut rig = Rig::over(flash);
     let mut model = Model::new();
     let mut reads: BTreeMap<u32, Option<u32>> = BTreeMap::new();
@@ -266,8 +266,8 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     let mut random = Prng::new(case.seed);
     let (mut seen, mut programs) = (0, 0);
     for _ in 0..steps {
-        let (element, page) = (random.below(elements.into()) as u32, random.below(pages.into()) as u32);
-        let entry = model.entry((element, page)).or_default();
+        let (member, page) = (random.below(members.into()) as u32, random.below(pages.into()) as u32);
+        let entry = model.entry((member, page)).or_default();
         if entry.in_flight.is_none() {
             let mut old_version = pins.len() < case.pins as usize && random.chance(1, 4);
             let mut kind = match random.below(10) {
@@ -286,11 +286,11 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
             };
             if matches!(kind, OpKind::Program | OpKind::Trim) && old_version && entry.pinned.is_none() {
                 entry.pinned = Some(entry.content);
-                pins.push((element, page));
+                pins.push((member, page));
             }
             let stream = rig.flash.media().streams.of(of_token.len() as u32);
-            let token = rig.submit(element, Op { kind, page, old_version, stream, request: 0 });
-            of_token.insert(token, (element, page));
+            let token = rig.submit(member, Op { kind, page, old_version, stream, request: 0 });
+            of_token.insert(token, (member, page));
             match kind {
                 OpKind::Read => drop(reads.insert(token, expected)),
                 OpKind::Trim => entry.content = None,
@@ -334,11 +334,11 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     rig.run();
     rig.flash.audit().map_err(TestCaseError::fail)?;
     prop_assert_eq!(rig.flash.pinned(), pins.len());
-    for ((element, page), entry) in &model {
-        let content = rig.flash.lookup(*element, *page).map(|at| rig.flash.media().pages[&(*element, at)]);
-        prop_assert_eq!(content, entry.content, "element {} page {}", element, page);
+    for ((member, page), entry) in &model {
+        let content = rig.flash.lookup(*member, *page).map(|at| rig.flash.media().pages[&(*member, at)]);
+        prop_assert_eq!(content, entry.content, "element {} page {}", member, page);
     }
-    let counters: Vec<_> = (0..elements).map(|element| rig.flash.counters(rig.now, element)).collect();
+    let counters: Vec<_> = (0..members).map(|member| rig.flash.counters(rig.now, member)).collect();
     prop_assert_eq!(counters.iter().map(|c| c.program_pages).sum::<u64>(), programs);
     // Every programmed page was erased since, or still holds something.
     let shape = rig.flash.shape();
@@ -362,7 +362,7 @@ proptest! {
 #[test]
 fn programs_that_pins_leave_no_space_for_wait_until_pins_are_released() {
     for level in [Level::Ssd, Level::Channel, Level::Chip] {
-        for (pool, streams) in [(Pool::Plane, 1), (Pool::Element, 1), (Pool::Plane, 3), (Pool::Element, 3)] {
+        for (pool, streams) in [(Pool::Plane, 1), (Pool::Member, 1), (Pool::Plane, 3), (Pool::Member, 3)] {
             let mut spec = small(&[]);
             (spec.ftl.pool, spec.scheduling.window) = (pool, 8);
             if streams > 1 {
@@ -371,7 +371,7 @@ fn programs_that_pins_leave_no_space_for_wait_until_pins_are_released() {
             let case = Case { spec, level, seed: 5, pins: 400 };
             let stalls =
                 run(&case, 6000).unwrap_or_else(|error| panic!("{level:?} {pool:?} {streams}: {error}"));
-            let free = pool == Pool::Element;
+            let free = pool == Pool::Member;
             assert!(stalls > 0 || free, "{level:?} {pool:?} {streams}: nothing stalled");
         }
     }

@@ -44,12 +44,12 @@ fn record(spec: &DeviceSpec, level: Level) -> Rig<Recorder> {
     let mut rig = Rig::over(flash);
     rig.flash.precondition(State::Steady, Share::ALL, 1);
     let mut random = Prng::new(7);
-    let elements = u64::from(rig.flash.shape().elements);
+    let members = u64::from(rig.flash.shape().members);
     for _ in 0..2_000 {
         rig.run_until(rig.now + random.below(150_000));
-        let element = random.below(elements) as u32;
+        let member = random.below(members) as u32;
         let page = random.below(rig.flash.logical_pages().into()) as u32;
-        rig.submit(element, if random.chance(1, 2) { read(page) } else { write(page) });
+        rig.submit(member, if random.chance(1, 2) { read(page) } else { write(page) });
     }
     rig.run();
     rig
@@ -70,8 +70,8 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     for die in 0..shape.dies {
         let of_die = || log.iter().filter(|stretch| stretch.die == die);
         assert_apart("a die", of_die().map(|stretch| (stretch.start_ns, end(stretch))).collect());
-        let element = die / shape.dies_per_element;
-        let busy = rig.flash.dies_busy_ns(element).nth((die % shape.dies_per_element) as usize);
+        let member = die / shape.dies_per_member;
+        let busy = rig.flash.dies_busy_ns(member).nth((die % shape.dies_per_member) as usize);
         assert_eq!(busy, Some(of_die().map(|stretch| stretch.cell_ns).sum()), "die {die}");
     }
     for bus in 0..shape.buses {
@@ -83,8 +83,8 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
         );
     }
     let (mut cell, mut bus, mut moves, mut erases) = (0, 0, 0, 0);
-    for element in 0..shape.elements {
-        let counters = rig.flash.counters(rig.now, element);
+    for member in 0..shape.members {
+        let counters = rig.flash.counters(rig.now, member);
         cell += counters.cell_busy_ns;
         bus += counters.bus_busy_ns;
         moves += counters.gc_move_pages;
@@ -108,8 +108,8 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
             works.entry(token).or_default().push(stretch.work);
         }
     }
-    let pages: u64 = (0..shape.elements)
-        .map(|element| rig.flash.counters(rig.now, element))
+    let pages: u64 = (0..shape.members)
+        .map(|member| rig.flash.counters(rig.now, member))
         .map(|counters| counters.read_pages + counters.program_pages)
         .sum();
     assert_eq!(works.len() as u64, pages);

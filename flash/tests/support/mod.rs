@@ -1,4 +1,4 @@
-//! A driver as small as one can be: every element has a first-in first-out queue in front of it.
+//! A driver as small as one can be: every member has a first-in first-out queue in front of it.
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::VecDeque;
@@ -100,46 +100,46 @@ impl Rig<()> {
 
 impl<M: Media> Rig<M> {
     pub fn over(flash: Flash<M>) -> Self {
-        let queues = vec![VecDeque::new(); flash.shape().elements as usize];
+        let queues = vec![VecDeque::new(); flash.shape().members as usize];
         let (agenda, starts, finished, done) = (Agenda::new(), Vec::new(), Vec::new(), Vec::new());
         Self { flash, agenda, now: 0, queues, starts, finished, done }
     }
 
     /// Queues an operation now; its token is returned.
-    pub fn submit(&mut self, element: u32, op: Op) -> u32 {
+    pub fn submit(&mut self, member: u32, op: Op) -> u32 {
         let token = self.starts.len() as u32;
         self.starts.push(0);
-        self.queues[element as usize].push_back((token, op));
-        self.dispatch(element);
+        self.queues[member as usize].push_back((token, op));
+        self.dispatch(member);
         token
     }
 
-    /// Permits an element to collect, and offers what waits.
-    pub fn permit(&mut self, element: u32, blocks: u32, ahead: u32) {
-        self.flash.permit_gc(self.now, element, permit(blocks, ahead), &mut self.agenda);
+    /// Permits a member to collect, and offers what waits.
+    pub fn permit(&mut self, member: u32, blocks: u32, ahead: u32) {
+        self.flash.permit_gc(self.now, member, permit(blocks, ahead), &mut self.agenda);
         self.dispatch_ready();
     }
 
-    /// Whether an operation waits in front of an element.
-    pub fn waits(&self, element: u32) -> bool {
-        !self.queues[element as usize].is_empty()
+    /// Whether an operation waits in front of a member.
+    pub fn waits(&self, member: u32) -> bool {
+        !self.queues[member as usize].is_empty()
     }
 
-    fn dispatch(&mut self, element: u32) {
-        while let Some(&(token, op)) = self.queues[element as usize].front() {
-            if self.flash.admits(self.now, element, &op, &mut self.agenda) != Admission::Admitted {
+    fn dispatch(&mut self, member: u32) {
+        while let Some(&(token, op)) = self.queues[member as usize].front() {
+            if self.flash.admits(self.now, member, &op, &mut self.agenda) != Admission::Admitted {
                 break;
             }
-            self.queues[element as usize].pop_front();
+            self.queues[member as usize].pop_front();
             self.starts[token as usize] = self.now;
-            self.flash.start(self.now, element, token, op, &mut self.agenda);
+            self.flash.start(self.now, member, token, op, &mut self.agenda);
         }
     }
 
-    /// Offers what waits to elements that may take it.
+    /// Offers what waits to members that may take it.
     pub fn dispatch_ready(&mut self) {
-        while let Some(element) = self.flash.next_ready() {
-            self.dispatch(element);
+        while let Some(member) = self.flash.next_ready() {
+            self.dispatch(member);
         }
     }
 
@@ -179,8 +179,8 @@ impl<M: Media> Rig<M> {
     }
 
     /// Submits and finishes one operation.
-    pub fn one(&mut self, element: u32, op: Op) -> Finished {
-        let token = self.submit(element, op);
+    pub fn one(&mut self, member: u32, op: Op) -> Finished {
+        let token = self.submit(member, op);
         self.run();
         self.of(token)
     }
@@ -189,8 +189,8 @@ impl<M: Media> Rig<M> {
         *self.finished.iter().find(|finished| finished.token == token).expect("finished")
     }
 
-    pub fn release(&mut self, element: u32, page: u32) {
-        self.flash.release(self.now, element, page, &mut self.agenda);
+    pub fn release(&mut self, member: u32, page: u32) {
+        self.flash.release(self.now, member, page, &mut self.agenda);
         self.dispatch_ready();
     }
 }

@@ -252,7 +252,7 @@ fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> 
         workload: WorkloadSpec { origin, requests, fold: Fold::Modulo },
         seed: options.seed,
         device: Document::find(What::Device, "paper004")?,
-        elements: Layout { level: Level::Ssd, devices: 4 },
+        members: Layout { level: Level::Ssd, devices: 4 },
         settings: vec![BLOCKS_004.parse().expect("a key and a number")],
         out: options.out.clone(),
         ..StudySpec::new(Vec::new())?

@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use stripewise_array::geometry::{Geometry, GeometryError, Level, Membership, Rotation, Shape};
-use stripewise_array::update::{Choice, ElementState, Tgc, Tie, Update, Weights};
+use stripewise_array::update::{Choice, MemberLoad, Tgc, Tie, Update, Weights};
 use stripewise_array::{CellTimes, Loads};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
-/// Nanoseconds a decision takes: the choice alone, over 7+1 elements, medians.
+/// Nanoseconds a decision takes: the choice alone, over 7+1 members, medians.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     /// Of Baseline.
@@ -22,29 +22,29 @@ pub struct Decisions {
     pub machine: String,
 }
 
-/// Elements of the array, the larger of the paper's two.
-const ELEMENTS: u32 = 8;
+/// Members of the array, the larger of the paper's two.
+const MEMBERS: u32 = 8;
 /// Decisions timed at a time, each on other loads and rows.
 const BATCH: usize = 1024;
 /// Times whose median is told.
 const TIMES: usize = 201;
 const PAGE_BYTES: u32 = 8192;
 
-/// What elements tell, read from a table: the simulator's own look-ups are no part of a decision.
-struct State([Nanos; ELEMENTS as usize]);
+/// What members tell, read from a table: the simulator's own look-ups are no part of a decision.
+struct State([Nanos; MEMBERS as usize]);
 
-impl ElementState for State {
-    fn gc_average_ns(&self, element: u16) -> Nanos {
-        self.0[usize::from(element)]
+impl MemberLoad for State {
+    fn gc_average_ns(&self, member: u16) -> Nanos {
+        self.0[usize::from(member)]
     }
 
-    fn read_ns(&self, element: u16, page: u32, _old_version: bool) -> Option<Nanos> {
+    fn read_ns(&self, member: u16, page: u32, _old_version: bool) -> Option<Nanos> {
         // The first read levels of Table II, by page, so that it differs from decision to decision.
-        Some([45_000, 114_000, 207_000][(u32::from(element) + page) as usize % 3])
+        Some([45_000, 114_000, 207_000][(u32::from(member) + page) as usize % 3])
     }
 }
 
-/// Rows whose updates are decided: members to read under RMW and RCW, and loads.
+/// Rows whose updates are decided: columns to read under RMW and RCW, and loads.
 struct Situation {
     rmw: u64,
     rcw: u64,
@@ -53,11 +53,11 @@ struct Situation {
     state: State,
 }
 
-/// Queues as an array under load has them: up to a dozen reads and thirty writes, one element in four collecting.
+/// Queues as an array under load has them: up to a dozen reads and thirty writes, one member in four collecting.
 fn situations(geometry: &Geometry) -> Vec<Situation> {
     let mut prng = Prng::new(1);
     let situation = |_| {
-        let mut loads = Loads::new(ELEMENTS);
+        let mut loads = Loads::new(MEMBERS);
         loads.reads.iter_mut().for_each(|reads| *reads = prng.below(12) as u32);
         loads.writes.iter_mut().for_each(|writes| *writes = prng.below(30) as u32);
         let collecting = std::array::from_fn(|_| if prng.chance(1, 4) { 18_400_000 } else { 0 });
@@ -84,21 +84,21 @@ fn situations(geometry: &Geometry) -> Vec<Situation> {
 /// Measures a decision of each policy.
 ///
 /// # Errors
-/// None as long as eight elements can form a RAID-5.
+/// None as long as eight members can form a RAID-5.
 pub fn measure_decisions() -> Result<Decisions, GeometryError> {
     let geometry = Geometry::new(&Shape {
         level: Level::Raid5,
-        elements: ELEMENTS,
+        members: MEMBERS,
         groups: 1,
         chunk_bytes: PAGE_BYTES.into(),
         page_bytes: PAGE_BYTES,
-        element_pages: 1 << 20,
+        member_pages: 1 << 20,
         rotation: Rotation::LeftSymmetric,
         rotate_every: 2,
         membership: Membership::Contiguous,
     })?;
-    let mut times = CellTimes::new(ELEMENTS);
-    (0..ELEMENTS as u16).for_each(|element| times.observe_read(element, 45_000 + 5_000 * u64::from(element)));
+    let mut times = CellTimes::new(MEMBERS);
+    (0..MEMBERS as u16).for_each(|member| times.observe_read(member, 45_000 + 5_000 * u64::from(member)));
     times.observe_write(700_000);
     let situations = situations(&geometry);
     let median = |policy: Update| {

@@ -233,7 +233,7 @@ fn slices<'a>(groups: &Groups<'a>) -> Vec<&'a Run> {
 }
 
 fn uniformity(groups: &Groups<'_>) -> Finding {
-    // Six elements.
+    // Six members.
     let critical = chi2_critical(5, SIGNIFICANCE);
     let show = |runs: &[&Run]| match range(runs.iter().map(|run| run.chi2[1])) {
         None => "–".to_owned(),

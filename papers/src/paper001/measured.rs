@@ -5,7 +5,7 @@ use stripewise_study::Finished;
 use stripewise_study::overhead::{Cost, Counter, Overhead, Stripe, StripeError};
 use stripewise_trace::{Request, Source, TraceError};
 
-use super::plan::{Cell, ELEMENTS};
+use super::plan::{Cell, MEMBERS};
 use super::variant::Variant;
 use crate::text::total;
 
@@ -129,7 +129,7 @@ impl Cell {
     /// When the requests cannot be read.
     pub fn overhead(&self, requests: &mut dyn Source, chunk_bytes: u64) -> Result<Overhead, TraceError> {
         let parity = self.level.parity();
-        let stripe = Stripe { data: ELEMENTS - parity, parity, chunk_bytes };
+        let stripe = Stripe { data: MEMBERS - parity, parity, chunk_bytes };
         let refuse = |error: StripeError| TraceError::Setting(error.to_string());
         // As the array is before the first request: empty, or holding a slice's data.
         let filled = self.traces == crate::Traces::Slice;

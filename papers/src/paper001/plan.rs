@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use stripewise_flash::{Level as ElementLevel, State};
+use stripewise_flash::{Level as MemberLevel, State};
 use stripewise_sim::{Layout, Precondition};
 use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec, builtin_profile};
 use stripewise_trace::fold::Fold;
@@ -18,7 +18,7 @@ use crate::slice::Slice;
 pub const WORKLOADS: [&str; 5] = ["Financial1", "Online", "Webmail", "Online+Webmail", "Synthetic"];
 
 /// SSDs of the array (section V-B).
-pub(super) const ELEMENTS: u32 = 8;
+pub(super) const MEMBERS: u32 = 8;
 
 /// Real traces: those of the shared set that write much more than they read, and more than a small array holds.
 const SLICES: [Slice; 5] = [
@@ -123,7 +123,7 @@ impl crate::Cell for Cell {
             workload: WorkloadSpec { origin, requests, fold },
             seed: options.seed,
             device,
-            elements: Layout { level: ElementLevel::Ssd, devices: ELEMENTS },
+            members: Layout { level: MemberLevel::Ssd, devices: MEMBERS },
             precondition,
             settings: array::settings(scale),
             out: options.out.clone(),

@@ -4,7 +4,7 @@ use stripewise_reliability::closed_forms;
 
 use super::evidence::{self, FEWER, LOWER, NOTHING, Words, gains, span};
 use super::measured::{Measured, Run};
-use super::plan::{ELEMENTS, Row, WORKLOADS};
+use super::plan::{MEMBERS, Row, WORKLOADS};
 use super::variant::{Level, Variant};
 use crate::evaluation::{Results, Traces};
 use crate::finding::{Column, Finding, Findings};
@@ -153,7 +153,7 @@ pub(super) fn times(level: Level, alpha: f64) -> f64 {
         Level::Raid5 => closed_forms::raid5::<f64>,
         Level::Raid6 => closed_forms::raid6::<f64>,
     };
-    years(ELEMENTS, LAMBDA * alpha, MU) / years(ELEMENTS, LAMBDA, MU)
+    years(MEMBERS, LAMBDA * alpha, MU) / years(MEMBERS, LAMBDA, MU)
 }
 
 fn reliability(groups: &Groups<'_>) -> Finding {
@@ -181,7 +181,7 @@ fn reliability(groups: &Groups<'_>) -> Finding {
     }
     let reason = format!(
         "{alphas}printed 0.37 to 0.77 and 0.38 to 0.77; at these the printed formulas give {:.2} to {:.2} times (RAID-5) and \
-         {:.2} to {:.2} (RAID-6); n = {ELEMENTS}, failures {LAMBDA} and repairs {MU} a year; MTTDL follows alpha, so that \
+         {:.2} to {:.2} (RAID-6); n = {MEMBERS}, failures {LAMBDA} and repairs {MU} a year; MTTDL follows alpha, so that \
          it stands and falls with 1e; ",
         printed(Level::Raid5).0,
         printed(Level::Raid5).1,

@@ -53,11 +53,11 @@ pub enum Variant {
     Esap,
     /// eSAP with a buffer of the size of a group of WAS, which like it waits for no time: what buffering alone gives.
     EsapGroup,
-    /// eSAP that acknowledges when a write is on the elements.
+    /// eSAP that acknowledges when a write is on the members.
     EsapDurable,
     /// WAS with as many tiers, by GLRU.
     Was(u8),
-    /// WAS with two tiers that acknowledges when a write is on the elements, for which it needs eSAP's P_wait.
+    /// WAS with two tiers that acknowledges when a write is on the members, for which it needs eSAP's P_wait.
     WasDurable,
     /// WAS with two tiers by HCA.
     Hca,

@@ -207,7 +207,7 @@ impl crate::Cell for Cell {
             pacing: Some(self.speed.pacing()),
             seed: options.seed,
             device: Document::find(What::Device, "paper002")?,
-            elements: Layout { level: Level::Chip, devices: 1 },
+            members: Layout { level: Level::Chip, devices: 1 },
             precondition: if self.part == Part::Fresh { Precondition::Fresh } else { FULL },
             settings: settings.into_iter().collect(),
             out: options.out.clone(),

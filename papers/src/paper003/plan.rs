@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stripewise_flash::{Level as ElementLevel, Share, State};
+use stripewise_flash::{Level as MemberLevel, Share, State};
 use stripewise_sim::{Layout, Precondition};
 use stripewise_study::{Document, Error, SchemeSpec, Setting, StudySpec, Tables, What};
 
@@ -180,7 +180,7 @@ impl crate::Cell for Cell {
             warmup,
             seed: options.seed,
             device: Document::find(What::Device, self.gc.device())?,
-            elements: Layout { level: ElementLevel::Ssd, devices: self.level.ssds() },
+            members: Layout { level: MemberLevel::Ssd, devices: self.level.ssds() },
             precondition: if self.workload.is_real() { USED } else { FULL },
             settings: settings.map(setting).collect(),
             tables: Tables { gcs: is_fig_4, ..Tables::default() },

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stripewise_flash::{Level as ElementLevel, Share, State as Wear};
+use stripewise_flash::{Level as MemberLevel, Share, State as Wear};
 use stripewise_sim::{Layout, Pacing, Precondition};
 use stripewise_study::{Document, Error, SchemeSpec, Setting, StudySpec, What};
 
@@ -204,7 +204,7 @@ impl crate::Cell for Cell {
             warmup,
             seed: options.seed,
             device: Document::find(What::Device, "paper004")?,
-            elements: Layout { level: ElementLevel::Ssd, devices: self.ssds },
+            members: Layout { level: MemberLevel::Ssd, devices: self.ssds },
             precondition: self.state.precondition(),
             settings: self.settings().into_iter().map(setting).collect(),
             out: options.out.clone(),

@@ -1,6 +1,6 @@
 //! Rare losses, by regeneration and failure biasing.
 //!
-//! An array with all elements working forgets its past. So its life is a row of independent cycles, from one such moment
+//! An array with all members working forgets its past. So its life is a row of independent cycles, from one such moment
 //! to the next or to the loss, and MTTDL = E[length of a cycle] / P(a cycle ends in loss). The lengths come from cycles
 //! as they are. The probability, which is tiny, comes from cycles in which the next event of an array that repairs is a
 //! failure half of the time; a cycle that ends in loss counts with the ratio of its likelihoods.
@@ -54,7 +54,7 @@ struct Cycle {
     loss: f64,
 }
 
-/// From all elements working to all working again, or to the loss.
+/// From all members working to all working again, or to the loss.
 fn cycle(
     model: &Model,
     bias: Option<f64>,
@@ -66,7 +66,7 @@ fn cycle(
     let mut likelihood = 1.0;
     loop {
         patience.event()?;
-        let working = |failed: u32| u64::from(model.elements - failed);
+        let working = |failed: u32| u64::from(model.members - failed);
         let repairs = |failed: u32| match model.repair {
             Repair::Parallel => u64::from(failed),
             Repair::Single | Repair::Together => u64::from(failed.min(1)),

@@ -1,4 +1,4 @@
-//! Whole lives of an array, element by element.
+//! Whole lives of an array, member by member.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use stripewise_base::prng::Prng;
 use super::{Estimate, LOSSES_MIN, Moments, NoEstimate, Patience, exponential};
 use crate::{Model, Repair};
 
-/// Plays `histories` arrays from whole to their loss of data, each element with clocks of its own. Some
+/// Plays `histories` arrays from whole to their loss of data, each member with clocks of its own. Some
 /// (μ/λ)^parity events each; `go_on` is asked now and then.
 ///
 /// # Errors
@@ -38,14 +38,14 @@ pub fn direct(
 struct Life<'a> {
     model: &'a Model,
     prng: &'a mut Prng,
-    elements: Vec<Element>,
+    members: Vec<Member>,
     groups: Vec<Group>,
 }
 
-/// An element, and when it changes next: fails if it works, works if it failed. One that waits for its repair changes
+/// A member, and when it changes next: fails if it works, works if it failed. One that waits for its repair changes
 /// never.
 #[derive(Clone, Copy)]
-struct Element {
+struct Member {
     works: bool,
     changes: f64,
 }
@@ -53,28 +53,27 @@ struct Element {
 #[derive(Clone, Default)]
 struct Group {
     failed: u32,
-    /// Failed elements whose repair has not begun.
+    /// Failed members whose repair has not begun.
     waiting: VecDeque<usize>,
 }
 
 impl<'a> Life<'a> {
     fn new(model: &'a Model, prng: &'a mut Prng) -> Self {
-        let count = model.elements as usize * model.groups as usize;
+        let count = model.members as usize * model.groups as usize;
         let rate = model.failures_per_year;
-        let elements =
-            (0..count).map(|_| Element { works: true, changes: exponential(prng, rate) }).collect();
-        Self { model, prng, elements, groups: vec![Group::default(); model.groups as usize] }
+        let members = (0..count).map(|_| Member { works: true, changes: exponential(prng, rate) }).collect();
+        Self { model, prng, members, groups: vec![Group::default(); model.groups as usize] }
     }
 
     fn years_to_loss(mut self, patience: &mut Patience<'_>) -> Result<f64, NoEstimate> {
         loop {
             patience.event()?;
-            let changes = |element: &Element| element.changes;
-            let next = (1..self.elements.len()).fold(0, |first, at| {
-                if changes(&self.elements[at]) < changes(&self.elements[first]) { at } else { first }
+            let changes = |member: &Member| member.changes;
+            let next = (1..self.members.len()).fold(0, |first, at| {
+                if changes(&self.members[at]) < changes(&self.members[first]) { at } else { first }
             });
-            let now = self.elements[next].changes;
-            if self.elements[next].works {
+            let now = self.members[next].changes;
+            if self.members[next].works {
                 self.fails(next, now);
                 if self.groups[self.group_of(next)].failed > self.model.parity {
                     return Ok(now);
@@ -85,32 +84,32 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn group_of(&self, element: usize) -> usize {
-        element / self.model.elements as usize
+    fn group_of(&self, member: usize) -> usize {
+        member / self.model.members as usize
     }
 
-    fn fails(&mut self, element: usize, now: f64) {
-        let at = self.group_of(element);
+    fn fails(&mut self, member: usize, now: f64) {
+        let at = self.group_of(member);
         let group = &mut self.groups[at];
         group.failed += 1;
         let all_under_way = self.model.repair == Repair::Parallel;
         let begins = all_under_way || group.failed == 1;
         if !begins {
-            group.waiting.push_back(element);
+            group.waiting.push_back(member);
         }
         let repaired =
             if begins { now + exponential(self.prng, self.model.repairs_per_year) } else { f64::INFINITY };
-        self.elements[element] = Element { works: false, changes: repaired };
+        self.members[member] = Member { works: false, changes: repaired };
     }
 
-    fn is_repaired(&mut self, element: usize, now: f64) {
-        let at = self.group_of(element);
-        self.works_again(element, now);
+    fn is_repaired(&mut self, member: usize, now: f64) {
+        let at = self.group_of(member);
+        self.works_again(member, now);
         match self.model.repair {
             Repair::Parallel => {}
             Repair::Single => {
                 if let Some(next) = self.groups[at].waiting.pop_front() {
-                    self.elements[next].changes = now + exponential(self.prng, self.model.repairs_per_year);
+                    self.members[next].changes = now + exponential(self.prng, self.model.repairs_per_year);
                 }
             }
             Repair::Together => {
@@ -121,10 +120,10 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn works_again(&mut self, element: usize, now: f64) {
-        let at = self.group_of(element);
+    fn works_again(&mut self, member: usize, now: f64) {
+        let at = self.group_of(member);
         self.groups[at].failed -= 1;
         let fails = now + exponential(self.prng, self.model.failures_per_year);
-        self.elements[element] = Element { works: true, changes: fails };
+        self.members[member] = Member { works: true, changes: fails };
     }
 }

@@ -1,8 +1,8 @@
 //! The MTTDL by chance: histories of failures and repairs, drawn from a seed.
 //!
-//! Neither way uses a formula for the result, only the model: an element lives an exponential time, a repair takes one.
+//! Neither way uses a formula for the result, only the model: a member lives an exponential time, a repair takes one.
 //! [`direct`] plays whole lives of arrays, which costs as many events as there are repairs before a loss: some
-//! (μ/λ)^parity. [`biased`] plays what happens between one moment with all elements working and the next, makes failures
+//! (μ/λ)^parity. [`biased`] plays what happens between one moment with all members working and the next, makes failures
 //! likelier than they are, and weighs what it sees with the ratio of likelihoods.
 
 mod biased;

@@ -61,7 +61,7 @@ fn without_parity_the_first_failure_loses_data() {
 
 #[test]
 fn the_oracle_knows_a_chain_solved_by_hand() {
-    // Two elements, one parity, λ = 1, μ = 2: t0 = 1/2 + t1 and t1 = 1/3 + 2/3 t0, so t0 = 5/2.
+    // Two members, one parity, λ = 1, μ = 2: t0 = 1/2 + t1 and t1 = 1/3 + 2/3 t0, so t0 = 5/2.
     assert_eq!(solved(2, 1, Repair::Single, Fraction::from(1), Fraction::from(2)), Fraction::new(5, 2));
 }
 
@@ -85,9 +85,9 @@ fn the_published_setting_gives_the_published_gains() {
         assert_eq!(digits(of(1, alpha) / of(1, 1.0), 4), over5);
         assert_eq!(digits(of(2, alpha), 5), raid6);
         assert_eq!(digits(of(2, alpha) / of(2, 1.0), 4), over6);
-        let Model { elements, failures_per_year, repairs_per_year, .. } = Model::PAPER001.aged(alpha);
-        let printed5 = closed_forms::raid5(elements, failures_per_year, repairs_per_year);
-        let printed6 = closed_forms::raid6(elements, failures_per_year, repairs_per_year);
+        let Model { members, failures_per_year, repairs_per_year, .. } = Model::PAPER001.aged(alpha);
+        let printed5 = closed_forms::raid5(members, failures_per_year, repairs_per_year);
+        let printed6 = closed_forms::raid6(members, failures_per_year, repairs_per_year);
         assert_eq!((digits(printed5, 5).as_str(), digits(printed6, 5).as_str()), (raid5, raid6));
     }
 }
@@ -114,9 +114,9 @@ fn an_array_that_cannot_be_is_refused_with_its_reason() {
     let model = Model::PAPER001;
     for (bad, says) in [
         (Model { parity: 8, ..model }, "at least 9 elements"),
-        (Model { elements: 0, parity: 0, ..model }, "0 elements"),
+        (Model { members: 0, parity: 0, ..model }, "0 elements"),
         (Model { groups: 0, ..model }, "0 groups"),
-        (Model { elements: 5000, ..model }, "1 to 4096"),
+        (Model { members: 5000, ..model }, "1 to 4096"),
         (model.aged(0.0), "rate of failures is 0 a year"),
         (Model { repairs_per_year: f64::NAN, ..model }, "rate of repairs"),
     ] {

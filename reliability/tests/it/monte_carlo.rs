@@ -13,9 +13,9 @@ fn estimate(simulation: Simulation, model: &Model, samples: u64, seed: u64) -> E
 /// Arrays whose losses are not rare, so that whole lives can be played.
 fn frail() -> impl Iterator<Item = Model> {
     let sizes = [(1, 0), (5, 0), (2, 1), (8, 1), (3, 2), (6, 2), (6, 3)];
-    sizes.into_iter().flat_map(|(elements, parity)| {
+    sizes.into_iter().flat_map(|(members, parity)| {
         Repair::ALL.map(|repair| Model {
-            elements,
+            members,
             parity,
             groups: 1,
             failures_per_year: 0.5,
@@ -67,7 +67,7 @@ fn biased_cycles_reach_the_published_setting() {
 fn intervals_hold_the_truth_as_often_as_they_say_and_seldom_what_is_wrong() {
     const SEEDS: u64 = 1000;
     let frail = Model {
-        elements: 4,
+        members: 4,
         parity: 1,
         groups: 1,
         failures_per_year: 0.25,
@@ -97,7 +97,7 @@ fn a_wrong_rate_of_repair_or_the_wrong_way_of_repair_is_noticed() {
 
 #[test]
 fn losses_of_groups_add_where_repairs_are_short_and_do_not_quite_where_they_are_long() {
-    let model = Model { elements: 4, groups: 6, ..Model::PAPER001 };
+    let model = Model { members: 4, groups: 6, ..Model::PAPER001 };
     let short = estimate(biased, &model, 200_000, 3);
     assert!(short.holds(model.mttdl_years()), "{short:?}, {}", model.mttdl_years());
     let long = Model { failures_per_year: 1.0, repairs_per_year: 2.0, ..model };

@@ -1,4 +1,4 @@
-//! Figures 2 and 7: how unevenly blocked requests lie on the elements.
+//! Figures 2 and 7: how unevenly blocked requests lie on the members.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::run::Run;

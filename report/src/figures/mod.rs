@@ -5,7 +5,7 @@ mod cast;
 mod congestion;
 mod decisions;
 mod elastic;
-mod elements;
+mod members;
 mod redirected;
 mod response;
 mod routines;
@@ -84,8 +84,8 @@ pub(crate) fn all(set: &Set) -> Vec<Figure> {
 fn of_any_runs(set: &Set) -> Vec<Figure> {
     let mut figures = per_structure(set, [8, 9], response::means);
     figures.extend(per_structure(set, [10, 11], tail::distributions));
-    figures.extend(per_structure(set, [12, 13], elements::tails));
-    figures.extend([routines::shares(set), congestion::by_scheme(set), elements::most_congested(set)]);
+    figures.extend(per_structure(set, [12, 13], members::tails));
+    figures.extend([routines::shares(set), congestion::by_scheme(set), members::most_congested(set)]);
     figures.extend(elastic::all(set));
     figures.extend(redirected::of_any_runs(set));
     figures.push(caches::together(set));
@@ -94,11 +94,11 @@ fn of_any_runs(set: &Set) -> Vec<Figure> {
 
 /// The figures of paper 000, in its order.
 fn paper000(set: &Set) -> Vec<Figure> {
-    let mut figures = vec![congestion::by_trace(set), elements::most_congested(set), routines::shares(set)];
+    let mut figures = vec![congestion::by_trace(set), members::most_congested(set), routines::shares(set)];
     figures.push(congestion::by_scheme(set));
     figures.extend(per_structure(set, [8, 9], response::means));
     figures.extend(per_structure(set, [10, 11], tail::distributions));
-    figures.extend(per_structure(set, [12, 13], elements::tails));
+    figures.extend(per_structure(set, [12, 13], members::tails));
     figures.push(decisions::cost(set));
     figures
 }

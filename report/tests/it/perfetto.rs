@@ -24,7 +24,7 @@ impl Source for Writes {
     }
 }
 
-fn line(elements: &str, together: bool) -> Timeline {
+fn line(members: &str, together: bool) -> Timeline {
     let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
     (device.geometry.blocks, device.geometry.pages) = (32, 16);
     if together {
@@ -36,7 +36,7 @@ fn line(elements: &str, together: bool) -> Timeline {
         ..RunConfig::new(
             Scheme::from_toml("test", "name = 'test'\n").expect("a scheme"),
             device,
-            elements.parse().expect("a layout"),
+            members.parse().expect("a layout"),
         )
     };
     timeline(&config, &mut Writes(0), (0, 400), &mut |_| true).expect("a time line")

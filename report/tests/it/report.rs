@@ -2,12 +2,12 @@
 
 use stripewise_report::{Paper, Report, Source, papers_order};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store};
-use stripewise_sim::tables::{ElementRow, LatencyKind, LatencyRow, Sink};
+use stripewise_sim::tables::{LatencyKind, LatencyRow, MemberRow, Sink};
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 
-/// A run of `scheme` on `elements` elements. `latencies` says whether it kept those.
-fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool) -> FinishedRun {
+/// A run of `scheme` on `members` members. `latencies` says whether it kept those.
+fn run(store: &Store, scheme: &str, policy: &str, members: u32, latencies: bool) -> FinishedRun {
     let configuration = format!(
         "elements = \"channel:1\"\n[scheme]\nname = {scheme:?}\n[scheme.geometry]\nlevel = \"raid5\"\ngroups = 1\n\
          [scheme.update]\npolicy = \"{policy}\"\n"
@@ -18,27 +18,27 @@ fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool
             .expect("TOML");
     let mut writer = store.begin(&inputs, Optional::NONE).expect("a run");
     if latencies {
-        let row = |kind: LatencyKind, element, latency_ns, count| LatencyRow {
+        let row = |kind: LatencyKind, member, latency_ns, count| LatencyRow {
             kind: kind as u8,
-            element,
+            member,
             latency_ns,
             count,
         };
         for (latency, count) in [(10_000_000, 9_900), (20_000_000, 9_990), (30_000_000, 10_000)] {
             writer.latency(&row(LatencyKind::Both, 0, latency, count));
         }
-        for element in 0..elements {
-            let slower = 1 + u64::from(element);
-            writer.latency(&row(LatencyKind::Operation, element, slower * 1_000_000, 990));
-            writer.latency(&row(LatencyKind::Operation, element, slower * 2_000_000, 1_000));
+        for member in 0..members {
+            let slower = 1 + u64::from(member);
+            writer.latency(&row(LatencyKind::Operation, member, slower * 1_000_000, 990));
+            writer.latency(&row(LatencyKind::Operation, member, slower * 2_000_000, 1_000));
         }
     }
-    let row = |element: u32| ElementRow {
-        element,
-        blocked_sum: 10 + u64::from(element),
-        blocked_sum_served: 5 + u64::from(element),
-        operation_p999_ns: (1 + u64::from(element)) * 2_000_000,
-        ..ElementRow::default()
+    let row = |member: u32| MemberRow {
+        member,
+        blocked_sum: 10 + u64::from(member),
+        blocked_sum_served: 5 + u64::from(member),
+        operation_p999_ns: (1 + u64::from(member)) * 2_000_000,
+        ..MemberRow::default()
     };
     let totals = [
         ("requests", Figure::Count(10_000)),
@@ -57,7 +57,7 @@ fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool
         ("simulated_ns", Figure::Count(1_000_000_000)),
     ];
     let totals = Figures::from_list(&totals).expect("distinct totals");
-    writer.finish(&(0..elements).map(row).collect::<Vec<_>>(), &totals).expect("a finished run")
+    writer.finish(&(0..members).map(row).collect::<Vec<_>>(), &totals).expect("a finished run")
 }
 
 fn section<'a>(html: &'a str, id: &str) -> &'a str {

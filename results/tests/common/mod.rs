@@ -3,7 +3,7 @@
 
 use stripewise_base::prng::Prng;
 use stripewise_results::RunInputs;
-use stripewise_sim::tables::{ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
+use stripewise_sim::tables::{GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, UpdateRow};
 
 pub(crate) fn inputs(seed: u64) -> RunInputs {
     RunInputs::new("[array]\nlevel = \"raid-5\"\n", "mode = \"open\"\n", "trace", seed, "0.1.0").unwrap()
@@ -27,7 +27,7 @@ pub(crate) fn request(prng: &mut Prng) -> RequestRow {
         pending_ns: value(prng),
         pre_read_ns: value(prng),
         parity_ns: value(prng),
-        element_queue_ns: value(prng),
+        member_queue_ns: value(prng),
         gc_wait_ns: value(prng),
         bus_ns: value(prng),
         cell_ns: value(prng),
@@ -39,7 +39,7 @@ pub(crate) fn request(prng: &mut Prng) -> RequestRow {
 pub(crate) fn sample(prng: &mut Prng) -> SampleRow {
     SampleRow {
         time_ns: value(prng),
-        element: value(prng) as u32,
+        member: value(prng) as u32,
         reads: value(prng) as u32,
         writes: value(prng) as u32,
         collecting: value(prng) as u8,
@@ -49,7 +49,7 @@ pub(crate) fn sample(prng: &mut Prng) -> SampleRow {
 
 pub(crate) fn gc(prng: &mut Prng) -> GcRow {
     GcRow {
-        element: value(prng) as u32,
+        member: value(prng) as u32,
         plane: value(prng) as u32,
         block: value(prng) as u32,
         start_ns: value(prng),
@@ -61,7 +61,7 @@ pub(crate) fn gc(prng: &mut Prng) -> GcRow {
 pub(crate) fn latency(prng: &mut Prng) -> LatencyRow {
     LatencyRow {
         kind: value(prng) as u8,
-        element: value(prng) as u32,
+        member: value(prng) as u32,
         latency_ns: value(prng),
         count: value(prng),
     }
@@ -84,9 +84,9 @@ pub(crate) fn update(prng: &mut Prng) -> UpdateRow {
     }
 }
 
-pub(crate) fn element(prng: &mut Prng) -> ElementRow {
-    ElementRow {
-        element: value(prng) as u32,
+pub(crate) fn member(prng: &mut Prng) -> MemberRow {
+    MemberRow {
+        member: value(prng) as u32,
         host_read_pages: value(prng),
         queue_max: value(prng),
         ..Default::default()

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use stripewise_base::prng::Prng;
 use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, Store, Table};
-use stripewise_sim::tables::{ElementRow, Sink};
+use stripewise_sim::tables::{MemberRow, Sink};
 
 use crate::common::{gc, inputs, latency, request};
 
@@ -47,7 +47,7 @@ fn run(store: &Store, seed: u64, rows: u64) -> Result<FinishedRun, Error> {
         writer.gc(&gc(&mut prng));
     }
     let totals = [("requests", Figure::Count(rows)), ("mean_ns", Figure::Real(0.5))];
-    writer.finish(&[ElementRow { element: 3, ..Default::default() }], &Figures::from_list(&totals)?)
+    writer.finish(&[MemberRow { member: 3, ..Default::default() }], &Figures::from_list(&totals)?)
 }
 
 fn file(run: &FinishedRun, table: Table) -> PathBuf {

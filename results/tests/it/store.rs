@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use stripewise_base::prng::Prng;
 use stripewise_results::digest::TableDigest;
 use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, Store, Table};
-use stripewise_sim::tables::{ElementRow, Sink, UpdateRow};
+use stripewise_sim::tables::{MemberRow, Sink, UpdateRow};
 
 use crate::common::{inputs, request};
 
@@ -51,7 +51,7 @@ fn run(store: &Store, seed: u64, requests: u64, table: bool) -> Result<FinishedR
     let mut writer = store.begin(&inputs(seed), Optional { requests: table, updates: false })?;
     let mut prng = Prng::new(seed);
     (0..requests).for_each(|_| writer.request(&request(&mut prng)));
-    writer.finish(&[ElementRow { element: 3, ..Default::default() }], &totals(requests))
+    writer.finish(&[MemberRow { member: 3, ..Default::default() }], &totals(requests))
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_finished_run_is_found_and_read_back() {
     assert_eq!(found.totals().unwrap(), totals(1000));
     assert_eq!(found.results_digest(), finished.results_digest());
     assert_eq!(
-        (rows(&found, Table::Requests), rows(&found, Table::Elements), rows(&found, Table::Gcs)),
+        (rows(&found, Table::Requests), rows(&found, Table::Members), rows(&found, Table::Gcs)),
         (1000, 1, 0)
     );
     assert!(store.find(inputs(2).digest()).unwrap().is_none(), "another seed is another run");

@@ -9,20 +9,20 @@ use stripewise_base::prng::Prng;
 use stripewise_results::parquet::TableWriter;
 use stripewise_results::schema::{Row, Width, schema};
 use stripewise_results::{Error, Figure, Figures, MemoryRun, MemorySink, Optional, Table};
-use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::tables::{GcRow, MemberRow, RequestRow, SampleRow, Sink};
 
-use crate::common::{element, gc, gc_slice, inputs, latency, request, rows, sample, update};
+use crate::common::{gc, gc_slice, inputs, latency, member, request, rows, sample, update};
 
 fn totals() -> Figures {
     Figures::from_list(&[("requests", Figure::Count(7)), ("response_mean_ns", Figure::Real(1.5))]).unwrap()
 }
 
-fn run(requests: &[RequestRow], samples: &[SampleRow], gcs: &[GcRow], elements: &[ElementRow]) -> MemoryRun {
+fn run(requests: &[RequestRow], samples: &[SampleRow], gcs: &[GcRow], members: &[MemberRow]) -> MemoryRun {
     let mut sink = MemorySink::in_memory(&inputs(1), Optional::ALL).unwrap();
     requests.iter().for_each(|row| sink.request(row));
     samples.iter().for_each(|row| sink.sample(row));
     gcs.iter().for_each(|row| sink.gc(row));
-    sink.finish_in_memory(elements, &totals()).unwrap()
+    sink.finish_in_memory(members, &totals()).unwrap()
 }
 
 /// One column of all batches.
@@ -69,12 +69,12 @@ proptest! {
         let requests = rows(counts[0], &mut prng, request);
         let samples = rows(counts[1], &mut prng, sample);
         let gcs = rows(counts[2], &mut prng, gc);
-        let elements = rows(counts[3] % 40, &mut prng, element);
-        let run = run(&requests, &samples, &gcs, &elements);
+        let members = rows(counts[3] % 40, &mut prng, member);
+        let run = run(&requests, &samples, &gcs, &members);
         check(&run, &requests);
         check(&run, &samples);
         check(&run, &gcs);
-        check(&run, &elements);
+        check(&run, &members);
     }
 
     #[test]
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_by_collecting_elements_come_back_as_they_went(seed: u64, count in 0usize..100) {
+    fn slices_by_collecting_members_come_back_as_they_went(seed: u64, count in 0usize..100) {
         let slices = rows(count, &mut Prng::new(seed), gc_slice);
         let mut sink = MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap();
         slices.iter().for_each(|row| sink.gc_slice(row));
@@ -172,7 +172,7 @@ fn each_field_of_a_request_stands_in_the_column_of_its_name() {
         pending_ns: 8,
         pre_read_ns: 9,
         parity_ns: 10,
-        element_queue_ns: 11,
+        member_queue_ns: 11,
         gc_wait_ns: 12,
         bus_ns: 13,
         cell_ns: 14,
@@ -289,7 +289,7 @@ fn known_rows_have_the_same_results_digest_in_every_build() {
     let requests = rows(70_000, &mut prng, request);
     let samples = rows(300, &mut prng, sample);
     let gcs = rows(257, &mut prng, gc);
-    let elements = rows(6, &mut prng, element);
-    let digest = run(&requests, &samples, &gcs, &elements).results_digest();
+    let members = rows(6, &mut prng, member);
+    let digest = run(&requests, &samples, &gcs, &members).results_digest();
     assert_eq!(digest.to_string(), "514fbdf817ff79e1f3ca25b1bc1bbcb6dfa3a3d9f3e4698458a68f4626c8e3d2");
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::candidate::{Candidate, Place, Vacancy};
-use crate::elements::Refusal;
+use crate::members::Refusal;
 
 pub use client::{Client, ClientError};
 pub(crate) use server::{Control, ask};
@@ -22,25 +22,27 @@ pub(crate) use server::{Control, ask};
 pub enum Command {
     /// All that the server knows of its array: [`crate::Status`].
     Status,
-    /// Take an element out of service.
+    /// Take a member out of service.
     Fail {
         /// Its number.
-        element: u16,
+        #[serde(rename = "element")]
+        member: u16,
         /// Whether it may take more out than parity bears.
         #[serde(default)]
         force: bool,
     },
-    /// Put a file or device in the place of an element that is out of service, and rebuild it.
+    /// Put a file or device in the place of a member that is out of service, and rebuild it.
     Replace {
-        /// The number of the element.
-        element: u16,
+        /// The number of the member.
+        #[serde(rename = "element")]
+        member: u16,
         /// The file or device.
         path: PathBuf,
         /// Whether what it holds may be lost.
         #[serde(default)]
         force: bool,
     },
-    /// Keep a file or device as a hot spare: it replaces the first element that fails.
+    /// Keep a file or device as a hot spare: it replaces the first member that fails.
     AddSpare {
         /// The file or device.
         path: PathBuf,

@@ -90,8 +90,8 @@ mod tests {
         let path = std::path::PathBuf::from("/dev/sdx");
         [
             Command::Status,
-            Command::Fail { element: 3, force: true },
-            Command::Replace { element: 1, path: path.clone(), force: true },
+            Command::Fail { member: 3, force: true },
+            Command::Replace { member: 1, path: path.clone(), force: true },
             Command::AddSpare { path, force: false },
             Command::Scrub,
             Command::StopScrub,
@@ -144,7 +144,7 @@ mod tests {
         for params in ["{}", "{\"element\":-1}", "{\"element\":70000}", "3", "{\"elements\":3}"] {
             refused(&fail(params), ControlError::INVALID_PARAMS, "fail: ");
         }
-        assert_eq!(code(&fail("{\"element\":3}")), Ok(Command::Fail { element: 3, force: false }));
+        assert_eq!(code(&fail("{\"element\":3}")), Ok(Command::Fail { member: 3, force: false }));
         assert_eq!(parse(&fail("{}").into_bytes()).0, json!(1), "an error carries the identifier");
     }
 }

@@ -13,11 +13,11 @@ use super::rpc::{self, LINE_MAX};
 use super::{Answer, Asked, Command, ControlError};
 use crate::candidate::{Candidate, NewFile, Place, Vacancy};
 use crate::deadline::Deadline;
-use crate::elements::Refusal;
 use crate::ending::Ending;
 use crate::error::ServeError;
 use crate::listen::{UnixSocket, next_connection};
 use crate::mailbox::{Sender, Unsent};
+use crate::members::Refusal;
 
 /// Connections at a time; more are closed at once.
 const CONNECTIONS_MAX: usize = 16;
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(5) };
 /// How long the loop may take to answer. It answers between two requests of hosts, so this is long.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How soon it is asked again for the place of an element that has not yet returned what it was given.
+/// How soon it is asked again for the place of a member that has not yet returned what it was given.
 const RETRY: Duration = Duration::from_millis(50);
 /// How long the end of a server waits for an answer that is being made.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -186,7 +186,7 @@ fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Send
 /// this thread.
 pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
     match command {
-        Command::Replace { element, path, force } => bring(Place::Element(element), &path, force, mailbox),
+        Command::Replace { member, path, force } => bring(Place::Member(member), &path, force, mailbox),
         Command::AddSpare { path, force } => bring(Place::Spare, &path, force, mailbox),
         command => put(mailbox, |answer| Asked::Command { command, answer })?,
     }
@@ -204,7 +204,7 @@ fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sende
     answer
 }
 
-/// What the array wants for `place`, as soon as the element that was there has returned what it was given.
+/// What the array wants for `place`, as soon as the member that was there has returned what it was given.
 fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy, ControlError> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -271,7 +271,7 @@ mod tests {
                 };
                 let refused = ControlError::refused("there is no element 9");
                 let said = match &command {
-                    Command::Fail { element: 9, .. } => Err(refused),
+                    Command::Fail { member: 9, .. } => Err(refused),
                     _ => Ok(serde_json::to_value(&command).unwrap()),
                 };
                 answer.send(said).unwrap();
@@ -288,7 +288,7 @@ mod tests {
         let thread = echo(&control, inbox);
         let mut client = Client::connect(&path).unwrap();
         assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
-        let refused = client.ask(&Command::Fail { element: 9, force: false }).unwrap_err().to_string();
+        let refused = client.ask(&Command::Fail { member: 9, force: false }).unwrap_err().to_string();
         assert_eq!(refused, "there is no element 9");
         let mut other = Client::connect(&path).unwrap();
         assert!(other.ask(&Command::Stop).is_ok());

@@ -162,10 +162,10 @@ fn each_incident_is_an_event_of_its_kind_and_member() {
     let mut bench = Bench::new("raid5", 3, 1, None);
     let reason = || "why".to_owned();
     let incidents = [
-        Incident::Slow { element: 1, took_ns: 4_000_000_000 },
-        Incident::Failed { element: 1, reason: reason(), is_timeout: true },
-        Incident::Returned { element: 1 },
-        Incident::RebuildHalted { element: 2, reason: reason() },
+        Incident::Slow { member: 1, took_ns: 4_000_000_000 },
+        Incident::Failed { member: 1, reason: reason(), is_timeout: true },
+        Incident::Returned { member: 1 },
+        Incident::RebuildHalted { member: 2, reason: reason() },
         Incident::Fenced,
         Incident::Unfenced,
         Incident::ReadOnly,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use stripewise_array::format::Uuid;
 use stripewise_array::{Identity, Opening, Scheme, create};
 use stripewise_base::prng::Prng;
-use stripewise_engine::{ElementFile, Engine, FileMedia, Options};
+use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 use stripewise_serve::{Client, Command, ServeError, Server, Settings, Status};
 use vhost::VhostBackend;
 use virtio_bindings::virtio_blk::*;
@@ -45,15 +45,15 @@ impl Served {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("test", scheme).unwrap();
         let paths: Vec<PathBuf> = (0..4).map(|nth| folder.path().join(format!("element-{nth}"))).collect();
-        let files = ElementFile::create_all(&paths, 16 << 20, 4096).unwrap();
+        let files = MemberFile::create_all(&paths, 16 << 20, 4096).unwrap();
         let mut media = FileMedia::new(files, 4096);
-        let elements = media.elements();
+        let members = media.members();
         let identity = Identity {
             array: Uuid([7; 16]),
-            elements: (1..=4).map(|nth| Uuid([nth; 16])).collect(),
+            members: (1..=4).map(|nth| Uuid([nth; 16])).collect(),
             name: "test".into(),
         };
-        create(&scheme, elements, &identity, &mut media).unwrap();
+        create(&scheme, members, &identity, &mut media).unwrap();
         drop(media);
         let media = FileMedia::open(&paths, 4096).unwrap();
         let (engine, _) = Engine::resume(&scheme, media, Options::default(), opening).unwrap();
@@ -512,7 +512,7 @@ fn a_socket_of_a_killed_server_is_replaced_and_one_in_use_is_not() {
     drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
     let served = Served::new(LOG);
     let engine = |name: &str| {
-        let paths = ["a", "b", "c"].map(|element| folder.path().join(name).with_extension(element));
+        let paths = ["a", "b", "c"].map(|member| folder.path().join(name).with_extension(member));
         let scheme = Scheme::from_toml("test", "name = \"test\"").unwrap();
         Engine::create(&scheme, &paths, 1 << 20, Options::default()).unwrap()
     };

@@ -8,7 +8,7 @@ use stripewise_flash::Flash;
 use super::{Content, Host, LARGE_BYTES, Simulation, World};
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
-    /// What goes on after a loss of power at an instant: a new controller over `flash`, which holds what elements kept. Elements
+    /// What goes on after a loss of power at an instant: a new controller over `flash`, which holds what members kept. Members
     /// that were gone stay gone; what was under way is forgotten; time goes on at `now`.
     ///
     /// # Errors
@@ -23,12 +23,12 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
 
     /// `array` over `flash`, both as they are at time `now`.
     pub(super) fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
-        let count = array.elements() as usize;
+        let count = array.members() as usize;
         if let Some(ahead) = array.gc_control() {
             flash.control_gc(ahead.blocks(flash.shape().blocks_per_plane));
         }
         let large = count as u64 * u64::from(flash.logical_pages()) * 4 > LARGE_BYTES;
-        let gone: Vec<bool> = (0..count).map(|element| array.is_failed(element as u16)).collect();
+        let gone: Vec<bool> = (0..count).map(|member| array.is_failed(member as u16)).collect();
         Self {
             world: World {
                 flash,

@@ -1,45 +1,45 @@
-//! What the flash tells of its elements.
+//! What the flash tells of its members.
 
-use stripewise_array::update::ElementState;
+use stripewise_array::update::MemberLoad;
 use stripewise_base::Nanos;
 use stripewise_flash::{Flash, Media};
 
-/// What the flash tells of its elements at an instant.
+/// What the flash tells of its members at an instant.
 pub(super) struct State<'a, C> {
     pub(super) flash: &'a Flash<C>,
     pub(super) now: Nanos,
 }
 
-impl<C: Media> ElementState for State<'_, C> {
+impl<C: Media> MemberLoad for State<'_, C> {
     #[inline]
-    fn gc_average_ns(&self, element: u16) -> Nanos {
-        let element = u32::from(element);
-        if self.flash.is_collecting(element) { self.flash.gc_average_ns(element) } else { 0 }
-    }
-
-    #[inline]
-    fn gc_remaining_ns(&self, element: u16) -> Nanos {
-        self.flash.gc_remaining_ns(self.now, element.into())
+    fn gc_average_ns(&self, member: u16) -> Nanos {
+        let member = u32::from(member);
+        if self.flash.is_collecting(member) { self.flash.gc_average_ns(member) } else { 0 }
     }
 
     #[inline]
-    fn read_ns(&self, element: u16, page: u32, _old_version: bool) -> Option<Nanos> {
-        Some(self.flash.read_ns(element.into(), page))
+    fn gc_remaining_ns(&self, member: u16) -> Nanos {
+        self.flash.gc_remaining_ns(self.now, member.into())
     }
 
-    fn gc_wait_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        Some(self.flash.gc_wait_ns(self.now, element.into(), page))
+    #[inline]
+    fn read_ns(&self, member: u16, page: u32, _old_version: bool) -> Option<Nanos> {
+        Some(self.flash.read_ns(member.into(), page))
     }
 
-    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        Some(self.flash.start_ns(self.now, element.into(), page))
+    fn gc_wait_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+        Some(self.flash.gc_wait_ns(self.now, member.into(), page))
     }
 
-    fn write_ns(&self, _element: u16) -> Option<Nanos> {
+    fn start_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+        Some(self.flash.start_ns(self.now, member.into(), page))
+    }
+
+    fn write_ns(&self, _member: u16) -> Option<Nanos> {
         Some(self.flash.program_ns())
     }
 
-    fn gc_active(&self, element: u16) -> Option<bool> {
-        Some(self.flash.is_collecting(element.into()))
+    fn gc_active(&self, member: u16) -> Option<bool> {
+        Some(self.flash.is_collecting(member.into()))
     }
 }

@@ -1,10 +1,10 @@
-//! What an element tells of read levels, suspending and wear comes to its row.
+//! What a member tells of read levels, suspending and wear comes to its row.
 
 use stripewise_array::Scheme;
 use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{SuspendSpec, WearSpec};
-use stripewise_sim::tables::ElementRow;
+use stripewise_sim::tables::MemberRow;
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
@@ -29,7 +29,7 @@ impl Source for Mixed {
     }
 }
 
-fn elements(preset: &str, switches: bool) -> Vec<ElementRow> {
+fn members(preset: &str, switches: bool) -> Vec<MemberRow> {
     let mut device = DeviceSpec::preset(preset).expect("a preset");
     device.geometry.blocks = 32;
     if switches {
@@ -49,18 +49,18 @@ fn elements(preset: &str, switches: bool) -> Vec<ElementRow> {
     };
     let span = stripewise_sim::capacity(&config).expect("a device") / 10 * 7;
     let mut source = Mixed { prng: stripewise_base::prng::Prng::new(1), left: 8_000, span };
-    run(&config, &mut source, &mut (), &mut |_| true).expect("a run").elements
+    run(&config, &mut source, &mut (), &mut |_| true).expect("a run").members
 }
 
 #[test]
 fn columns_of_switches_are_zero_without_them_and_filled_with_them() {
-    let sums = |rows: &[ElementRow]| {
-        let sum = |column: fn(&ElementRow) -> u64| rows.iter().map(column).sum::<u64>();
+    let sums = |rows: &[MemberRow]| {
+        let sum = |column: fn(&MemberRow) -> u64| rows.iter().map(column).sum::<u64>();
         [sum(|row| row.read_retries), sum(|row| row.suspends), sum(|row| row.wear_move_pages)]
     };
-    let plain = elements("ssdsim-5+1", false);
+    let plain = members("ssdsim-5+1", false);
     assert_eq!(sums(&plain), [0; 3]);
-    let filled = elements("ssdsim-5+1-ldpc", true);
+    let filled = members("ssdsim-5+1-ldpc", true);
     assert!(sums(&filled).iter().all(|&sum| sum > 0), "{:?}", sums(&filled));
     assert!(filled.iter().all(|row| row.wear_move_pages <= row.gc_move_pages));
 }

@@ -55,7 +55,7 @@ fn replay(kind: Kind, pacing: &str, level: &str, warmup: u64) -> (Totals, Vec<La
 #[test]
 fn one_read_at_a_time_waits_for_nothing_and_leaves_nothing_behind() {
     let (totals, points) = replay(Kind::Read, "closed:1", "raid0", 0);
-    for row in &totals.elements {
+    for row in &totals.members {
         // 45 us of cell and 8192 · 5 ns of bus, and what the device adds for commands.
         let exact = totals.requests.reads.mean_ns();
         assert_eq!(row.operation_mean_ns, exact, "every read is as long as the other");
@@ -72,23 +72,23 @@ fn one_read_at_a_time_waits_for_nothing_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn deep_queues_leave_something_behind_on_every_element() {
+fn deep_queues_leave_something_behind_on_every_member() {
     let (totals, _) = replay(Kind::Write, "closed:16", "raid5", 0);
-    for row in &totals.elements {
+    for row in &totals.members {
         assert!(0 < row.blocked_sum_served && row.blocked_sum_served < row.blocked_sum, "{row:?}");
         assert!(row.operation_mean_ns <= row.operation_p999_ns);
     }
 }
 
 #[test]
-fn every_page_operation_is_in_its_elements_distribution() {
+fn every_page_operation_is_in_its_members_distribution() {
     for warmup in [0, 600] {
         let (totals, points) = replay(Kind::Write, "closed:1", "raid5", warmup);
-        for row in &totals.elements {
+        for row in &totals.members {
             let pages =
                 row.host_read_pages + row.host_write_pages + row.pre_read_pages + row.parity_write_pages;
             let is_ours = |point: &&LatencyRow| {
-                point.kind == LatencyKind::Operation as u8 && point.element == row.element
+                point.kind == LatencyKind::Operation as u8 && point.member == row.member
             };
             let last = points.iter().rfind(is_ours);
             assert_eq!(last.map(|point| point.count), Some(pages), "{row:?}");

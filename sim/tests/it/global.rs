@@ -137,15 +137,15 @@ const STEADY: Case = Case {
     seed: 1,
 };
 
-/// Of the slices in which one element collects, the share in which two or more do.
+/// Of the slices in which one member collects, the share in which two or more do.
 fn together(totals: &Totals) -> f64 {
-    let [any, two] = [1, 2].map(|elements| totals.gc_slices.at_least(elements) as f64);
+    let [any, two] = [1, 2].map(|members| totals.gc_slices.at_least(members) as f64);
     assert!(any > 1_000.0, "{any} slices");
     two / any
 }
 
 #[test]
-fn elements_collect_at_the_same_time_more_often_and_the_array_is_free_of_collections_for_longer() {
+fn members_collect_at_the_same_time_more_often_and_the_array_is_free_of_collections_for_longer() {
     for (geometry, as_disksim) in [("", false), ("", true), ("[geometry]\nlevel = 'raid0'", true)] {
         let of = |coordination| run_of(&Case { coordination, geometry, as_disksim, ..STEADY }).0;
         let [alone, global] = ["", REACTIVE].map(of);

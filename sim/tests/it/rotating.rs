@@ -1,4 +1,4 @@
-//! Rotating permission, in whole runs: at most one element of a parity group collects at a time, whatever the load, and
+//! Rotating permission, in whole runs: at most one member of a parity group collects at a time, whatever the load, and
 //! every request is served.
 
 use proptest::prelude::*;
@@ -60,18 +60,18 @@ fn run_of(case: &Case) -> (Totals, Vec<GcRow>) {
     (totals, collections.gcs)
 }
 
-/// The most elements of a group that collect at a time.
+/// The most members of a group that collect at a time.
 fn most_at_a_time(rows: &[GcRow], group: impl Fn(u32) -> u32) -> usize {
     let at_once = |row: &GcRow| {
         let same = rows.iter().filter(|other| {
-            group(other.element) == group(row.element)
+            group(other.member) == group(row.member)
                 && other.start_ns <= row.start_ns
                 && row.start_ns < other.end_ns
         });
-        let mut elements: Vec<u32> = same.map(|other| other.element).collect();
-        elements.sort_unstable();
-        elements.dedup();
-        elements.len()
+        let mut members: Vec<u32> = same.map(|other| other.member).collect();
+        members.sort_unstable();
+        members.dedup();
+        members.len()
     };
     rows.iter().map(at_once).max().unwrap_or(0)
 }
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_two_elements_of_a_group_ever_collect_at_once_and_every_request_is_served(
+    fn no_two_members_of_a_group_ever_collect_at_once_and_every_request_is_served(
         coordination in prop_oneof![Just(TOKEN), Just(WINDOW)],
         layout in 0..LAYOUTS.len(),
         two_groups: bool,
@@ -93,7 +93,7 @@ proptest! {
         read_percent in prop_oneof![Just(0u64), Just(50), Just(95)],
         seed: u64,
     ) {
-        let (layout, elements) = LAYOUTS[layout];
+        let (layout, members) = LAYOUTS[layout];
         let groups = 1 + u32::from(two_groups);
         let apart = apart && two_groups;
         let case = Case {
@@ -107,8 +107,8 @@ proptest! {
             seed,
         };
         let (totals, rows) = run_of(&case);
-        let columns = elements / groups;
-        let group = |element: u32| if apart { element % groups } else { element / columns };
+        let columns = members / groups;
+        let group = |member: u32| if apart { member % groups } else { member / columns };
         prop_assert!(most_at_a_time(&rows, group) <= 1);
         prop_assert!(rows.len() > if read_percent == 0 { 50 } else { 0 }, "{} blocks", rows.len());
         let served = totals.requests.reads.count + totals.requests.writes.count;
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn without_permission_elements_collect_at_once_and_with_it_writes_pay() {
+fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
     let case = Case {
         coordination: String::new(),
         layout: "chip:2",
@@ -133,13 +133,13 @@ fn without_permission_elements_collect_at_once_and_with_it_writes_pay() {
     assert_eq!(free.sum(|row| row.permission_waits), 0);
     let (turns, rows) = run_of(&Case { coordination: TOKEN.to_owned(), ..case });
     assert_eq!(most_at_a_time(&rows, |_| 0), 1);
-    // Eight elements need eight times the collecting that one may do: writes wait for it.
+    // Eight members need eight times the collecting that one may do: writes wait for it.
     assert!(turns.sum(|row| row.permission_waits) > 0 && turns.sum(|row| row.permission_wait_ns) > 0);
     assert!(turns.requests.writes.mean_ns() > free.requests.writes.mean_ns());
 }
 
 #[test]
-fn reads_that_decode_around_collections_lose_their_tail_where_elements_take_turns() {
+fn reads_that_decode_around_collections_lose_their_tail_where_members_take_turns() {
     let gc_avoiding = "[read]\npolicy = 'gc-avoiding'\n";
     let tail = |coordination: &str, read: &str| {
         let case = Case {

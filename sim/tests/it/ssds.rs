@@ -3,7 +3,7 @@
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
 use stripewise_flash::DeviceSpec;
-use stripewise_sim::tables::ElementRow;
+use stripewise_sim::tables::MemberRow;
 use stripewise_sim::{RunConfig, Totals, capacity, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
@@ -61,7 +61,7 @@ fn totals(config: &RunConfig, count: u64, writes: u64, gap_ns: u64, tenths: u64)
     run(config, &mut source, &mut (), &mut |_| true).expect("a run")
 }
 
-fn array_writes(row: &ElementRow) -> u64 {
+fn array_writes(row: &MemberRow) -> u64 {
     row.host_write_pages + row.parity_write_pages
 }
 
@@ -76,14 +76,14 @@ fn from_3_to_32_ssds_share_the_work_evenly_and_each_has_its_row() {
 
         let count = 1_000 * u64::from(ssds);
         let totals = totals(&config, count, 10, 400_000 / u64::from(ssds), 7);
-        let numbers: Vec<u32> = totals.elements.iter().map(|row| row.element).collect();
+        let numbers: Vec<u32> = totals.members.iter().map(|row| row.member).collect();
         assert_eq!(numbers, (0..ssds).collect::<Vec<u32>>());
         assert_eq!(totals.requests.writes.count, count);
         // Writes of one row that meet share its parity, and of one page the page itself.
         for pages in [totals.sum(|row| row.host_write_pages), totals.sum(|row| row.parity_write_pages)] {
             assert!(pages <= count && pages > count - count / 100, "{ssds} SSDs: {pages} pages");
         }
-        for row in &totals.elements {
+        for row in &totals.members {
             // 2000 are expected, and the deviation of a binomial count is 45 of them.
             assert!(array_writes(row).abs_diff(2_000) < 225, "{ssds} SSDs: {row:?}");
             assert!(row.erase_blocks > 10 && row.gc_busy_ns > 0, "{ssds} SSDs: {row:?}");
@@ -117,8 +117,8 @@ fn parity_that_turns_in_step_with_the_packages_lies_on_one_of_them() {
     let share = |rotate_every: u32| {
         let config = config(4, ssd(4), "fresh", &format!("rotate_every = {rotate_every}\n"));
         let totals = totals(&config, 4_000, 10, 1_000_000, 5);
-        let busiest = totals.elements.iter().map(|row| row.busiest_die_ns).max().expect("elements");
-        (busiest * 4) as f64 / totals.sum(|row| row.cell_busy_ns) as f64 * totals.elements.len() as f64 / 4.0
+        let busiest = totals.members.iter().map(|row| row.busiest_die_ns).max().expect("elements");
+        (busiest * 4) as f64 / totals.sum(|row| row.cell_busy_ns) as f64 * totals.members.len() as f64 / 4.0
     };
     let (in_step, spread) = (share(1), share(4));
     assert!((in_step - 0.5).abs() < 0.05, "half of the work is on one package: {in_step}");

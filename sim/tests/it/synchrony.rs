@@ -1,4 +1,4 @@
-//! Slices of time by the number of elements that collect in them, held against the rows of collections.
+//! Slices of time by the number of members that collect in them, held against the rows of collections.
 
 use proptest::prelude::*;
 use stripewise_array::Scheme;
@@ -43,18 +43,18 @@ fn run_of(
     (totals, sink)
 }
 
-/// Slices by the number of elements, by a search through all rows for each of them.
+/// Slices by the number of members, by a search through all rows for each of them.
 fn searched(totals: &Totals, sink: &Collections, warmup: u64, slice_ns: u64) -> Vec<u64> {
     // Without warm-up all time counts, that before the first request too.
     let began = if warmup == 0 { 0 } else { sink.first_arrival_ns.expect("requests were served") };
-    let mut slices = vec![0; totals.elements.len() + 1];
+    let mut slices = vec![0; totals.members.len() + 1];
     for slice in 0..totals.simulated_ns.div_ceil(slice_ns) {
         let from = began + slice * slice_ns;
-        let meets = |element: usize| {
-            let ours = sink.gcs.iter().filter(|row| row.element as usize == element);
+        let meets = |member: usize| {
+            let ours = sink.gcs.iter().filter(|row| row.member as usize == member);
             ours.into_iter().any(|row| row.start_ns < from + slice_ns && row.end_ns > from)
         };
-        slices[(0..totals.elements.len()).filter(|&element| meets(element)).count()] += 1;
+        slices[(0..totals.members.len()).filter(|&member| meets(member)).count()] += 1;
     }
     slices
 }

@@ -4,7 +4,7 @@ use stripewise_array::{Class, OperationKind, Scheme};
 use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{MultiPlane, SuspendSpec};
-use stripewise_sim::tables::ElementRow;
+use stripewise_sim::tables::MemberRow;
 use stripewise_sim::{RunConfig, Timeline, Totals, run, timeline};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
@@ -71,7 +71,7 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
     together.device.scheduling.multi_plane = MultiPlane::AnyPage;
     let plain = ["channel:1", "chip:1", "ssd:3"].map(config);
     for config in plain.into_iter().chain([suspending(config("channel:1")), together]) {
-        let level = format!("{} suspend {}", config.elements, config.device.suspend.is_some());
+        let level = format!("{} suspend {}", config.members, config.device.suspend.is_some());
         let (totals, line) = both(&config);
         let rests = line.stretches.iter().filter(|span| span.stretch.is_rest).count();
         assert_eq!(
@@ -88,7 +88,7 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
 
         let count =
             |class: Class| line.operations.iter().filter(|span| span.operation.class == class).count() as u64;
-        let sum = |column: fn(&ElementRow) -> u64| totals.sum(column);
+        let sum = |column: fn(&MemberRow) -> u64| totals.sum(column);
         assert_eq!(count(Class::HostRead), sum(|row| row.host_read_pages), "{level}");
         assert_eq!(count(Class::HostWrite), sum(|row| row.host_write_pages), "{level}");
         assert_eq!(count(Class::PreRead), sum(|row| row.pre_read_pages), "{level}");
@@ -106,7 +106,7 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
         let bus: u64 = line.stretches.iter().map(|span| span.stretch.bus_ns).sum();
         assert_eq!((cell, bus), (sum(|row| row.cell_busy_ns), sum(|row| row.bus_busy_ns)), "{level}");
 
-        // Every operation that moves a page is worked on, and for as long as it is in its element.
+        // Every operation that moves a page is worked on, and for as long as it is in its member.
         let mut worked = vec![false; line.operations.len()];
         for at in 0..line.stretches.len() {
             let Some(place) = line.stretches[at].operation else { continue };

@@ -1,4 +1,4 @@
-//! Waiting, transfers and cell time apart, and elements that are busy at arrivals: hand-computed on small chips.
+//! Waiting, transfers and cell time apart, and members that are busy at arrivals: hand-computed on small chips.
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;

@@ -35,7 +35,7 @@ fn requests(seed: u64, bytes: u64, data: u64) -> Vec<Request> {
     (0..3000).map(request).collect()
 }
 
-fn config(level: &str, elements: u32, filled: bool) -> RunConfig {
+fn config(level: &str, members: u32, filled: bool) -> RunConfig {
     let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
     device.geometry.blocks = 64;
     let text = format!(
@@ -48,7 +48,7 @@ fn config(level: &str, elements: u32, filled: bool) -> RunConfig {
         ..RunConfig::new(
             Scheme::from_toml("test", &text).expect("a scheme"),
             device,
-            format!("ssd:{elements}").parse().expect("a layout"),
+            format!("ssd:{members}").parse().expect("a layout"),
         )
     }
 }

@@ -150,7 +150,7 @@ fn what_is_asked_for_in_vain_is_told_before_anything_runs() {
     assert!(none.contains("give at least 1"), "{none}");
     let profile = refusal(&|spec| spec.workload.origin = Origin::Profile("paper000/hm_00".into()));
     assert!(profile.contains("did you mean"), "{profile}");
-    let few = refusal(&|spec| spec.elements = "ssd:2".parse().unwrap());
+    let few = refusal(&|spec| spec.members = "ssd:2".parse().unwrap());
     assert!(few.contains("scheme `baseline`, section [geometry]"), "{few}");
     let setting = refusal(&|spec| spec.settings.push("gc.victm=fifo".parse().unwrap()));
     assert!(setting.contains("setting gc.victm=fifo") && setting.contains("victim"), "{setting}");

@@ -11,9 +11,9 @@ use stripewise_study::{DEFAULT_DEVICE, Document, SchemeSpec, Study, StudySpec, W
 const LAYOUTS: [&str; 10] =
     ["channel", "chip", "ssd:2", "ssd:3", "ssd:4", "ssd:5", "ssd:6", "ssd:7", "ssd:8", "ssd:9"];
 
-fn config(scheme: &str, device: &str, elements: Layout) -> RunConfig {
+fn config(scheme: &str, device: &str, members: Layout) -> RunConfig {
     RunConfig {
-        elements,
+        members,
         precondition: Precondition::Fresh,
         pacing: Pacing::default(),
         warmup_requests: 0,
@@ -30,8 +30,8 @@ fn config(scheme: &str, device: &str, elements: Layout) -> RunConfig {
 
 /// Bytes that the members of a run offer, parity included.
 fn offered(config: &RunConfig) -> u64 {
-    let shape = Shape::new(&config.device, config.elements.level, config.elements.devices).unwrap();
-    u64::from(shape.logical_pages) * u64::from(shape.elements) * config.device.geometry.page_bytes.0
+    let shape = Shape::new(&config.device, config.members.level, config.members.devices).unwrap();
+    u64::from(shape.logical_pages) * u64::from(shape.members) * config.device.geometry.page_bytes.0
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn schemes_that_keep_much_to_themselves_fit_the_default_span_of_four_ssds() {
         for name in names {
             let spec = StudySpec {
                 device: Document::find(What::Device, device).unwrap(),
-                elements: "ssd:4".parse().unwrap(),
+                members: "ssd:4".parse().unwrap(),
                 ..StudySpec::new(vec![SchemeSpec::parse(name).unwrap()]).unwrap()
             };
             Study::new(spec, &()).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -52,7 +52,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Data chunks of a stripe over the living elements of `group`.
+    /// Data chunks of a stripe over the living members of `group`.
     pub(super) fn data_of_group(&self, group: u32) -> u32 {
         if !self.any_failed {
             return self.geometry.data;
@@ -102,7 +102,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Opens a free segment for `stream`. Where none is free, survivors take one of which nothing counts any more: without
-    /// elements the reserve may be used up while their segment is collected, and what was trimmed since would be of no use.
+    /// members the reserve may be used up while their segment is collected, and what was trimmed since would be of no use.
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
         let free = log.segments.open();
@@ -137,7 +137,7 @@ impl<M: Memory> Array<M> {
         if !self.any_failed {
             return (slots.end - slots.start) as u32;
         }
-        slots.filter(|&slot| !self.failed[self.elastic().element(slot).0 as usize]).count() as u32
+        slots.filter(|&slot| !self.failed[self.elastic().member(slot).0 as usize]).count() as u32
     }
 
     /// Writes a stripe of `stream`, which has an open segment with room for one.
@@ -159,7 +159,7 @@ impl<M: Memory> Array<M> {
             let slot = open.next;
             open.next += 1;
             let is_failed = self.any_failed
-                && self.failed[self.elastic().element(slot).0 as usize]
+                && self.failed[self.elastic().member(slot).0 as usize]
                 && !self.has_bug(Bug::FailedSlotUsed);
             if is_failed {
                 if position > 0 {
@@ -273,14 +273,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Members of the stripe of `plan`, as a mask.
+    /// Columns of the stripe of `plan`, as a mask.
     #[inline]
     pub(in super::super) fn present(&self, plan: u32) -> u64 {
         let homes = self.elastic().homes(plan).iter().enumerate();
         homes.fold(0, |mask, (column, &slot)| if slot == NOWHERE { mask } else { mask | 1 << column })
     }
 
-    /// Of `mask`, the members of the stripe of `plan` on failed elements.
+    /// Of `mask`, the columns of the stripe of `plan` on failed members.
     #[inline]
     pub(in super::super) fn slots_on_failed(&self, plan: u32, mask: u64) -> u64 {
         let log = self.elastic();
@@ -289,7 +289,7 @@ impl<M: Memory> Array<M> {
         }
         let is_failed = |&column: &u32| {
             let slot = log.homes(plan)[column as usize];
-            slot != NOWHERE && (self.failed[log.element(slot).0 as usize] || log.is_stale(slot))
+            slot != NOWHERE && (self.failed[log.member(slot).0 as usize] || log.is_stale(slot))
         };
         columns(mask).filter(is_failed).fold(0, |failed, column| failed | 1 << column)
     }
@@ -325,7 +325,7 @@ impl<M: Memory> Array<M> {
         self.elastic().buffer.get(self.elastic().place(plan, 0)).stream.into()
     }
 
-    /// Appends a step with one operation for each member of `mask` of a stripe of the log.
+    /// Appends a step with one operation for each column of `mask` of a stripe of the log.
     #[inline]
     pub(in super::super) fn push_slots(
         &mut self,
@@ -341,10 +341,10 @@ impl<M: Memory> Array<M> {
         let base = (plan * self.stride) as usize + first as usize;
         let Some(log) = &self.elastic else { return };
         for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
-            let (element, page) = log.element(log.homes(plan)[column as usize]);
+            let (member, page) = log.member(log.homes(plan)[column as usize]);
             slot.operation = crate::operation::Operation {
                 page,
-                element,
+                member,
                 kind,
                 class: class(column),
                 column: column as u8,

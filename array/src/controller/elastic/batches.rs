@@ -13,7 +13,7 @@ use crate::placement::elastic::durable::Batch;
 use crate::placement::elastic::{Elastic, Open, Role};
 use crate::plan::{Purpose, Step};
 
-/// Writes of chunks that an element may fail to do before it is taken for failed.
+/// Writes of chunks that a member may fail to do before it is taken for failed.
 const WRITE_ERRORS_MAX: u8 = 8;
 
 impl<M: Memory> Array<M> {
@@ -40,10 +40,10 @@ impl<M: Memory> Array<M> {
         next
     }
 
-    /// Whether `slot` lies on a failed element.
+    /// Whether `slot` lies on a failed member.
     #[inline]
     pub(super) fn is_on_failed(&self, slot: u64) -> bool {
-        self.any_failed && self.failed[self.elastic().element(slot).0 as usize]
+        self.any_failed && self.failed[self.elastic().member(slot).0 as usize]
     }
 
     /// Makes sure that the open segment of `stream` has a batch that takes stripes.
@@ -111,7 +111,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A stripe is on the elements, or never will be.
+    /// A stripe is on the members, or never will be.
     pub(super) fn stripe_over(&mut self, plan: u32) {
         let slot = self.plans[plan as usize].row;
         let log = self.elastic_mut();
@@ -159,11 +159,11 @@ impl<M: Memory> Array<M> {
             let page = self.take_metadata_page(plan, 0);
             let group = self.elastic().group(self.elastic().segment_of(first));
             let living = self.geometry.group(group).enumerate();
-            let elements = living
-                .filter(|&(_, element)| !self.failed[element as usize])
+            let members = living
+                .filter(|&(_, member)| !self.failed[member as usize])
                 .fold(0, |mask, (column, _)| mask | 1u64 << column);
             let Some(log) = &self.elastic else { return };
-            log.encode_summary(first, elements, self.memory.bytes_mut(page));
+            log.encode_summary(first, members, self.memory.bytes_mut(page));
         }
         let end = self.elastic_mut().durable_mut().batch_of(first).map_or(first, |batch| batch.end);
         let limit = end.min(first + u64::from(self.geometry.columns));
@@ -173,10 +173,10 @@ impl<M: Memory> Array<M> {
             if self.elastic().directory.role(slot) != Role::Copy || self.is_on_failed(slot) {
                 continue;
             }
-            let (element, page) = self.elastic().element(slot);
+            let (member, page) = self.elastic().member(slot);
             self.slots[base + count as usize].operation = Operation {
                 page,
-                element,
+                member,
                 kind: OperationKind::Write,
                 class: Class::Metadata,
                 ..Operation::default()
@@ -201,21 +201,21 @@ impl<M: Memory> Array<M> {
         log.segments.write_over(segment);
     }
 
-    /// Whether `element` may go on though it could not do what it was to: a stripe goes elsewhere.
-    pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
+    /// Whether `member` may go on though it could not do what it was to: a stripe goes elsewhere.
+    pub(in super::super) fn bears_write_error(&mut self, plan: u32, member: u16) -> bool {
         let slot = &self.plans[plan as usize];
         if slot.purpose == Purpose::Discard || slot.purpose == Purpose::RepairSummary && slot.carried != 0 {
             // Nobody needs a discard. A copy that scrub was to write anew was bad before, and what it tells of moves.
             return true;
         }
-        // A stripe that goes elsewhere takes twice the space. Where that is scarce, the element has to go.
+        // A stripe that goes elsewhere takes twice the space. Where that is scarce, the member has to go.
         let has_space = self.elastic.as_ref().is_some_and(|log| log.has_space_for(2 * self.geometry.data));
         let is_stripe = has_space && self.plans[plan as usize].purpose == Purpose::Append;
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()).filter(|_| is_stripe)
         else {
             return false;
         };
-        let errors = &mut durable.write_errors[element as usize];
+        let errors = &mut durable.write_errors[member as usize];
         *errors += 1;
         *errors <= WRITE_ERRORS_MAX
     }
@@ -231,7 +231,7 @@ impl<M: Memory> Array<M> {
 
 impl Elastic {
     /// The summary of the batch that begins at `first`.
-    fn encode_summary(&self, first: u64, elements: u64, into: &mut [u8]) {
+    fn encode_summary(&self, first: u64, members: u64, into: &mut [u8]) {
         let segment_slots = self.segment_slots();
         let durable = self.durable();
         let Some(batch) = durable.batches.iter().find(|batch| batch.first == first) else { return };
@@ -244,7 +244,7 @@ impl Elastic {
             generation: durable.generations[batch.segment as usize],
             first: (batch.first - start) as u32,
             end: (batch.end - start) as u32,
-            elements,
+            members,
             horizon: durable.horizon,
             stream: batch.stream as u16,
         };

@@ -1,4 +1,4 @@
-//! The bytes of stripes of the log. Members that a short stripe does not have count as zeros.
+//! The bytes of stripes of the log. Columns that a short stripe does not have count as zeros.
 
 use super::super::{Array, columns};
 use crate::bugs::Bug;
@@ -9,7 +9,7 @@ use crate::memory::{Memory, PageId};
 use crate::plan::{Path, Plan, Trust};
 
 impl<M: Memory> Array<M> {
-    /// Where the buffer of new content of a member is noted; behind all of these come those of old content.
+    /// Where the buffer of new content of a column is noted; behind all of these come those of old content.
     fn new_index(&self, plan: u32, column: u32) -> usize {
         (plan * self.buffers_each + column) as usize
     }
@@ -47,7 +47,7 @@ impl<M: Memory> Array<M> {
         self.note_checksums(plan);
     }
 
-    /// The buffer of new content of a member.
+    /// The buffer of new content of a column.
     pub(super) fn new_page(&mut self, plan: u32, column: u32) -> PageId {
         let index = self.new_index(plan, column);
         self.buffer_at(index)
@@ -70,7 +70,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether what was decoded of the members of `mask`, in the buffers of which the first is the plan's `offset`-th, has the
+    /// Whether what was decoded of the columns of `mask`, in the buffers of which the first is the plan's `offset`-th, has the
     /// checksums that are known of them.
     fn is_right(&self, plan: u32, mask: u64, offset: u32) -> bool {
         let is_right = |column| {
@@ -113,8 +113,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The members of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
-    /// many parity members as data members are lost.
+    /// The columns of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
+    /// many parity columns as data columns are lost.
     pub(in super::super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
         let data = self.geometry.data_columns() & present;
         let needed = (lost & data).count_ones() as usize;
@@ -143,7 +143,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the content that `plan` has read or decoded of a member; [`NONE`] where there are no bytes.
+    /// Takes the content that `plan` has read or decoded of a column; [`NONE`] where there are no bytes.
     pub(super) fn take_content(&mut self, plan: u32, column: u32) -> PageId {
         if !M::CARRIES_DATA {
             return NONE;
@@ -152,7 +152,7 @@ impl<M: Memory> Array<M> {
         std::mem::replace(&mut self.buffers[index], NONE)
     }
 
-    /// Leaves the buffer of a data member that `plan` was to write to whoever has it too.
+    /// Leaves the buffer of a data column that `plan` was to write to whoever has it too.
     pub(super) fn disown_buffer(&mut self, plan: u32, column: u32) {
         if M::CARRIES_DATA {
             let index = self.new_index(plan, column);
@@ -168,7 +168,7 @@ impl<M: Memory> Array<M> {
         let page = self.memory.take();
         match before {
             _ if sectors == self.whole_page => {}
-            Some(before) => self.memory.copy(page, before, 0, self.elements.page_bytes as usize),
+            Some(before) => self.memory.copy(page, before, 0, self.members.page_bytes as usize),
             None => self.memory.zero(page),
         }
         page

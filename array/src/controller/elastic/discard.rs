@@ -1,4 +1,4 @@
-//! Discards: elements are told of segments that are free and not soon written again, so that an SSD need not keep what is in
+//! Discards: members are told of segments that are free and not soon written again, so that an SSD need not keep what is in
 //! them, and a thin file gives its space back.
 //!
 //! In the steady state each freed segment is written again soon, and a discard would only cost time. So the ones that were
@@ -18,7 +18,7 @@ use crate::plan::Purpose;
 impl<M: Memory> Array<M> {
     /// Goes one step on with discarding. False if there is nothing to be done now.
     pub(in super::super) fn discard_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if !self.elements.discard || self.read_only || !self.is_kept() {
+        if !self.members.discard || self.read_only || !self.is_kept() {
             return false;
         }
         if let Some(empty) = self.elastic_mut().segments.take_empty_victim() {
@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of a discard: a row, but for what lies on failed elements.
+    /// The step of a discard: a row, but for what lies on failed members.
     pub(in super::super) fn build_discard(&mut self, plan: u32) {
         let row = u64::MAX >> (64 - self.geometry.columns);
         let mut living = row;

@@ -22,7 +22,7 @@ pub(crate) struct Short {
     parity: Vec<(u64, Vec<u8>)>,
     /// Checkpoints written before it: what one of them names stays as it is.
     checkpoint: u64,
-    /// Its batch, when that is on the elements.
+    /// Its batch, when that is on the members.
     batch: Option<Batch>,
 }
 
@@ -59,7 +59,7 @@ impl<M: Memory> Array<M> {
         durable.short = Some(Short { first: row, end, data, parity: pages, checkpoint, batch: None });
     }
 
-    /// The batch that begins at `first` is on the elements: it is remembered with the short stripe at its end.
+    /// The batch that begins at `first` is on the members: it is remembered with the short stripe at its end.
     pub(super) fn keep_short_batch(&mut self, first: u64) {
         let durable = self.elastic_mut().durable_mut();
         let Some(nth) = durable.batches.iter().position(|batch| batch.first == first) else { return };
@@ -99,7 +99,7 @@ impl<M: Memory> Array<M> {
         let (slot, segment) = (open.next, open.segment);
         open.next += 1;
         let log = self.elastic_mut();
-        // The stream of a plan is that of its first member.
+        // The stream of a plan is that of its first column.
         log.set_place(plan, 0, place);
         log.homes_mut(plan).fill(NOWHERE);
         log.homes_mut(plan)[column as usize] = slot;

@@ -148,7 +148,7 @@ impl<M: Memory> Array<M> {
         request.no_space = true;
     }
 
-    /// Whether a write waits until its chunks are on the elements.
+    /// Whether a write waits until its chunks are on the members.
     fn is_durable(&self) -> bool {
         self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable
     }
@@ -347,16 +347,16 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A flush drains memory that would not survive a loss of power, and before elements are flushed everything must have
+    /// A flush drains memory that would not survive a loss of power, and before members are flushed everything must have
     /// reached them. False when it has to wait.
     pub(super) fn elastic_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let drops = self.has_bug(Bug::FlushDropped);
         let Some(log) = &mut self.elastic else { return true };
-        if self.requests[id as usize].drained || !(log.is_volatile || self.elements.volatile_cache) {
+        if self.requests[id as usize].drained || !(log.is_volatile || self.members.volatile_cache) {
             return true;
         }
         if log.is_volatile && !drops {
-            // Of survivors the elements have a copy until they are written, and one by one they would take more room than
+            // Of survivors the members have a copy until they are written, and one by one they would take more room than
             // they left.
             let hosts = log.hosts();
             log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);
@@ -380,17 +380,17 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// An element is lost.
-    pub(super) fn elastic_lost(&mut self, element: u16) {
-        self.stop_rebuild(element);
+    /// A member is lost.
+    pub(super) fn elastic_lost(&mut self, member: u16) {
+        self.stop_rebuild(member);
         if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
             durable.is_news = true;
-            durable.sync.gone |= 1 << element;
+            durable.sync.gone |= 1 << member;
         }
         self.review_groups();
     }
 
-    /// An element went or came. Segments of groups that can take no stripes are of no use for new ones, until they can again.
+    /// A member went or came. Segments of groups that can take no stripes are of no use for new ones, until they can again.
     pub(crate) fn review_groups(&mut self) {
         if self.elastic.is_none() {
             return;
@@ -446,7 +446,7 @@ impl<M: Memory> Array<M> {
                         log.directory.put_parity(at, number as u8, is_first);
                         continue;
                     }
-                    // Data members come in the order of their positions.
+                    // Data columns come in the order of their positions.
                     let before =
                         (0..position).filter(|at| (at + width - rotation) % width >= parity).count() as u64;
                     let written = chunk + before * stripes + stripe;

@@ -67,14 +67,14 @@ impl<M: Memory> Array<M> {
         plan
     }
 
-    /// `plan` reads a member of its stripe, which is `chunk`.
+    /// `plan` reads a column of its stripe, which is `chunk`.
     fn want(&mut self, plan: u32, column: u32, chunk: u64) {
         self.plans[plan as usize].wanted |= 1 << column;
         let content = self.elastic().known(chunk);
         self.elastic_mut().set_content(plan, column, content);
     }
 
-    /// A plan over the members of a stripe of the log, whose segment it holds.
+    /// A plan over the columns of a stripe of the log, whose segment it holds.
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe, Walker::of(purpose));
@@ -116,7 +116,7 @@ impl<M: Memory> Array<M> {
         if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
-    /// Notes where the members of a stripe lie, and what a walker knows of them.
+    /// Notes where the columns of a stripe lie, and what a walker knows of them.
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64), walker: Option<Walker>) {
         let mut homes = [NOWHERE; crate::geometry::COLUMNS_MAX as usize];
         let log = self.elastic_mut();
@@ -208,7 +208,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A read of the log is over: its segment is let go. A chunk that a living element could not read is written anew.
+    /// A read of the log is over: its segment is let go. A chunk that a living member could not read is written anew.
     pub(in super::super) fn log_read(&mut self, plan: u32) {
         let is_held = self.holds_segments(self.plans[plan as usize].purpose);
         let Some(log) = &mut self.elastic else { return };

@@ -1,6 +1,6 @@
-//! Elements that come into the array: replacements, which are made whole, and those that were away, which get what was
-//! written since. Segment by segment, what each stripe has on the element is made of the rest and written to it;
-//! stripes that are appended meanwhile take the element like any other. How far that is, superblocks know: a loss of
+//! Members that come into the array: replacements, which are made whole, and those that were away, which get what was
+//! written since. Segment by segment, what each stripe has on the member is made of the rest and written to it;
+//! stripes that are appended meanwhile take the member like any other. How far that is, superblocks know: a loss of
 //! power does not begin it anew.
 
 use super::super::Array;
@@ -21,53 +21,53 @@ use crate::plan::{Plan, Purpose, Step, Trust};
 const PLANS_OF_WALK: u32 = 4;
 
 impl Rebuild {
-    fn new(element: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
+    fn new(member: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, turn, walk, noted: cursor, stage: Stage::Walks, may_mend, met_damage: false }
+        Self { member, turn, walk, noted: cursor, stage: Stage::Walks, may_mend, met_damage: false }
     }
 }
 
 impl<M: Memory> Array<M> {
-    /// `element`, which may, comes into the log.
-    pub(in super::super) fn rejoin_log(&mut self, element: u16, how: Rejoining) {
+    /// `member`, which may, comes into the log.
+    pub(in super::super) fn rejoin_log(&mut self, member: u16, how: Rejoining) {
         let believes = self.has_bug(Bug::StampIgnored);
         let durable = self.elastic_mut().durable_mut();
-        durable.back[element as usize] = how.pages() - durable.layout.superblock_pages;
+        durable.back[member as usize] = how.pages() - durable.layout.superblock_pages;
         let known = match how {
             Rejoining::Returned { .. } if believes => {
-                durable.superblock.members[element as usize].failed_batch
+                durable.superblock.members[member as usize].failed_batch
             }
-            Rejoining::Returned { stamp, .. } => durable.superblock.known_of(element, stamp),
+            Rejoining::Returned { stamp, .. } => durable.superblock.known_of(member, stamp),
             Rejoining::Replacement { .. } => 0,
         };
-        let record = &mut durable.superblock.members[element as usize];
+        let record = &mut durable.superblock.members[member as usize];
         if let Rejoining::Replacement { uuid, .. } = how {
             record.uuid = uuid;
         }
         (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
         durable.is_news = true;
-        durable.sync.uncleared |= 1 << element;
-        self.begin_rebuild(element, 0);
+        durable.sync.uncleared |= 1 << member;
+        self.begin_rebuild(member, 0);
     }
 
-    /// Whether `element` may come into the log.
+    /// Whether `member` may come into the log.
     pub(in super::super) fn check_log_member(&self, how: Rejoining) -> Result<(), RejoinError> {
         let durable = self.elastic().durable();
         if self.read_only {
             return Err(RejoinError::ReadOnly);
         }
         if let Some(rebuild) = &durable.rebuild {
-            return Err(RejoinError::Busy(rebuild.element));
+            return Err(RejoinError::Busy(rebuild.member));
         }
         check_newer(&durable.superblock, Some(durable.next_batch), how)?;
         check_twin(&durable.superblock, how)
     }
 
-    /// Goes on with rebuilding `element` from segment `cursor` on.
-    pub(crate) fn begin_rebuild(&mut self, element: u16, cursor: u32) {
-        self.failed[element as usize] = false;
+    /// Goes on with rebuilding `member` from segment `cursor` on.
+    pub(crate) fn begin_rebuild(&mut self, member: u16, cursor: u32) {
+        self.failed[member as usize] = false;
         self.any_failed = self.failed.contains(&true);
-        self.queues.reopen(element);
+        self.queues.reopen(member);
         // Segments that are open are left to what they have.
         for stream in 0..self.elastic().open.len() {
             self.close_batch(stream);
@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
         let trusts = self.has_bug(Bug::StaleElementRead);
         let log = self.elastic_mut();
         let segments = log.segments.count();
-        let since = log.durable().superblock.members[element as usize].failed_batch;
+        let since = log.durable().superblock.members[member as usize].failed_batch;
         let lacks = |segment: u32| {
             let durable = log.durable();
             let is_later = durable.last_batch[segment as usize] > since;
@@ -88,10 +88,10 @@ impl<M: Memory> Array<M> {
         let stale = (0..segments).map(lacks).collect();
         let durable = log.durable_mut();
         durable.stale = stale;
-        durable.write_errors[element as usize] = 0;
+        durable.write_errors[member as usize] = 0;
         durable.rebuilds = durable.rebuilds.wrapping_add(1);
         let may_mend = durable.unmade > 0;
-        durable.rebuild = Some(Rebuild::new(element, durable.rebuilds, cursor, may_mend));
+        durable.rebuild = Some(Rebuild::new(member, durable.rebuilds, cursor, may_mend));
         self.review_groups();
     }
 
@@ -121,7 +121,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
-            let is_its = log.element(slot).0 == rebuild.element;
+            let is_its = log.member(slot).0 == rebuild.member;
             // Of what is on its way no other copy is there yet.
             if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way)) {
                 return false;
@@ -139,7 +139,7 @@ impl<M: Memory> Array<M> {
             return true;
         }
         let stripe = log.directory.stripe(slot);
-        let is_its = |&slot: &u64| log.directory.is_in_stripe(slot) && log.element(slot).0 == rebuild.element;
+        let is_its = |&slot: &u64| log.directory.is_in_stripe(slot) && log.member(slot).0 == rebuild.member;
         let its = (stripe.0..stripe.1).find(is_its);
         if its.is_some() && !self.may_walk(under_way) {
             return false;
@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().durable_mut().rebuild.as_mut().expect("only asked for while an element is rebuilt")
     }
 
-    /// The steps of what a stripe has on the element that is rebuilt: reading the rest, decoding, writing.
+    /// The steps of what a stripe has on the member that is rebuilt: reading the rest, decoding, writing.
     pub(in super::super) fn build_rebuild(&mut self, plan: u32) {
         let present = self.present(plan);
         let is_salvage = self.plans[plan as usize].trust == Trust::Nothing;
@@ -212,10 +212,10 @@ impl<M: Memory> Array<M> {
         let base = (plan * self.stride) as usize;
         let is_looked_at = self.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
         if is_looked_at {
-            let (element, page) = log.element(slot);
+            let (member, page) = log.member(slot);
             let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
             self.slots[base].operation =
-                Operation { page, element, kind, class, column, ..Operation::default() };
+                Operation { page, member, kind, class, column, ..Operation::default() };
             let slot = &mut self.plans[plan as usize];
             slot.operations = 1;
             slot.push_step(Step::Operations { first: 0, count: 1 });
@@ -225,11 +225,11 @@ impl<M: Memory> Array<M> {
         }
         let source = self.good_copy(slot, lost, Some(slot)).filter(|_| !self.read_only).ok_or(TooManyLost)?;
         let column = (source % width) as u8;
-        let ways = [(OperationKind::Read, log.element(source)), (OperationKind::Write, log.element(slot))];
-        for (nth, (kind, (element, page))) in ways.into_iter().enumerate() {
+        let ways = [(OperationKind::Read, log.member(source)), (OperationKind::Write, log.member(slot))];
+        for (nth, (kind, (member, page))) in ways.into_iter().enumerate() {
             let class = Class::Repair;
             self.slots[base + nth].operation =
-                Operation { page, element, kind, class, column, ..Operation::default() };
+                Operation { page, member, kind, class, column, ..Operation::default() };
         }
         let slot = &mut self.plans[plan as usize];
         slot.operations = 2;
@@ -239,7 +239,7 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// A copy of the summary of which `slot` is one that can be read and is not on a member in `lost`, but not `besides`.
+    /// A copy of the summary of which `slot` is one that can be read and is not on a column in `lost`, but not `besides`.
     pub(super) fn good_copy(&self, slot: u64, lost: u64, besides: Option<u64>) -> Option<u64> {
         let log = self.elastic();
         let width = u64::from(self.geometry.columns);
@@ -272,13 +272,13 @@ impl<M: Memory> Array<M> {
         if is_it { outcome } else { Outcome::Corrupt }
     }
 
-    /// A write to the element that is rebuilt failed: what the plan was to make is not there.
+    /// A write to the member that is rebuilt failed: what the plan was to make is not there.
     pub(in super::super) fn gave_up_rebuild(&mut self, plan: u32) -> bool {
         self.plans[plan as usize].gave_up = true;
         false
     }
 
-    /// What a stripe has on the element that is rebuilt is there, or cannot be made.
+    /// What a stripe has on the member that is rebuilt is there, or cannot be made.
     pub(in super::super) fn rebuilt(&mut self, plan: u32) {
         let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &self.plans[plan as usize];
         let is_scrub = carried != 0;
@@ -293,7 +293,7 @@ impl<M: Memory> Array<M> {
         if is_scrub {
             return self.looked_at(plan);
         }
-        // What an earlier one began, of an element that failed since, is none of it.
+        // What an earlier one began, of a member that failed since, is none of it.
         if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
             rebuild.walk.under_way -= 1;
             rebuild.met_damage |= is_damaged;
@@ -311,11 +311,11 @@ impl<M: Memory> Array<M> {
         let durable = self.elastic_mut().durable_mut();
         let done = durable.rebuilt_segments();
         let Some(rebuild) = &mut durable.rebuild else { return };
-        let record = &mut durable.superblock.members[rebuild.element as usize];
+        let record = &mut durable.superblock.members[rebuild.member as usize];
         if rebuild.stage == Stage::Covered {
             record.state = MemberState::Active;
             (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
-            // What an earlier one could not make for want of this element can be made now: checksums tell where it lacks. And
+            // What an earlier one could not make for want of this member can be made now: checksums tell where it lacks. And
             // of what is damaged the rebuild only read around.
             let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
             durable.rebuild = None;
@@ -332,14 +332,14 @@ impl<M: Memory> Array<M> {
         durable.is_news = true;
     }
 
-    /// Rebuilding ends when its element fails, and what was written for it is no copy that counts.
-    pub(super) fn stop_rebuild(&mut self, element: u16) {
+    /// Rebuilding ends when its member fails, and what was written for it is no copy that counts.
+    pub(super) fn stop_rebuild(&mut self, member: u16) {
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return };
-        durable.checkpoint_on &= !(1 << element);
+        durable.checkpoint_on &= !(1 << member);
         if let Some((_, on)) = &mut durable.commit_on {
-            *on &= !(1 << element);
+            *on &= !(1 << member);
         }
-        if durable.rebuild.is_some_and(|rebuild| rebuild.element == element) {
+        if durable.rebuild.is_some_and(|rebuild| rebuild.member == member) {
             durable.rebuild = None;
             durable.stale = Vec::new();
             durable.sync.covers_rebuild = false;

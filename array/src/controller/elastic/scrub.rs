@@ -45,7 +45,7 @@ impl<M: Memory> Array<M> {
         }
         // Nobody will ask for a stripe of which nothing counts.
         let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));
-        // A copy that an element is to get by its rebuild is not bad.
+        // A copy that a member is to get by its rebuild is not bad.
         let is_copy = role == Role::Copy && !self.is_on_failed(slot) && !log.is_stale(slot);
         let is_read = !is_writing && (counts || is_copy);
         let needed = if is_stripe { self.geometry.data } else { 0 };
@@ -167,7 +167,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// The data members of the stripe of `plan` that hosts read there.
+    /// The data columns of the stripe of `plan` that hosts read there.
     fn live_columns(&self, plan: u32) -> u64 {
         let log = self.elastic();
         let homes = log.homes(plan);

@@ -1,4 +1,4 @@
-//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, elements are
+//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, members are
 //! flushed, and a commit record says so (`docs/format.md`). Flushes that come meanwhile share the next round. A
 //! checkpoint goes on from there, and frees the segments that were collected before that moment.
 //!
@@ -92,7 +92,7 @@ impl<M: Memory> Array<M> {
             let is_news = durable.is_news;
             debug_assert!(!sync.is_checkpoint, "no moment was marked");
             if is_news {
-                // No later batch need be on the elements.
+                // No later batch need be on the members.
                 durable.sync.horizon = durable.horizon;
                 // They may tell how far a rebuild is, which is not flushed yet.
                 self.enter_phase(Phase::Clear);
@@ -118,7 +118,7 @@ impl<M: Memory> Array<M> {
         let is_awaited = log.wants_collection && !log.may_collect();
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
         let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
-        // Copies of what lies outside of segments are fewer by those that an element had which others stood in for.
+        // Copies of what lies outside of segments are fewer by those that a member had which others stood in for.
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
         is_due || is_long || is_rebuilt || durable.sync.is_asked
     }
@@ -201,7 +201,7 @@ impl<M: Memory> Array<M> {
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-        // A full log has no checkpoint, and needs the element. It is whole without one if no copy of the newest was to be its.
+        // A full log has no checkpoint, and needs the member. It is whole without one if no copy of the newest was to be its.
         let has_copies = durable.checkpoint_on.count_ones() > parity;
         let is_enough =
             durable.sync.is_checkpoint || is_full && has_copies && durable.first_passed().is_none();
@@ -216,7 +216,7 @@ impl<M: Memory> Array<M> {
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
-            // Members are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much
+            // Columns are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much
             // again.
             let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
             durable.is_news |= is_due && durable.superblock.version > 1;
@@ -245,7 +245,7 @@ impl<M: Memory> Array<M> {
             _ => return,
         }
         let sync = &mut self.elastic_mut().durable_mut().sync;
-        sync.touched = sync.writes.iter().fold(0, |mask, write| mask | 1u64 << write.element);
+        sync.touched = sync.writes.iter().fold(0, |mask, write| mask | 1u64 << write.member);
     }
 
     /// Issues what is left of `phase`; when it is over, goes to the next.
@@ -261,7 +261,7 @@ impl<M: Memory> Array<M> {
                 | Phase::FlushName
         );
         let skips =
-            !self.elements.volatile_cache || phase == Phase::FlushData && self.has_bug(Bug::FlushDropped);
+            !self.members.volatile_cache || phase == Phase::FlushData && self.has_bug(Bug::FlushDropped);
         let sync = &self.elastic().durable().sync;
         let is_wanting = if is_flush { !sync.is_flushing && !skips } else { sync.begun < sync.writes.len() };
         if is_wanting {
@@ -291,7 +291,7 @@ impl<M: Memory> Array<M> {
     fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let skips = self.has_bug(Bug::CheckpointNotFlushed);
-        let failed = self.failed_elements();
+        let failed = self.failed_members();
         let living = |keepers: &[u16]| keepers.iter().fold(0, |mask, &keeper| mask | 1 << keeper) & !failed;
         if has_lost {
             // Nothing more can be called durable.
@@ -300,7 +300,7 @@ impl<M: Memory> Array<M> {
         let durable = self.elastic_mut().durable_mut();
         let is_news = durable.is_news;
         match phase {
-            Phase::FlushBack => durable.on_elements = durable.sync.told.take().or(durable.on_elements.take()),
+            Phase::FlushBack => durable.on_members = durable.sync.told.take().or(durable.on_members.take()),
             Phase::FlushCommit | Phase::FlushName => {
                 let touched = durable.sync.touched & !failed;
                 durable.commit_on = durable.sync.commit.map(|commit| (commit, touched));
@@ -309,7 +309,7 @@ impl<M: Memory> Array<M> {
         }
         let clears = durable.sync.uncleared != 0;
         let next = match phase {
-            // What is cleared is flushed with the data, before superblocks tell of the member.
+            // What is cleared is flushed with the data, before superblocks tell of the column.
             Phase::Clear => Phase::FlushData,
             Phase::FlushData | Phase::FlushBack | Phase::FlushCommit if is_news && clears => Phase::Clear,
             Phase::FlushData if is_news => Phase::Front,
@@ -322,7 +322,7 @@ impl<M: Memory> Array<M> {
             Phase::FlushBack if durable.sync.joined.is_empty() && !durable.sync.is_checkpoint => Phase::Idle,
             Phase::FlushBack => Phase::Commit,
             Phase::Commit => Phase::FlushCommit,
-            // An element that failed meanwhile took what it had with it, and perhaps a copy of the record.
+            // A member that failed meanwhile took what it had with it, and perhaps a copy of the record.
             Phase::FlushCommit if is_news => Phase::Front,
             Phase::FlushCommit => return self.committed(driver),
             Phase::Body if skips => Phase::Header,
@@ -409,17 +409,17 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn build_sync(&mut self, plan: u32) {
         let sync = &self.elastic().durable().sync;
         if sync.is_flushing {
-            // Of data, any element may have some.
+            // Of data, any member may have some.
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
-            return self.build_flush_of(plan, |element| touched >> element & 1 != 0);
+            return self.build_flush_of(plan, |member| touched >> member & 1 != 0);
         }
         let first = self.plans[plan as usize].row as usize;
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
         let mut operations = 0u16;
         for nth in 0..self.plans[plan as usize].unit as usize {
-            let PageWrite { element, page, content } = self.elastic().durable().sync.writes[first + nth];
-            if self.failed[element as usize] || gone >> element & 1 != 0 {
+            let PageWrite { member, page, content } = self.elastic().durable().sync.writes[first + nth];
+            if self.failed[member as usize] || gone >> member & 1 != 0 {
                 continue;
             }
             if M::CARRIES_DATA {
@@ -433,7 +433,7 @@ impl<M: Memory> Array<M> {
             let id = (plan * self.stride) as usize + operations as usize;
             self.slots[id].operation = Operation {
                 page,
-                element,
+                member,
                 kind: OperationKind::Write,
                 class: Class::Metadata,
                 column: nth as u8,

@@ -47,25 +47,25 @@ impl<M: Memory> Array<M> {
         log.durable_mut().sync.body = body;
     }
 
-    /// P + 1 living elements of one group, another one each turn. One that came keeps nothing before it is cleared.
+    /// P + 1 living members of one group, another one each turn. One that came keeps nothing before it is cleared.
     fn keepers(&self, turn: u64) -> Vec<u16> {
         let copies = self.geometry.parity() + 1;
-        let missing = self.failed_elements() | self.elastic().durable().sync.uncleared;
+        let missing = self.failed_members() | self.elastic().durable().sync.uncleared;
         self.geometry.keepers(copies, turn, missing).collect()
     }
 
-    /// Zeros over the checkpoints and commit records of members that came: what these had before is of another moment.
+    /// Zeros over the checkpoints and commit records of columns that came: what these had before is of another moment.
     pub(super) fn clear_metadata(&mut self) {
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let durable = self.elastic_mut().durable_mut();
         let (slots, ring) = (durable.layout.checkpoint, durable.layout.commits);
         let mut uncleared = std::mem::take(&mut durable.sync.uncleared);
         while uncleared != 0 {
-            let element = uncleared.trailing_zeros() as u16;
+            let member = uncleared.trailing_zeros() as u16;
             uncleared &= uncleared - 1;
             let heads = [slots.first, slots.first + slots.pages].into_iter();
             let pages = heads.chain(ring.first..ring.first + ring.pages);
-            durable.sync.writes.extend(pages.map(|page| PageWrite { element, page, content: 0 }));
+            durable.sync.writes.extend(pages.map(|page| PageWrite { member, page, content: 0 }));
         }
         if M::CARRIES_DATA {
             durable.sync.bytes.resize(page_bytes, 0);
@@ -73,7 +73,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just
-    /// that, whatever happened meanwhile. An element that came meanwhile is not in that version.
+    /// that, whatever happened meanwhile. A member that came meanwhile is not in that version.
     pub(super) fn write_superblocks(&mut self, copy: Copy) {
         let failed = self.failed.clone();
         let durable = self.elastic_mut().durable_mut();
@@ -93,21 +93,21 @@ impl<M: Memory> Array<M> {
         let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
         let page_bytes = superblock.page_bytes as usize;
-        for (element, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
-            let record = superblock.members[element as usize];
-            if record.state == MemberState::Failed || durable.sync.gone >> element & 1 != 0 {
+        for (member, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
+            let record = superblock.members[member as usize];
+            if record.state == MemberState::Failed || durable.sync.gone >> member & 1 != 0 {
                 continue;
             }
-            (superblock.number, superblock.uuid) = (element, record.uuid);
+            (superblock.number, superblock.uuid) = (member, record.uuid);
             let content = durable.sync.bytes.len();
             if M::CARRIES_DATA {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
                 superblock.encode(copy, &mut durable.sync.bytes[content..]);
             }
-            let first = if copy == Copy::Front { 0 } else { durable.back[element as usize] };
+            let first = if copy == Copy::Front { 0 } else { durable.back[member as usize] };
             for page in 0..pages {
                 let content = content + page as usize * page_bytes;
-                durable.sync.writes.push(PageWrite { element, page: first + page, content });
+                durable.sync.writes.push(PageWrite { member, page: first + page, content });
             }
         }
         durable.sync.told = (copy == Copy::Back).then(|| superblock.clone());
@@ -119,7 +119,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn write_commit(&mut self) {
         let turn = self.elastic().durable().commits + 1;
         let keepers = self.keepers(turn);
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let durable = self.elastic_mut().durable_mut();
         durable.commits = turn;
         let commit = Commit {
@@ -136,14 +136,14 @@ impl<M: Memory> Array<M> {
             durable.sync.bytes.resize(page_bytes, 0);
             commit.encode(&mut durable.sync.bytes);
         }
-        let writes = keepers.into_iter().map(|element| PageWrite { element, page, content: 0 });
+        let writes = keepers.into_iter().map(|member| PageWrite { member, page, content: 0 });
         durable.sync.writes.extend(writes);
         durable.counts.commits += durable.sync.writes.len() as u64;
     }
 
     /// The pages behind the header of the next checkpoint's slot.
     pub(super) fn write_body(&mut self) {
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let (segments, capacity) = (self.elastic().segments.count(), self.elastic().capacity);
         let turn = self.elastic().durable().checkpoint + 1;
         let keepers = self.keepers(turn);
@@ -155,7 +155,7 @@ impl<M: Memory> Array<M> {
         let pages = body_bytes(segments, capacity).div_ceil(page_bytes as u64) as u32;
         for page in 0..pages {
             let content = if M::CARRIES_DATA { page as usize * page_bytes } else { 0 };
-            let write = |&element| PageWrite { element, page: first + page, content };
+            let write = |&member| PageWrite { member, page: first + page, content };
             durable.sync.writes.extend(keepers.iter().map(write));
         }
         let checksum = crc32c(&durable.sync.bytes);
@@ -175,7 +175,7 @@ impl<M: Memory> Array<M> {
 
     /// The header of the checkpoint whose body is there.
     pub(super) fn write_header(&mut self) {
-        let page_bytes = self.elements.page_bytes as usize;
+        let page_bytes = self.members.page_bytes as usize;
         let durable = self.elastic_mut().durable_mut();
         let page = durable.slot_of_checkpoint(durable.checkpoint + 1);
         if M::CARRIES_DATA {
@@ -184,7 +184,7 @@ impl<M: Memory> Array<M> {
                 header.encode(&mut durable.sync.bytes);
             }
         }
-        let writes = durable.sync.keepers.iter().map(|&element| PageWrite { element, page, content: 0 });
+        let writes = durable.sync.keepers.iter().map(|&member| PageWrite { member, page, content: 0 });
         durable.sync.writes.extend(writes);
         durable.counts.checkpoints += durable.sync.writes.len() as u64;
     }

@@ -1,4 +1,4 @@
-//! Reading summaries: what lies in the slots of a batch is on the elements alone. Those who walk over segments read one for each
+//! Reading summaries: what lies in the slots of a batch is on the members alone. Those who walk over segments read one for each
 //! batch; other reads only if what they decoded is wrong, to find out what of the stripe is.
 
 use super::super::updates::TooManyLost;
@@ -11,7 +11,7 @@ use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
-    /// Lets the summary of the batch of `slot`, all of which is on the elements, be read for `walker`, who was not told of
+    /// Lets the summary of the batch of `slot`, all of which is on the members, be read for `walker`, who was not told of
     /// it. False if it is being read already, or a plan is wanting.
     pub(super) fn ask_contents<D: Driver<M>>(&mut self, walker: Walker, slot: u64, driver: &mut D) -> bool {
         let copy = self.elastic().directory.batch(slot).0;
@@ -41,10 +41,10 @@ impl<M: Memory> Array<M> {
         let Plan { row, unread_once, .. } = self.plans[plan as usize];
         let first = self.elastic().directory.batch(row).0;
         let copy = self.good_copy(first, unread_once, None).ok_or(TooManyLost)?;
-        let (element, page) = self.elastic().element(copy);
+        let (member, page) = self.elastic().member(copy);
         self.slots[(plan * self.stride) as usize].operation = Operation {
             page,
-            element,
+            member,
             kind: OperationKind::Read,
             class: Class::Metadata,
             column: (copy % u64::from(self.geometry.columns)) as u8,

@@ -20,7 +20,7 @@ pub(super) enum Admits {
 }
 
 impl<M: Memory> Array<M> {
-    /// Whether memory takes `chunk` now, as far as space on the elements is concerned.
+    /// Whether memory takes `chunk` now, as far as space on the members is concerned.
     pub(super) fn admits_chunk(&mut self, chunk: u64) -> Admits {
         let log = self.elastic();
         let Some(durable) = &log.durable else { return Admits::Yes };

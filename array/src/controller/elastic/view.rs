@@ -6,14 +6,14 @@ use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Location, MetadataCounts, StreamCounts};
 use crate::plan::Purpose;
 
-/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was
+/// A column of a stripe: its number (data from 0 on, then parity), member, page there, and of data the chunk that was
 /// written; where summaries alone tell which that was, only if it still counts.
 pub type StripeColumn = (u32, u16, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeView {
-    /// Its members.
+    /// Its columns.
     pub columns: Vec<StripeColumn>,
 }
 
@@ -30,11 +30,11 @@ impl<M: Memory> Array<M> {
         durable.map_or_else(MetadataCounts::default, |durable| durable.counts)
     }
 
-    /// Bytes of hosts that the log holds on its elements; none without a log, where every page has its place.
+    /// Bytes of hosts that the log holds on its members; none without a log, where every page has its place.
     pub fn used(&self) -> Option<u64> {
         let log = self.elastic.as_ref()?;
         let valid = (0..log.segments.count()).map(|segment| u64::from(log.segments.valid(segment)));
-        Some(valid.sum::<u64>() * u64::from(self.elements.page_bytes))
+        Some(valid.sum::<u64>() * u64::from(self.members.page_bytes))
     }
 
     /// Segments of the log that are free, and those that there are; none without a log.
@@ -84,11 +84,11 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The element and page of `chunk` in the log.
+    /// The member and page of `chunk` in the log.
     pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
         let log = self.elastic.as_ref()?;
         match log.location(chunk) {
-            Location::Mapped(slot) => Some(log.element(slot)),
+            Location::Mapped(slot) => Some(log.member(slot)),
             _ => None,
         }
     }
@@ -120,8 +120,8 @@ impl<M: Memory> Array<M> {
             }
             let mut columns = Vec::new();
             log.columns_of(stripe, |column, slot| {
-                let (element, page) = log.element(slot);
-                columns.push((column, element, page, chunks[slot as usize]));
+                let (member, page) = log.member(slot);
+                columns.push((column, member, page, chunks[slot as usize]));
             });
             stripes.push(StripeView { columns });
         }

@@ -2,9 +2,9 @@ use stripewise_base::prng::Prng;
 
 use super::*;
 
-fn set(elements: &[u16]) -> ElementSet {
-    let mut set = ElementSet::default();
-    elements.iter().for_each(|&element| set.insert(element));
+fn set(members: &[u16]) -> MemberSet {
+    let mut set = MemberSet::default();
+    members.iter().for_each(|&member| set.insert(member));
     set
 }
 
@@ -47,7 +47,7 @@ fn reads_of_a_round_go_before_its_writes_and_a_flush_ends_it() {
 fn a_request_goes_ahead_of_no_more_younger_batches_than_allowed() {
     for overtake in [0, 1, 3] {
         let mut piq = Piq::new(overtake, false, 8);
-        // Five requests of one element, then one of another that shares nothing with any of them.
+        // Five requests of one member, then one of another that shares nothing with any of them.
         (0..5).for_each(|id| piq.push(id, BatchKind::Read, (0, 0), set(&[0])));
         piq.push(5, BatchKind::Read, (0, 0), set(&[1]));
         piq.begin_round();
@@ -56,7 +56,7 @@ fn a_request_goes_ahead_of_no_more_younger_batches_than_allowed() {
     }
 }
 
-type Waiting = (u32, BatchKind, ElementSet);
+type Waiting = (u32, BatchKind, MemberSet);
 
 /// Algorithm 1 and its walk with plain lists: every request that waits is looked at in every walk.
 #[derive(Default)]
@@ -75,8 +75,7 @@ impl Plain {
         for kind in [BatchKind::Read, BatchKind::Write, BatchKind::Flush] {
             let mut list: Vec<Vec<Waiting>> = Vec::new();
             for one in taken.iter().filter(|one| one.1 == kind) {
-                let shares =
-                    |other: &Waiting| other.2.iter().any(|element| one.2.iter().any(|e| e == element));
+                let shares = |other: &Waiting| other.2.iter().any(|member| one.2.iter().any(|e| e == member));
                 let may_join =
                     |at: &usize| list.len() - at <= self.overtake + 1 && !list[*at].iter().any(shares);
                 match (0..list.len()).find(may_join) {
@@ -88,7 +87,7 @@ impl Plain {
         }
     }
 
-    /// What is issued now, with `loads` on the elements that may have `limit`.
+    /// What is issued now, with `loads` on the members that may have `limit`.
     fn walk(&mut self, loads: &mut [u32], limit: u32, is_idle: bool) -> Vec<u32> {
         while self.round.first().is_some_and(Vec::is_empty) {
             self.round.remove(0);
@@ -103,10 +102,10 @@ impl Plain {
         let mut issued = Vec::new();
         for batch in self.round.iter_mut().take(open) {
             batch.retain(|&(id, kind, targets)| {
-                let has_room = targets.iter().all(|element| loads[element as usize] < limit);
+                let has_room = targets.iter().all(|member| loads[member as usize] < limit);
                 let goes = has_room && (kind != BatchKind::Flush || left == 1);
                 if goes {
-                    targets.iter().for_each(|element| loads[element as usize] += 1);
+                    targets.iter().for_each(|member| loads[member as usize] += 1);
                     left -= 1;
                     issued.push(id);
                 }
@@ -118,21 +117,21 @@ impl Plain {
 }
 
 /// Walks as the controller does.
-fn walk(piq: &mut Piq, freed: &mut ElementSet, loads: &mut [u32], limit: u32, is_idle: bool) -> Vec<u32> {
+fn walk(piq: &mut Piq, freed: &mut MemberSet, loads: &mut [u32], limit: u32, is_idle: bool) -> Vec<u32> {
     let mut issued = Vec::new();
     if !piq.begin_walk(freed, is_idle) {
         return issued;
     }
     let mut freed = std::mem::take(freed);
     while let Some(id) = piq.next(&freed) {
-        if piq.requests[id as usize].targets.iter().any(|element| loads[element as usize] >= limit) {
+        if piq.requests[id as usize].targets.iter().any(|member| loads[member as usize] >= limit) {
             piq.wants_room();
             continue;
         }
-        for element in piq.issued().iter() {
-            loads[element as usize] += 1;
-            if loads[element as usize] >= limit {
-                freed.remove(element);
+        for member in piq.issued().iter() {
+            loads[member as usize] += 1;
+            if loads[member as usize] >= limit {
+                freed.remove(member);
             }
         }
         issued.push(id);
@@ -142,7 +141,7 @@ fn walk(piq: &mut Piq, freed: &mut ElementSet, loads: &mut [u32], limit: u32, is
 
 #[test]
 fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
-    const ELEMENTS: u64 = 7;
+    const MEMBERS: u64 = 7;
     let mut longest = 0;
     for seed in 0..400 {
         let mut prng = Prng::new(seed);
@@ -150,32 +149,32 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
         let is_sync = prng.chance(1, 3);
         let mut piq = Piq::new(overtake, is_sync, 300);
         let mut plain = Plain { overtake: overtake as usize, is_sync, ..Plain::default() };
-        let (mut loads, mut plain_loads) = ([0u32; ELEMENTS as usize], [0u32; ELEMENTS as usize]);
-        let mut freed = ElementSet::default();
+        let (mut loads, mut plain_loads) = ([0u32; MEMBERS as usize], [0u32; MEMBERS as usize]);
+        let mut freed = MemberSet::default();
         let mut targets_of = Vec::new();
         let mut under_way: Vec<u32> = Vec::new();
         let mut issued = 0;
         while targets_of.len() < 300 || issued < 300 {
             if targets_of.len() < 300 && prng.chance(2, 3) {
                 let id = targets_of.len() as u32;
-                let mut targets = ElementSet::default();
-                (0..1 + prng.below(3)).for_each(|_| targets.insert(prng.below(ELEMENTS) as u16));
+                let mut targets = MemberSet::default();
+                (0..1 + prng.below(3)).for_each(|_| targets.insert(prng.below(MEMBERS) as u16));
                 let kind = match prng.below(20) {
                     0 => BatchKind::Flush,
                     1..10 => BatchKind::Write,
                     _ => BatchKind::Read,
                 };
-                let targets = if kind == BatchKind::Flush { ElementSet::default() } else { targets };
+                let targets = if kind == BatchKind::Flush { MemberSet::default() } else { targets };
                 piq.push(id, kind, (id.into(), id.into()), targets);
                 plain.arrived.push((id, kind, targets));
                 targets_of.push(targets);
                 longest = longest.max(piq.waiting());
             } else if !under_way.is_empty() {
                 let ended = under_way.swap_remove(prng.below(under_way.len() as u64) as usize);
-                for element in targets_of[ended as usize].iter() {
-                    let at = element as usize;
+                for member in targets_of[ended as usize].iter() {
+                    let at = member as usize;
                     if loads[at] == limit {
-                        freed.insert(element);
+                        freed.insert(member);
                     }
                     loads[at] -= 1;
                     plain_loads[at] -= 1;
@@ -190,7 +189,7 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
             if is_sync {
                 let all: Vec<u16> =
                     under_way.iter().chain(&got).flat_map(|&id| targets_of[id as usize].iter()).collect();
-                assert!((0..ELEMENTS as u16).all(|e| all.iter().filter(|&&one| one == e).count() <= 1));
+                assert!((0..MEMBERS as u16).all(|e| all.iter().filter(|&&one| one == e).count() <= 1));
             }
             under_way.extend(got);
         }
@@ -212,7 +211,7 @@ fn a_write_of_what_a_write_before_it_covers_waits_for_the_next_round_and_a_flush
     piq.push(5, BatchKind::Flush, (0, 0), set(&[]));
     piq.push(6, write, (20, 20), set(&[6]));
     let mut round = || {
-        let freed = ElementSet::default();
+        let freed = MemberSet::default();
         piq.begin_walk(&freed, true);
         let mut issued = Vec::new();
         while let Some(id) = piq.next(&freed) {

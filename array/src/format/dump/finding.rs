@@ -10,20 +10,20 @@ use super::super::{
     Superblock, Tombstone, Uuid,
 };
 
-/// Something that a dump found. Elements are numbered as they were offered, members as the array numbers them.
+/// Something that a dump found. Members are numbered as they were offered, members as the array numbers them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "found", rename_all = "kebab-case")]
 pub enum Finding<'a> {
     /// A superblock that is whole.
     Superblock {
-        /// The element.
+        /// The member.
         #[serde(rename = "element")]
         device: u16,
         /// Which of its two.
         copy: Copy,
         /// The array that it names.
         array: Uuid,
-        /// The element's number there.
+        /// The member's number there.
         number: u16,
         /// Its update.
         update: u64,
@@ -32,7 +32,7 @@ pub enum Finding<'a> {
     },
     /// A structure that should be on a page and is not, or cannot be read.
     Damaged {
-        /// The element.
+        /// The member.
         #[serde(rename = "element")]
         device: u16,
         /// The page where it begins.
@@ -43,9 +43,9 @@ pub enum Finding<'a> {
         /// What is wrong.
         why: String,
     },
-    /// An element that is not dumped, or not without a remark.
+    /// A member that is not dumped, or not without a remark.
     Remark {
-        /// The element.
+        /// The member.
         #[serde(rename = "element")]
         device: u16,
         /// Why.
@@ -55,7 +55,7 @@ pub enum Finding<'a> {
     Absent {
         /// The member.
         member: u16,
-        /// The element.
+        /// The member.
         #[serde(rename = "element")]
         uuid: Uuid,
     },

@@ -85,17 +85,17 @@ fn batch_at(subject: &Subject, short: &Segment, pages: &mut Pages<'_>) -> Option
     found.map(|(_, page, copies)| (page, copies))
 }
 
-/// Where a slot of a segment lies, if that element was offered.
+/// Where a slot of a segment lies, if that member was offered.
 fn place(subject: &Subject, segment: u32, slot: u32) -> Option<At> {
     let block = &subject.block;
     let (groups, members) = (u32::from(block.groups), u32::from(block.members_of_group));
     let number = number_of(block, segment % groups, slot % members);
-    let element = subject.offered[number as usize]?;
+    let member = subject.offered[number as usize]?;
     let page = block.data.first + segment / groups * block.segment_rows + slot / members;
-    Some(At { element, page })
+    Some(At { member, page })
 }
 
-/// The number of a member of a group among all elements.
+/// The number of a member of a group among all members.
 fn number_of(block: &Superblock, group: u32, member: u32) -> u32 {
     match block.membership {
         Membership::Contiguous => group * u32::from(block.members_of_group) + member,

@@ -1,4 +1,4 @@
-//! Pages of one element after the other.
+//! Pages of one member after the other.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ type Told<'a> = dyn FnMut(u32, Result<&[u8], String>) + 'a;
 /// Pages that are asked for at a time.
 const ROUND: u32 = 256;
 
-/// The elements, read page by page.
+/// The members, read page by page.
 pub(super) struct Pages<'a> {
     media: &'a mut dyn Media,
     page_bytes: u32,
@@ -23,10 +23,10 @@ impl<'a> Pages<'a> {
         Self { media, page_bytes }
     }
 
-    /// Pages of the list; those that the elements do not have are told as errors, too.
+    /// Pages of the list; those that the members do not have are told as errors, too.
     pub(super) fn some(&mut self, at: &[At], found: &mut Told<'_>) {
         let is_there = |media: &dyn Media, at: &At| {
-            let (pages, bytes) = media.size(at.element);
+            let (pages, bytes) = media.size(at.member);
             at.page < pages && bytes == self.page_bytes
         };
         if let Some(outside) = at.iter().position(|at| !is_there(self.media, at)) {
@@ -40,23 +40,23 @@ impl<'a> Pages<'a> {
     }
 
     /// Every page of an area, by its place in there.
-    pub(super) fn all(&mut self, element: u16, area: Area, found: &mut Told<'_>) {
+    pub(super) fn all(&mut self, member: u16, area: Area, found: &mut Told<'_>) {
         let mut round = Vec::with_capacity(ROUND as usize);
         for begin in (0..area.pages).step_by(ROUND as usize) {
             round.clear();
             let behind = (begin..area.pages.min(begin + ROUND)).map(|nth| area.first + nth);
-            round.extend(behind.map(|page| At { element, page }));
+            round.extend(behind.map(|page| At { member, page }));
             self.some(&round, &mut |nth, page| found(begin + nth, page));
         }
     }
 
     /// Pages that follow each other, as one.
-    pub(super) fn joined(&mut self, element: u16, range: Range<u32>) -> Result<Vec<u8>, String> {
+    pub(super) fn joined(&mut self, member: u16, range: Range<u32>) -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; range.len() * self.page_bytes as usize];
         let mut failed = None;
         let area = Area { first: range.start, pages: range.len() as u32 };
         let page_bytes = self.page_bytes as usize;
-        self.all(element, area, &mut |nth, page| match page {
+        self.all(member, area, &mut |nth, page| match page {
             Ok(page) => bytes[nth as usize * page_bytes..][..page_bytes].copy_from_slice(page),
             Err(why) => failed = Some(why),
         });

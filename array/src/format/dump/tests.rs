@@ -11,23 +11,23 @@ use crate::operation::Outcome;
 
 const PAGE: usize = 512;
 
-/// Elements that are bytes.
+/// Members that are bytes.
 #[derive(Clone, Debug)]
-struct Elements(Vec<Vec<u8>>);
+struct Members(Vec<Vec<u8>>);
 
-impl Media for Elements {
+impl Media for Members {
     fn count(&self) -> u16 {
         self.0.len() as u16
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        ((self.0[usize::from(element)].len() / PAGE) as u32, PAGE as u32)
+    fn size(&self, member: u16) -> (u32, u32) {
+        ((self.0[usize::from(member)].len() / PAGE) as u32, PAGE as u32)
     }
 
     /// Backwards: no reader may rely on the order.
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate().rev() {
-            found(nth, Ok(&self.0[usize::from(at.element)][at.page as usize * PAGE..][..PAGE]));
+            found(nth, Ok(&self.0[usize::from(at.member)][at.page as usize * PAGE..][..PAGE]));
         }
     }
 
@@ -40,9 +40,9 @@ impl Media for Elements {
     }
 }
 
-impl Elements {
-    fn page(&mut self, element: u16, page: u32) -> &mut [u8] {
-        &mut self.0[usize::from(element)][page as usize * PAGE..][..PAGE]
+impl Members {
+    fn page(&mut self, member: u16, page: u32) -> &mut [u8] {
+        &mut self.0[usize::from(member)][page as usize * PAGE..][..PAGE]
     }
 
     fn dump(&mut self, dump: Dump) -> Result<(String, u64), DumpError> {
@@ -52,7 +52,7 @@ impl Elements {
     }
 }
 
-/// RAID-5 over three elements in segments of 4 rows.
+/// RAID-5 over three members in segments of 4 rows.
 fn block(number: u16) -> Superblock {
     let members = of_five().members[..3].to_vec();
     Superblock {
@@ -77,7 +77,7 @@ fn block(number: u16) -> Superblock {
 }
 
 /// Puts the copies of a summary on the first two slots of a batch in `segment`, and of a stripe of one chunk behind them.
-fn put_batch(elements: &mut Elements, segment: u32, generation: u32, first: u32, batch: u64) {
+fn put_batch(members: &mut Members, segment: u32, generation: u32, first: u32, batch: u64) {
     let array = block(0).array;
     let end = first + 4;
     let header = SummaryHeader {
@@ -88,7 +88,7 @@ fn put_batch(elements: &mut Elements, segment: u32, generation: u32, first: u32,
         generation,
         first,
         end,
-        elements: 7,
+        members: 7,
         horizon: 0,
         stream: 0,
     };
@@ -96,16 +96,16 @@ fn put_batch(elements: &mut Elements, segment: u32, generation: u32, first: u32,
         |role| Entry { role, is_first: role == EntryRole::Data, chunk: batch, birth: batch, checksum: 0 };
     let entries = [EntryRole::Copy, EntryRole::Copy, EntryRole::Data, EntryRole::P].map(entry);
     for slot in [first, first + 1] {
-        let page = elements.page((slot % 3) as u16, 20 + segment * 4 + slot / 3);
+        let page = members.page((slot % 3) as u16, 20 + segment * 4 + slot / 3);
         summary::encode(&header, entries.into_iter(), &[], page);
     }
 }
 
 /// An array with a checkpoint, a commit record, two batches in segment 1 and one in segment 2.
-fn array() -> Elements {
-    let mut elements = Elements(vec![vec![0; 60 * PAGE]; 3]);
+fn array() -> Members {
+    let mut members = Members(vec![vec![0; 60 * PAGE]; 3]);
     for number in 0..3 {
-        let bytes = &mut elements.0[usize::from(number)];
+        let bytes = &mut members.0[usize::from(number)];
         block(number).encode(Copy::Front, &mut bytes[..SUPERBLOCK_BYTES]);
         block(number).encode(Copy::Back, &mut bytes[52 * PAGE..]);
     }
@@ -127,18 +127,18 @@ fn array() -> Elements {
             segments: 3,
             chunks: 20,
         };
-        header.encode(elements.page(member, 11));
-        elements.page(member, 12).copy_from_slice(&body);
-        Commit { array, epoch: 1, number: 6, horizon: 7, checkpoint: 3 }.encode(elements.page(member, 16));
+        header.encode(members.page(member, 11));
+        members.page(member, 12).copy_from_slice(&body);
+        Commit { array, epoch: 1, number: 6, horizon: 7, checkpoint: 3 }.encode(members.page(member, 16));
     }
-    put_batch(&mut elements, 1, 2, 0, 5);
-    put_batch(&mut elements, 1, 2, 4, 6);
-    put_batch(&mut elements, 2, 1, 0, 7);
-    elements
+    put_batch(&mut members, 1, 2, 0, 5);
+    put_batch(&mut members, 1, 2, 4, 6);
+    put_batch(&mut members, 2, 1, 0, 7);
+    members
 }
 
 #[test]
-fn all_that_is_on_the_elements_is_told() {
+fn all_that_is_on_the_members_is_told() {
     let (text, problems) = array().dump(Dump::default()).expect("it is an array");
     let expected = "\
 #0: front superblock: member 0 of array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, update 7, epoch 1
@@ -192,9 +192,9 @@ segment 1, generation 2: 2 batches, from 5 to 6, in 8 of 12 slots: 2 chunks in 2
 
 #[test]
 fn a_damaged_copy_is_told_and_the_other_one_taken() {
-    let mut elements = array();
-    elements.page(1, 3)[17] ^= 4;
-    let (text, problems) = elements.dump(Dump::default()).expect("it is an array");
+    let mut members = array();
+    members.page(1, 3)[17] ^= 4;
+    let (text, problems) = members.dump(Dump::default()).expect("it is an array");
     assert!(
         text.contains("#1: DAMAGED: superblock on page 0: superblock: it says that its checksum is "),
         "{text}"
@@ -205,27 +205,27 @@ fn a_damaged_copy_is_told_and_the_other_one_taken() {
 
 #[test]
 fn without_a_superblock_there_is_no_array() {
-    let mut elements = array();
-    for element in 0..3 {
-        elements.page(element, 0).fill(0);
-        elements.page(element, 59).fill(1);
+    let mut members = array();
+    for member in 0..3 {
+        members.page(member, 0).fill(0);
+        members.page(member, 59).fill(1);
     }
-    assert_eq!(elements.dump(Dump::default()), Err(DumpError::NoArray));
+    assert_eq!(members.dump(Dump::default()), Err(DumpError::NoArray));
 }
 
 #[test]
-fn elements_of_others_older_ones_and_copies_are_named() {
-    let mut elements = array();
+fn members_of_others_older_ones_and_copies_are_named() {
+    let mut members = array();
     let mut older = block(0);
     older.update = 6;
-    older.encode(Copy::Back, &mut elements.0[0][52 * PAGE..]);
+    older.encode(Copy::Back, &mut members.0[0][52 * PAGE..]);
     let mut other = block(1);
     other.array = Uuid([9; 16]);
     other.update = 3;
-    other.encode(Copy::Front, &mut elements.0[1][..SUPERBLOCK_BYTES]);
-    other.encode(Copy::Back, &mut elements.0[1][52 * PAGE..]);
-    elements.0.push(elements.0[2].clone());
-    let (text, problems) = elements.dump(Dump::default()).expect("it is an array");
+    other.encode(Copy::Front, &mut members.0[1][..SUPERBLOCK_BYTES]);
+    other.encode(Copy::Back, &mut members.0[1][52 * PAGE..]);
+    members.0.push(members.0[2].clone());
+    let (text, problems) = members.dump(Dump::default()).expect("it is an array");
     for said in [
         "#0: its copies differ: front has update 7, back 6\n",
         "#1: is of another array, 09090909-0909-0909-0909-090909090909, and left out\n",
@@ -240,15 +240,15 @@ fn elements_of_others_older_ones_and_copies_are_named() {
 /// One copy of the first batch's summary gone, then both: the chain ends where a batch has none.
 #[test]
 fn a_chain_of_batches_bears_the_loss_of_a_copy_and_ends_without_any() {
-    let mut elements = array();
-    elements.page(0, 24).fill(0);
-    let (text, _) = elements.dump(Dump::default()).expect("it is an array");
+    let mut members = array();
+    members.page(0, 24).fill(0);
+    let (text, _) = members.dump(Dump::default()).expect("it is an array");
     assert!(
         text.contains("2 batches, from 5 to 6, in 8 of 12 slots: 2 chunks in 2 stripes; MISSING: 1 copy"),
         "{text}"
     );
-    elements.page(1, 24).fill(0);
-    let (text, _) = elements.dump(Dump::default()).expect("it is an array");
+    members.page(1, 24).fill(0);
+    let (text, _) = members.dump(Dump::default()).expect("it is an array");
     assert!(!text.contains("segment 1, generation"), "{text}");
     assert!(text.contains("2 segments without a batch"), "{text}");
 }
@@ -256,26 +256,26 @@ fn a_chain_of_batches_bears_the_loss_of_a_copy_and_ends_without_any() {
 /// A segment that was opened again, with what its generation before had left behind the new end.
 #[test]
 fn batches_of_an_older_generation_are_not_told() {
-    let mut elements = array();
-    put_batch(&mut elements, 1, 3, 0, 9);
-    let (text, _) = elements.dump(Dump::default()).expect("it is an array");
+    let mut members = array();
+    put_batch(&mut members, 1, 3, 0, 9);
+    let (text, _) = members.dump(Dump::default()).expect("it is an array");
     assert!(text.contains("segment 1, generation 3: 1 batch, from 9 to 9, in 4 of 12 slots"), "{text}");
 }
 
 #[test]
-fn what_a_superblock_says_of_a_shorter_element_is_not_believed() {
-    let mut elements = array();
-    for element in &mut elements.0 {
-        element.truncate(30 * PAGE);
+fn what_a_superblock_says_of_a_shorter_member_is_not_believed() {
+    let mut members = array();
+    for member in &mut members.0 {
+        member.truncate(30 * PAGE);
     }
-    let (text, _) = elements.dump(Dump::default()).expect("it has superblocks");
+    let (text, _) = members.dump(Dump::default()).expect("it has superblocks");
     assert!(text.contains("#0: has fewer pages than the 60 that the array uses; left out"), "{text}");
 }
 
 /// Journal, table and bitmap of an array in place.
 #[test]
 fn what_an_array_in_place_has_beside_its_data_is_told() {
-    let mut elements = Elements(vec![vec![0; 60 * PAGE]; 3]);
+    let mut members = Members(vec![vec![0; 60 * PAGE]; 3]);
     let array = block(0).array;
     for number in 0..3u16 {
         let block = Superblock {
@@ -288,20 +288,20 @@ fn what_an_array_in_place_has_beside_its_data_is_told() {
             bitmap_pages: 8,
             ..block(number)
         };
-        block.encode(Copy::Front, &mut elements.0[usize::from(number)][..SUPERBLOCK_BYTES]);
-        block.encode(Copy::Back, &mut elements.0[usize::from(number)][52 * PAGE..]);
+        block.encode(Copy::Front, &mut members.0[usize::from(number)][..SUPERBLOCK_BYTES]);
+        block.encode(Copy::Back, &mut members.0[usize::from(number)][52 * PAGE..]);
     }
     let entries = vec![
         RedoEntry { page: 3, ..RedoEntry::default() },
         RedoEntry { page: 3, kind: RedoKind::Before, ..RedoEntry::default() },
     ];
     let record = RedoRecord { array, epoch: 2, number: 8, tail: 7, missing: 4, first: 2, entries };
-    record.encode(&mut elements.0[1][10 * PAGE..11 * PAGE]);
-    ChecksumPage { array, epoch: 2, version: 6, group: 0, number: 0 }.encode(&[1, 2], elements.page(1, 14));
-    elements.page(1, 15).fill(3);
+    record.encode(&mut members.0[1][10 * PAGE..11 * PAGE]);
+    ChecksumPage { array, epoch: 2, version: 6, group: 0, number: 0 }.encode(&[1, 2], members.page(1, 14));
+    members.page(1, 15).fill(3);
     IntentPage { array, epoch: 2, version: 5, group: 0, bits: 2, missing: 0 }
-        .encode(&[2], elements.page(1, 16));
-    let (text, problems) = elements.dump(Dump::default()).expect("it is an array");
+        .encode(&[2], members.page(1, 16));
+    let (text, problems) = members.dump(Dump::default()).expect("it is an array");
     let expected = "\
 member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with what late \
 parity covers of 1 page
@@ -316,12 +316,12 @@ proptest! {
     /// Whatever happens to the bytes, what is left of the array is told.
     #[test]
     fn damage_anywhere_is_no_panic(places in prop::collection::vec((0usize..3, 0usize..60 * PAGE, any::<u8>()), 0..60)) {
-        let mut elements = array();
-        for (element, at, byte) in places {
-            elements.0[element][at] = byte;
+        let mut members = array();
+        for (member, at, byte) in places {
+            members.0[member][at] = byte;
         }
         for segment in [None, Some(1)] {
-            let told = elements.dump(Dump { segment });
+            let told = members.dump(Dump { segment });
             prop_assert!(told.is_ok() || told == Err(DumpError::NoArray));
         }
     }

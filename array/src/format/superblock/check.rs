@@ -12,7 +12,7 @@ use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, MemberState, VERSION, checkpoint};
 use crate::geometry::Level;
 
-/// The most pages that a segment takes of an element.
+/// The most pages that a segment takes of a member.
 const SEGMENT_ROWS_MAX: u32 = 1 << 16;
 
 /// What [`Superblock::check`] says.
@@ -52,15 +52,15 @@ fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
 
 /// Level, code, groups and members belong together.
 fn check_members(block: &Superblock) -> Result<(), FormatError> {
-    let elements = block.members.len();
-    let (groups, members) = (usize::from(block.groups), usize::from(block.members_of_group));
-    let counted = (1..=SUPERBLOCK_MEMBERS_MAX).contains(&elements);
-    FRAME.expect(counted, "elements", elements as u64, "1 to 64")?;
+    let count = block.members.len();
+    let (groups, columns) = (usize::from(block.groups), usize::from(block.members_of_group));
+    let counted = (1..=SUPERBLOCK_MEMBERS_MAX).contains(&count);
+    FRAME.expect(counted, "elements", count as u64, "1 to 64")?;
     FRAME.expect(groups > 0, "groups", block.groups, "1 or more")?;
     let parity = block.level.parity() as usize;
-    FRAME.expect(members > parity, "members of a group", block.members_of_group, "more than its parity")?;
-    let shared = groups * members == elements;
-    FRAME.expect(shared, "elements", elements as u64, "groups times members of a group")?;
+    FRAME.expect(columns > parity, "members of a group", block.members_of_group, "more than its parity")?;
+    let shared = groups * columns == count;
+    FRAME.expect(shared, "elements", count as u64, "groups times members of a group")?;
     let matches = match (block.level, block.code) {
         (Level::Raid0, code) => code.is_none(),
         (Level::Raid5, code) => code == Some(Kind::Xor),

@@ -207,11 +207,11 @@ fn ended(bytes: &[u8]) -> Vec<EndedEpoch> {
     entries.filter(|entry| entry.epoch != 0).collect()
 }
 
-/// The members, as many as there are elements.
+/// The members, as many as there are members.
 fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
-    let elements = u16_at(bytes, 86);
-    let counted = usize::from(elements) <= SUPERBLOCK_MEMBERS_MAX;
-    FRAME.expect(counted, "elements", elements, "1 to 64")?;
+    let count = u16_at(bytes, 86);
+    let counted = usize::from(count) <= SUPERBLOCK_MEMBERS_MAX;
+    FRAME.expect(counted, "elements", count, "1 to 64")?;
     let member = |at: usize| {
         // A place that a feature gives a meaning, and none of its bits is set: it is not for this program to guess.
         FRAME.expect(
@@ -228,7 +228,7 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
             cursor: u64_at(bytes, at + 32),
         })
     };
-    (MEMBERS_AT..).step_by(MEMBER_BYTES).take(elements.into()).map(member).collect()
+    (MEMBERS_AT..).step_by(MEMBER_BYTES).take(count.into()).map(member).collect()
 }
 
 /// The text in a place, its first byte and its length, without the zeros behind it.

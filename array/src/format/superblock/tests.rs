@@ -7,12 +7,12 @@ use crate::format::testing::{by_hand, flip, uuid};
 use crate::format::{EPOCHS_MAX, NUMBERS_MAX, VERSION, checkpoint};
 
 prop_compose! {
-    fn member(element: Uuid)(
+    fn member(uuid: Uuid)(
         state in prop::sample::select(&[MemberState::Active, MemberState::Failed, MemberState::Rebuilding][..]),
         failed_epoch in any::<u32>(),
         (failed_batch, cursor) in any::<(u64, u64)>(),
     ) -> Member {
-        Member { uuid: element, state, failed_epoch, failed_batch, cursor }
+        Member { uuid, state, failed_epoch, failed_batch, cursor }
     }
 }
 
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn areas_outside_the_element_or_in_its_superblocks_are_refused(block in superblock()) {
+    fn areas_outside_the_member_or_in_its_superblocks_are_refused(block in superblock()) {
         let mut short = block.clone();
         short.pages = block.data.first + block.data.pages;
         prop_assert!(short.check().is_err());
@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// A log of 5 elements, 1 of which has failed, put together from the table of `docs/format.md`.
+/// A log of 5 members, 1 of which has failed, put together from the table of `docs/format.md`.
 fn from_the_table() -> Vec<u8> {
     let mut fields: Vec<(usize, &[u8])> = vec![
         (0, b"STRIPEWS"),

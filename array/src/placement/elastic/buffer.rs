@@ -19,7 +19,7 @@ pub(crate) struct Place {
     pub(crate) page: PageId,
     /// The stream that it waits in, or waited in.
     pub(crate) stream: u8,
-    /// Whether it waits; else it is on its way to the elements.
+    /// Whether it waits; else it is on its way to the members.
     pub(crate) waits: bool,
     /// Requests that wait for it to be durable: a list of attachments.
     pub(crate) first_request: u32,

@@ -1,7 +1,7 @@
 //! Classes of chunks: what a chunk's hotness and the mix of reads and writes of its block say together of where it goes.
 //!
 //! A class is a stream of the log: its chunks wait together, fill segments of their own, and have a chunk size, which says
-//! how many consecutive chunks of a host's data lie on one element. Streams of hosts are numbered by tendency of their block
+//! how many consecutive chunks of a host's data lie on one member. Streams of hosts are numbered by tendency of their block
 //! first and tier of hotness second; survivors of collection, the coldest of all, have one stream for each tendency, behind
 //! those of hosts.
 //!
@@ -98,7 +98,7 @@ impl Classes {
         tendency * self.tiers as usize
     }
 
-    /// Pages that one chunk of `stream` takes of an element.
+    /// Pages that one chunk of `stream` takes of a member.
     #[inline]
     pub(crate) fn depth(&self, stream: usize) -> u32 {
         self.depths[stream]
@@ -169,11 +169,11 @@ pub(super) fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, dat
     u64::from(rows) * u64::from(data)
 }
 
-/// Consecutive stripes of a stream that its chunks lie across, each chunk on one element.
+/// Consecutive stripes of a stream that its chunks lie across, each chunk on one member.
 ///
-/// Of the pages that wait, page `i` of a band of `c` stripes goes to stripe `i mod c`, as member `i / c`: each stripe takes
+/// Of the pages that wait, page `i` of a band of `c` stripes goes to stripe `i mod c`, as column `i / c`: each stripe takes
 /// every `c`-th page of those that wait, the next one every `(c - 1)`-th of the rest, and so on. Parity keeps its position
-/// throughout a band, so that a member is the same element in all of its stripes.
+/// throughout a band, so that a column is the same member in all of its stripes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Band {
     /// The segment that it lies in.

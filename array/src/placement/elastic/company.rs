@@ -8,7 +8,7 @@ use crate::geometry::Geometry;
 use crate::placement::Persistence;
 use crate::scheme::Scheme;
 
-/// Bytes of a write that needs no company: its chunks leave stripe by stripe. Company spares elements short runs, and a write of
+/// Bytes of a write that needs no company: its chunks leave stripe by stripe. Company spares members short runs, and a write of
 /// this size makes long ones by itself; what waited for more would only fall out of the processor's cache, of which a copy of it,
 /// its parity and where it goes take up to 1 MiB.
 pub const LARGE_WRITE_BYTES: u32 = 256 << 10;

@@ -124,7 +124,7 @@ impl Elastic {
         let (first, end) = self.directory.batch(copy);
         let start = u64::from(segment) * self.segment_slots();
         let summary = page.and_then(|page| Summary::parse(page).ok());
-        // A batch that was written without an element may begin with slots that are passed over, before its first copy.
+        // A batch that was written without a member may begin with slots that are passed over, before its first copy.
         let passed_over = |summary: &Summary<'_>| first.checked_sub(start + u64::from(summary.header.first));
         let is_its = |summary: &Summary<'_>| first < start + u64::from(summary.header.end);
         match summary.filter(is_its).and_then(|summary| Some((passed_over(&summary)?, summary))) {
@@ -169,7 +169,7 @@ impl Elastic {
         }
     }
 
-    /// What is known of a member of the stripe of `plan`: one that it wants, or that its walker was told of.
+    /// What is known of a column of the stripe of `plan`: one that it wants, or that its walker was told of.
     #[inline]
     pub(crate) fn column(&self, plan: u32, column: u32) -> Content {
         match self.directory.chunk(self.homes(plan)[column as usize]) {
@@ -204,7 +204,7 @@ impl Elastic {
         self.contents.get_mut(first..first + self.columns as usize).unwrap_or_default()
     }
 
-    /// Notes what `plan` is to know of a member of its stripe.
+    /// Notes what `plan` is to know of a column of its stripe.
     #[inline]
     pub(crate) fn set_content(&mut self, plan: u32, column: u32, content: Content) {
         if let Some(known) = self.contents.get_mut((plan * self.columns + column) as usize) {

@@ -20,7 +20,7 @@ pub struct ScrubCounts {
     pub metadata_repaired: u64,
 }
 
-/// Pages of metadata written to elements.
+/// Pages of metadata written to members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetadataCounts {
     /// Copies of summaries.
@@ -31,7 +31,7 @@ pub struct MetadataCounts {
     pub checkpoints: u64,
     /// Superblocks.
     pub superblocks: u64,
-    /// Segments that elements were told to be unused; no pages.
+    /// Segments that members were told to be unused; no pages.
     pub discarded: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How large a log over given elements is: its segments, what hosts may fill of it, and what waits in memory.
+//! How large a log over given members is: its segments, what hosts may fill of it, and what waits in memory.
 //!
 //! Source: paper 001, sections III-B (what leaves memory together) and IV-B (GC units); what is kept back, so that collection
 //! never gets stuck, is ours (`placement/elastic/mod.rs`).
@@ -29,8 +29,8 @@ impl Dimensions {
         summary: Option<u32>,
     ) -> Self {
         let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
-        let element_rows = geometry.rows() / u64::from(geometry.groups);
-        let segments = element_rows / rows * u64::from(geometry.groups);
+        let member_rows = geometry.rows() / u64::from(geometry.groups);
+        let segments = member_rows / rows * u64::from(geometry.groups);
         let survivors = u64::from(section.classes.tendencies());
         let hosts = u64::from(tiers) * survivors;
         let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);

@@ -1,12 +1,12 @@
 //! The inverse map and the stripe directory: of each slot the chunk that was written there, and its part in its stripe.
 //!
-//! A stripe takes slots one behind the other, each on an element of its own, and passes over those on elements that were
+//! A stripe takes slots one behind the other, each on a member of its own, and passes over those on members that were
 //! missing when it was written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its
 //! segment. That takes half a byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
-//! elements.
+//! members.
 //!
 //! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map
-//! says. Where summaries on the elements tell the addresses, memory has none.
+//! says. Where summaries on the members tell the addresses, memory has none.
 //!
 //! Source: paper 001, section IV-C (metadata); the directory is our choice.
 
@@ -21,7 +21,7 @@ pub enum Role {
     Data,
     /// The parity chunk of this number: 0 is P, 1 is Q.
     Parity(u8),
-    /// Passed over: its element was missing when the stripe was written.
+    /// Passed over: its member was missing when the stripe was written.
     Skipped,
     /// A copy of a summary of the stripes behind it.
     Copy,
@@ -99,7 +99,7 @@ impl Directory {
         self.roles.get(slot) & FIRST != 0
     }
 
-    /// Whether `slot` is a member of a stripe.
+    /// Whether `slot` is a column of a stripe.
     #[inline]
     pub(crate) fn is_in_stripe(&self, slot: u64) -> bool {
         matches!(self.role(slot), Role::Data | Role::Parity(_))

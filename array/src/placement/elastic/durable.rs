@@ -1,5 +1,5 @@
 //! What makes the log durable: batches of stripes with their summaries, checksums, generations of segments, tombstones,
-//! and how far all that is on the elements for good. See `docs/format.md`.
+//! and how far all that is on the members for good. See `docs/format.md`.
 //!
 //! A *batch* is what one summary describes. It begins with the slots of the summary's copies, which are written last: then all
 //! that they tell of is there. Batches are numbered in the order in which they are closed, without a gap.
@@ -20,7 +20,7 @@ const BIRTHS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
 /// Births of an epoch after which the controller takes none: what it took has births to come, and what collection finds damaged.
 const BIRTHS_OF_HOSTS: u64 = SEQUENCES_MAX / 4 * 3;
 
-/// A batch that is not yet on the elements as a whole.
+/// A batch that is not yet on the members as a whole.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) segment: u32,
@@ -70,10 +70,10 @@ pub(crate) enum Phase {
     Drain,
     /// Batches up to the new horizon are being written.
     Settle,
-    /// Checkpoints and commit records of the past on a member that comes are made void.
+    /// Checkpoints and commit records of the past on a column that comes are made void.
     Clear,
     FlushData,
-    /// Superblocks that tell of an element that failed.
+    /// Superblocks that tell of a member that failed.
     Front,
     FlushFront,
     Back,
@@ -95,12 +95,12 @@ pub(crate) enum Phase {
 /// A page of metadata to be written: `content` is where its bytes begin in [`Sync::bytes`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageWrite {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) page: u32,
     pub(crate) content: usize,
 }
 
-/// Making everything durable up to a moment: for flushes, for a checkpoint, for news of elements.
+/// Making everything durable up to a moment: for flushes, for a checkpoint, for news of members.
 #[derive(Debug, Default)]
 pub(crate) struct Sync {
     pub(crate) phase: Phase,
@@ -112,9 +112,9 @@ pub(crate) struct Sync {
     pub(crate) is_asked: bool,
     /// Tombstones of that moment, which are in the checkpoint alone: flushes wait for it.
     pub(crate) buried: Vec<Tombstone>,
-    /// Whether the element that is rebuilt had everything at that moment, so that it is whole when that is durable.
+    /// Whether the member that is rebuilt had everything at that moment, so that it is whole when that is durable.
     pub(crate) covers_rebuild: bool,
-    /// The elements that the checkpoint is written to, and its header.
+    /// The members that the checkpoint is written to, and its header.
     pub(crate) keepers: Vec<u16>,
     pub(crate) header: Option<CheckpointHeader>,
     /// The superblock whose front copies were written, and whose back copies are not.
@@ -123,9 +123,9 @@ pub(crate) struct Sync {
     pub(crate) told: Option<Superblock>,
     /// The commit record that is being written.
     pub(crate) commit: Option<Commit>,
-    /// Elements that failed since, as a mask: whoever is in their place is not meant by it.
+    /// Members that failed since, as a mask: whoever is in their place is not meant by it.
     pub(crate) gone: u64,
-    /// Members that came and have checkpoints and commit records of the past yet, as a mask.
+    /// Columns that came and have checkpoints and commit records of the past yet, as a mask.
     pub(crate) uncleared: u64,
     /// The last batch that is to be durable; when superblocks are written, it is.
     pub(crate) horizon: u64,
@@ -137,7 +137,7 @@ pub(crate) struct Sync {
     pub(crate) writes: Vec<PageWrite>,
     pub(crate) begun: usize,
     pub(crate) bytes: Vec<u8>,
-    /// Elements that have pages of the last phase that wrote some, as a mask.
+    /// Members that have pages of the last phase that wrote some, as a mask.
     pub(crate) touched: u64,
     /// Whether the flush of this phase was begun.
     pub(crate) is_flushing: bool,
@@ -151,9 +151,9 @@ pub(crate) struct Sync {
 #[derive(Debug)]
 pub(crate) struct Durable {
     pub(crate) layout: Layout,
-    /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
+    /// The superblock as the members have it, or soon will; that of each differs in its number and identifier.
     pub(crate) superblock: Superblock,
-    /// Of each element the first page of the superblock's back copy.
+    /// Of each member the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
     /// Of each chunk that lies in a slot the checksum; nothing where there are no bytes.
     pub(crate) checksums: Vec<u32>,
@@ -177,32 +177,32 @@ pub(crate) struct Durable {
     pub(crate) shaky: Vec<u32>,
     /// Segments opened since the last checkpoint.
     pub(crate) opened: u32,
-    /// Segments opened since members were stamped.
+    /// Segments opened since columns were stamped.
     pub(crate) unstamped: u32,
     /// The last batch that a commit record covers.
     pub(crate) horizon: u64,
     /// The last commit record, and the newest checkpoint that is there for good.
     pub(crate) commits: u64,
     pub(crate) checkpoint: u64,
-    /// The elements that have that checkpoint and have not failed since, as a mask.
+    /// The members that have that checkpoint and have not failed since, as a mask.
     pub(crate) checkpoint_on: u64,
     /// That checkpoint's header; none before one was written.
     pub(crate) newest: Option<CheckpointHeader>,
-    /// The newest commit record that is on the elements for good, and the elements that have it and have not failed since, as a
+    /// The newest commit record that is on the members for good, and the members that have it and have not failed since, as a
     /// mask.
     pub(crate) commit_on: Option<(Commit, u64)>,
-    /// The last version of the superblocks that is on all elements; none of an array that was not opened.
-    pub(crate) on_elements: Option<Superblock>,
-    /// Whether an element failed that superblocks do not tell of.
+    /// The last version of the superblocks that is on all members; none of an array that was not opened.
+    pub(crate) on_members: Option<Superblock>,
+    /// Whether a member failed that superblocks do not tell of.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
-    /// The element that is being rebuilt, and how far that is.
+    /// The member that is being rebuilt, and how far that is.
     pub(crate) rebuild: Option<Rebuild>,
     /// Rebuilds that were begun.
     pub(crate) rebuilds: u32,
     /// Stripes that rebuilds could not make and that have lost chunks of hosts, since a scrub last found nothing lost.
     pub(crate) unmade: u64,
-    /// Of each segment whether it has stripes that lack what they had on that element.
+    /// Of each segment whether it has stripes that lack what they had on that member.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
     /// Whether another scrub is to follow the one that goes on.
@@ -212,7 +212,7 @@ pub(crate) struct Durable {
     /// The free segment that is being discarded.
     pub(crate) discard: Option<Walk>,
     pub(crate) scrubbed: ScrubCounts,
-    /// Writes of chunks that each element could not do.
+    /// Writes of chunks that each member could not do.
     pub(crate) write_errors: Vec<u8>,
     /// Entries and tombstones that a summary has room for.
     pub(crate) room: u32,
@@ -232,23 +232,23 @@ pub(crate) struct Walk {
     pub(crate) under_way: u32,
 }
 
-/// An element that is being made whole.
+/// A member that is being made whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     /// Which rebuild it is: its plans have the number.
     pub(crate) turn: u32,
     pub(crate) walk: Walk,
     /// The segments that superblocks know to be done, or soon will.
     pub(crate) noted: u32,
     pub(crate) stage: Stage,
-    /// Whether an earlier one could not make everything: this element may have what it takes.
+    /// Whether an earlier one could not make everything: this member may have what it takes.
     pub(crate) may_mend: bool,
     /// Whether it came across pages that are bad: a scrub is to follow, which repairs what can be.
     pub(crate) met_damage: bool,
 }
 
-/// How far an element is that is being made whole.
+/// How far a member is that is being made whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Segments are gone through.
@@ -268,11 +268,11 @@ impl Durable {
         segments: u32,
         streams: usize,
     ) -> Self {
-        let elements = superblock.members.len();
+        let members = superblock.members.len();
         let back = superblock.pages - layout.superblock_pages;
         Self {
             layout,
-            back: vec![back; elements],
+            back: vec![back; members],
             checksums: vec![0; chunks as usize],
             written: vec![0; chunks.div_ceil(8) as usize],
             generations: vec![0; segments as usize],
@@ -293,7 +293,7 @@ impl Durable {
             checkpoint_on: 0,
             newest: None,
             commit_on: None,
-            on_elements: None,
+            on_members: None,
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
@@ -305,7 +305,7 @@ impl Durable {
             told: Default::default(),
             discard: None,
             scrubbed: ScrubCounts::default(),
-            write_errors: vec![0; elements],
+            write_errors: vec![0; members],
             room: room(superblock.page_bytes),
             superblock,
             counts: MetadataCounts::default(),
@@ -409,7 +409,7 @@ impl Durable {
         self.tombstones.push(Tombstone { first: chunk, birth, chunks: 1 });
     }
 
-    /// Whether every batch up to `number` is on the elements, though perhaps in their volatile memory.
+    /// Whether every batch up to `number` is on the members, though perhaps in their volatile memory.
     pub(crate) fn is_written(&self, number: u64) -> bool {
         self.batches.iter().all(|batch| batch.number.is_none_or(|its| its > number))
     }
@@ -452,17 +452,17 @@ impl Durable {
 }
 
 impl Elastic {
-    /// Whether an element is being rebuilt.
+    /// Whether a member is being rebuilt.
     #[inline]
     pub(crate) fn is_rebuilding(&self) -> bool {
         self.durable.as_ref().is_some_and(|durable| durable.rebuild.is_some())
     }
 
-    /// Whether `slot` lies on the element that is being rebuilt, in a segment that is not yet done.
+    /// Whether `slot` lies on the member that is being rebuilt, in a segment that is not yet done.
     pub(crate) fn is_stale(&self, slot: u64) -> bool {
         let Some(durable) = &self.durable else { return false };
         let Some(rebuild) = &durable.rebuild else { return false };
-        durable.stale[self.segment_of(slot) as usize] && self.element(slot).0 == rebuild.element
+        durable.stale[self.segment_of(slot) as usize] && self.member(slot).0 == rebuild.member
     }
 
     /// Whether `page`, which was read where `slot` lies, is the copy of the summary that belongs there.
@@ -490,7 +490,7 @@ impl Elastic {
 }
 
 impl Durable {
-    /// Stripes over all elements that a segment has room for beside their summaries.
+    /// Stripes over all members that a segment has room for beside their summaries.
     pub(crate) fn full_stripes(&self, log: &Elastic) -> u32 {
         full_stripes(self.room, log.segment_slots() as u32, log.columns(), log.columns() - log.data())
     }
@@ -532,7 +532,7 @@ impl Durable {
         })
     }
 
-    /// What was marked is durable: an element that had everything at that moment is whole, and superblocks are to say so.
+    /// What was marked is durable: a member that had everything at that moment is whole, and superblocks are to say so.
     pub(crate) fn cover_rebuild(&mut self) -> bool {
         let covers = std::mem::take(&mut self.sync.covers_rebuild);
         let rebuild = self.rebuild.as_mut().filter(|_| covers);

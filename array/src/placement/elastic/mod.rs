@@ -1,5 +1,5 @@
 //! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for company, and leave as
-//! new stripes, of as many chunks as there are, appended to a log that takes all elements; what they replace stays where it
+//! new stripes, of as many chunks as there are, appended to a log that takes all members; what they replace stays where it
 //! is, since its stripe needs it, until its segment is collected.
 //!
 //! - eSAP: one stream, whose chunks leave as soon as there is a stripe of them, or when the oldest has waited for `wait`.
@@ -8,7 +8,7 @@
 //!   sections III and IV, algorithms 2 and 3.
 //!
 //! A *slot* is a place for one chunk. The array's segments are numbered, and their slots through: slot `s` of a group of `n`
-//! elements lies on element `s mod n`, so consecutive slots lie on elements of their own. A stripe takes consecutive slots
+//! members lies on member `s mod n`, so consecutive slots lie on members of their own. A stripe takes consecutive slots
 //! of one segment, and its parity moves on from stripe to stripe (the paper leaves this open), or from band to band where a
 //! class has larger chunks ([`Band`]).
 //!
@@ -25,7 +25,7 @@
 //! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of
 //! them. As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where
 //! survivors share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
-//! segments are free. While elements are missing stripes are shorter, and so D and N are smaller: an array as full as this may
+//! segments are free. While members are missing stripes are shorter, and so D and N are smaller: an array as full as this may
 //! have no victim, unless `capacity` was reckoned with those (`room_for_lost`). Then it answers that there is no space, and goes
 //! on when something was trimmed or replaced.
 
@@ -72,7 +72,7 @@ pub use streams::StreamCounts;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElasticSection {
-    /// Pages that a segment, the unit of array-level garbage collection, takes of each element: the pages of a block.
+    /// Pages that a segment, the unit of array-level garbage collection, takes of each member: the pages of a block.
     pub segment_rows: u32,
     /// How many chunks of a stream leave controller memory together.
     pub buffer: BufferUnit,
@@ -86,11 +86,11 @@ pub struct ElasticSection {
     pub collect_above: Share,
     /// How much of the room for data hosts cannot fill.
     pub reserve: Share,
-    /// So many elements may be lost, and hosts can still write over all that they were offered: room is kept back for stripes
+    /// So many members may be lost, and hosts can still write over all that they were offered: room is kept back for stripes
     /// that are as many chunks shorter. At most what parity bears.
     #[serde(skip_serializing_if = "is_none")]
     pub room_for_lost: u32,
-    /// Whether each stream is one to the elements too.
+    /// Whether each stream is one to the members too.
     pub device_streams: bool,
     /// By what chunks are told apart: each class has its stream, its segments and its chunk size.
     #[serde(skip_serializing_if = "is_default")]
@@ -106,8 +106,8 @@ pub struct ElasticSection {
 /// 32 KiB, the largest chunk of paper 004.
 const BLOCK: Bytes = Bytes(32 << 10);
 
-fn is_none(elements: &u32) -> bool {
-    *elements == 0
+fn is_none(members: &u32) -> bool {
+    *members == 0
 }
 
 fn is_default(classes: &ClassBy) -> bool {
@@ -184,7 +184,7 @@ pub enum Survivors {
 pub struct ElasticCounts {
     /// Stripes written.
     pub stripes: u64,
-    /// Of those: the ones of fewer chunks than the living elements have room for.
+    /// Of those: the ones of fewer chunks than the living members have room for.
     pub short_stripes: u64,
     /// Data chunks of hosts in them.
     pub data: u64,
@@ -196,9 +196,9 @@ pub struct ElasticCounts {
     pub moved: u64,
     /// Parity chunks of stripes that collection wrote.
     pub moved_parity: u64,
-    /// Chunks that were written anew in controller memory: writes that the elements never see.
+    /// Chunks that were written anew in controller memory: writes that the members never see.
     pub absorbed: u64,
-    /// Chunks that were written again elsewhere because an element could not return them to a host.
+    /// Chunks that were written again elsewhere because a member could not return them to a host.
     pub healed: u64,
 }
 
@@ -275,8 +275,8 @@ pub(crate) struct Elastic {
     /// Stripes on their way, and of those the ones of survivors.
     pub(crate) in_flight: u32,
     pub(crate) in_flight_survivors: u32,
-    /// Of each plan the slot of each member, what is known of it where no inverse map tells, and the place in memory of each data
-    /// member.
+    /// Of each plan the slot of each column, what is known of it where no inverse map tells, and the place in memory of each data
+    /// column.
     homes: Vec<u64>,
     contents: Vec<Content>,
     places: Vec<u32>,
@@ -291,9 +291,9 @@ pub(crate) struct Elastic {
     columns: u32,
     data: u32,
     groups: u32,
-    /// Elements from one member of a group to the next.
+    /// Members from one column of a group to the next.
     stride: u32,
-    /// Elements from the first one of a group to that of the next group.
+    /// Members from the first one of a group to that of the next group.
     group_stride: u32,
     rows: u32,
     /// Segments in use beyond which they are collected.
@@ -302,13 +302,13 @@ pub(crate) struct Elastic {
     pub(crate) counts: ElasticCounts,
     /// Of each stream the chunks written and the segments opened; the rest is found when it is asked for.
     pub(crate) stream_counts: Vec<StreamCounts>,
-    /// Whether elements have no space for what is written to them: hosts are told so rather than made to wait.
+    /// Whether members have no space for what is written to them: hosts are told so rather than made to wait.
     pub(crate) is_starved: bool,
     /// With metadata: what it takes to be opened again.
     pub(crate) durable: Option<Box<Durable>>,
     /// Free segments below which collected ones are wanted back soon.
     pub(crate) comfort: u32,
-    /// The first page of data of each element.
+    /// The first page of data of each member.
     first_page: u32,
 }
 
@@ -388,7 +388,7 @@ impl Elastic {
         log
     }
 
-    /// Members of a group.
+    /// Columns of a group.
     #[inline]
     pub(crate) fn columns(&self) -> u32 {
         self.columns
@@ -483,7 +483,7 @@ impl Elastic {
         }
     }
 
-    /// The slot of each member of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
+    /// The slot of each column of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
     #[inline]
     pub(crate) fn homes(&self, plan: u32) -> &[u64] {
         let first = plan as usize * self.columns as usize;
@@ -496,7 +496,7 @@ impl Elastic {
         &mut self.homes[first..first + self.columns as usize]
     }
 
-    /// The place in controller memory of a data member that `plan` writes.
+    /// The place in controller memory of a data column that `plan` writes.
     #[inline]
     pub(crate) fn place(&self, plan: u32, column: u32) -> u32 {
         self.places[(plan * self.data + column) as usize]
@@ -524,16 +524,16 @@ impl Elastic {
         segment % self.groups
     }
 
-    /// The element of `slot`, and its page there.
+    /// The member of `slot`, and its page there.
     #[inline]
-    pub(crate) fn element(&self, slot: u64) -> (u16, u32) {
+    pub(crate) fn member(&self, slot: u64) -> (u16, u32) {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
-        let element = self.group(segment) * self.group_stride + offset % self.columns * self.stride;
-        (element as u16, self.first_page + segment / self.groups * self.rows + offset / self.columns)
+        let member = self.group(segment) * self.group_stride + offset % self.columns * self.stride;
+        (member as u16, self.first_page + segment / self.groups * self.rows + offset / self.columns)
     }
 
-    /// Members of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
+    /// Columns of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
     /// on) and parity (from `data` on), and its slot.
     #[inline]
     pub(crate) fn columns_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {

@@ -26,7 +26,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     state: State,
-    /// Whether it may neither be opened nor collected, as long as its elements can take no stripes.
+    /// Whether it may neither be opened nor collected, as long as its members can take no stripes.
     is_retired: bool,
     /// Whether the chunks that it has can neither be read nor moved: it is collected when none of them counts any more.
     is_stuck: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Segments {
     segments: Vec<Segment>,
     /// In the order in which they became free.
     free: VecDeque<u32>,
-    /// Free ones that elements know to be unused, in the order in which they were told. They are opened last, so that what is
+    /// Free ones that members know to be unused, in the order in which they were told. They are opened last, so that what is
     /// in use stays small.
     discarded: VecDeque<u32>,
     /// Free ones that are retired.
@@ -105,12 +105,12 @@ impl Segments {
         });
     }
 
-    /// Takes it that elements know of all segments that are free now that they are unused.
+    /// Takes it that members know of all segments that are free now that they are unused.
     pub(crate) fn assume_discarded(&mut self) {
         self.discarded.append(&mut self.free);
     }
 
-    /// Takes a free segment that elements believe to be in use, the one that has been free for the longest time, if there
+    /// Takes a free segment that members believe to be in use, the one that has been free for the longest time, if there
     /// are more than `kept` of them. It is not opened until it is given back.
     pub(crate) fn take_used(&mut self, kept: u32) -> Option<u32> {
         if self.free.len() <= kept as usize {
@@ -119,7 +119,7 @@ impl Segments {
         self.free.pop_front()
     }
 
-    /// Gives back a segment that [`Self::take_used`] returned: elements know that it is unused.
+    /// Gives back a segment that [`Self::take_used`] returned: members know that it is unused.
     pub(crate) fn give_discarded(&mut self, segment: u32) {
         match self.segments[segment as usize].is_retired {
             true => self.idle.push(segment),
@@ -132,7 +132,7 @@ impl Segments {
         self.segments[segment as usize].valid
     }
 
-    /// Opens the segment that has been free for the longest time, of those that elements believe to be in use if there are
+    /// Opens the segment that has been free for the longest time, of those that members believe to be in use if there are
     /// any.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let segment = self.free.pop_front().or_else(|| self.discarded.pop_front())?;
@@ -179,7 +179,7 @@ impl Segments {
         self.segments[segment as usize].is_retired
     }
 
-    /// Every `stride`-th segment from `first` on is neither opened nor collected from now on: their elements can take no stripes.
+    /// Every `stride`-th segment from `first` on is neither opened nor collected from now on: their members can take no stripes.
     pub(crate) fn retire(&mut self, first: u32, stride: u32) {
         for segment in (first..self.count()).step_by(stride as usize) {
             if self.is_linked(segment) {
@@ -198,7 +198,7 @@ impl Segments {
         }
     }
 
-    /// They are opened and collected again: their elements can take stripes.
+    /// They are opened and collected again: their members can take stripes.
     pub(crate) fn readmit(&mut self, first: u32, stride: u32) {
         for segment in (first..self.count()).step_by(stride as usize) {
             self.segments[segment as usize].is_retired = false;

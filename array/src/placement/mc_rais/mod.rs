@@ -1,4 +1,4 @@
-//! MC-RAIS: three zones with chunk sizes of their own over the same elements, for blocks that are mostly read, mostly written
+//! MC-RAIS: three zones with chunk sizes of their own over the same members, for blocks that are mostly read, mostly written
 //! or both.
 //!
 //! Host addresses are those of the zone of reads, where every page is at home. A block whose tendency changes moves when
@@ -13,7 +13,7 @@
 //!   the target, which becomes the place once it is written; if that fails, nothing has changed. Other writes wait for that.
 //! - A page that was left is not used anew before every request is over that was under way then: one of them may have
 //!   been sent there. Two counters of requests tell: those that began in this epoch, and those of the one before.
-//! - Where memory or elements would lose what is not flushed, a page that was left stays as it is until a flush covers
+//! - Where memory or members would lose what is not flushed, a page that was left stays as it is until a flush covers
 //!   what replaced it, and a loss of power takes the block back to it.
 //! - A page leaves a full zone as an internal read and write of the controller, begun only while no host writes its block. A
 //!   host that comes while it is read stops it; one that comes later waits.

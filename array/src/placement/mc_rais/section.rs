@@ -28,7 +28,7 @@ pub struct ZonesSection {
 pub struct ZoneSection {
     /// Its chunk size.
     pub chunk: Bytes,
-    /// What it takes of each element, to the sum over the zones.
+    /// What it takes of each member, to the sum over the zones.
     pub parts: u32,
 }
 
@@ -81,7 +81,7 @@ impl Default for ZonesSection {
     }
 }
 
-/// A zone over given elements, in pages: its chunk, and what it takes of each element.
+/// A zone over given members, in pages: its chunk, and what it takes of each member.
 pub(crate) type ZonePages = (u32, u32);
 
 /// Blocks of more pages are refused.
@@ -95,7 +95,7 @@ impl ZonesSection {
         *self == Self::default()
     }
 
-    /// The zones in their order on the elements: of reads, mixed, of writes.
+    /// The zones in their order on the members: of reads, mixed, of writes.
     pub(crate) fn zones(&self) -> [(&'static str, ZoneSection); super::ZONES] {
         [("zones.reads", self.reads), ("zones.mixed", self.mixed), ("zones.writes", self.writes)]
     }
@@ -105,14 +105,14 @@ impl ZonesSection {
         self.block.0 / u64::from(page_bytes)
     }
 
-    /// The zones over elements of `element_pages` pages each. Every zone takes whole chunks of the first.
+    /// The zones over members of `member_pages` pages each. Every zone takes whole chunks of the first.
     ///
     /// # Errors
-    /// The first setting that has no meaning over these elements: key, value and why.
+    /// The first setting that has no meaning over these members: key, value and why.
     pub(crate) fn pages(
         &self,
         page_bytes: u32,
-        element_pages: u32,
+        member_pages: u32,
     ) -> Result<[ZonePages; super::ZONES], (&'static str, String, &'static str)> {
         let page = u64::from(page_bytes);
         let zones = self.zones();
@@ -122,7 +122,7 @@ impl ZonesSection {
         for ((key, zone), found) in zones.into_iter().zip(&mut found) {
             let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));
             let chunk = zone.chunk.0;
-            if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(element_pages) * page {
+            if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(member_pages) * page {
                 return refuse("must be a multiple of the element's page, and no more than an element");
             }
             if !largest.is_multiple_of(chunk) {
@@ -132,7 +132,7 @@ impl ZonesSection {
                 let reason = "must be 1 to 65536 parts: every class of blocks has a zone";
                 return Err((key, format!("{{ parts = {} }}", zone.parts), reason));
             }
-            let chunks = u64::from(element_pages) * u64::from(zone.parts) / parts / (largest / page);
+            let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
             if chunks == 0 {
                 return refuse(
                     "leaves no zone a chunk on these elements; use smaller chunks or larger elements",

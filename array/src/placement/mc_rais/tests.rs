@@ -1,7 +1,7 @@
-//! Zones by hand: five elements of RAID-5 with 24 pages each, of which every zone has 8. So each zone has 32 pages for data.
+//! Zones by hand: five members of RAID-5 with 24 pages each, of which every zone has 8. So each zone has 32 pages for data.
 
 use super::*;
-use crate::scheme::Elements;
+use crate::scheme::Members;
 
 /// Blocks of four pages that are classified at their second access, in chunks of 4, 2 and 1 pages.
 fn zones(awaits_flush: bool, more: &str) -> Zones {
@@ -10,8 +10,8 @@ fn zones(awaits_flush: bool, more: &str) -> Zones {
          reads.chunk = '16KiB'\nmixed.chunk = '8KiB'\nwrites.chunk = '4KiB'\n{more}"
     );
     let scheme = Scheme::from_toml("test", &text).unwrap();
-    let elements = Elements { volatile_cache: awaits_flush, ..Elements::opaque(5, 4096, 24) };
-    let geometry = scheme.resolve(&elements, false).unwrap();
+    let members = Members { volatile_cache: awaits_flush, ..Members::opaque(5, 4096, 24) };
+    let geometry = scheme.resolve(&members, false).unwrap();
     Zones::new(&scheme, &geometry, 4096, awaits_flush)
 }
 
@@ -203,8 +203,8 @@ fn what_a_file_leaves_out_of_a_zone_is_its_default() {
 fn zones_without_meaning_are_refused_with_the_reason() {
     let refused = |text: &str| {
         let text = format!("name = 'test'\n[placement]\npolicy = 'mc-rais'\n{text}");
-        let elements = Elements { volatile_cache: false, ..Elements::opaque(5, 4096, 64) };
-        Scheme::from_toml("test", &text).unwrap().resolve(&elements, false).unwrap_err().to_string()
+        let members = Members { volatile_cache: false, ..Members::opaque(5, 4096, 64) };
+        Scheme::from_toml("test", &text).unwrap().resolve(&members, false).unwrap_err().to_string()
     };
     assert!(refused("[geometry]\nchunk = '8KiB'").contains("each zone has its own"));
     assert!(refused("[zones]\nmixed.chunk = '12KiB'").contains("must divide the chunk of zones.reads"));

@@ -1,4 +1,4 @@
-//! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
+//! Members that keep bytes, as small as can be, and a host that knows what it wrote.
 
 mod recorder;
 
@@ -9,17 +9,17 @@ use std::rc::Rc;
 use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, At, Class, Driver, ElementState, Elements, Found, HostRequest,
-    Identity, Media, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
+    Acknowledgement, Admission, Array, At, Class, Driver, Found, HostRequest, Identity, Media, MemberLoad,
+    Members, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
     RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
 
 #[allow(unused_imports, reason = "each test uses what it needs of the disk")]
 pub(crate) use recorder::Recorder;
 
-/// An element.
+/// A member.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Element {
+pub(crate) struct Member {
     pub(crate) pages: Vec<Box<[u8]>>,
     pub(crate) is_gone: bool,
     /// Pages that cannot be read until they are written.
@@ -30,37 +30,37 @@ pub(crate) struct Element {
     pub(crate) refuses_trims: bool,
 }
 
-/// Elements that keep what is written to them.
+/// Members that keep what is written to them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Disk {
-    pub(crate) elements: Vec<Element>,
+    pub(crate) members: Vec<Member>,
     page_bytes: u32,
 }
 
 impl Disk {
-    pub(crate) fn new(elements: usize, pages: u32, page_bytes: u32) -> Self {
+    pub(crate) fn new(members: usize, pages: u32, page_bytes: u32) -> Self {
         let page = vec![0; page_bytes as usize].into_boxed_slice();
-        let element = Element { pages: vec![page; pages as usize], ..Element::default() };
-        Self { elements: vec![element; elements], page_bytes }
+        let member = Member { pages: vec![page; pages as usize], ..Member::default() };
+        Self { members: vec![member; members], page_bytes }
     }
 }
 
 impl Media for Disk {
     fn count(&self) -> u16 {
-        self.elements.len() as u16
+        self.members.len() as u16
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        (self.elements[element as usize].pages.len() as u32, self.page_bytes)
+    fn size(&self, member: u16) -> (u32, u32) {
+        (self.members[member as usize].pages.len() as u32, self.page_bytes)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate() {
-            let element = &self.elements[at.element as usize];
-            let content = match element {
-                Element { is_gone: true, .. } => Err(Outcome::Gone),
-                Element { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
-                Element { pages, .. } => Ok(&*pages[at.page as usize]),
+            let member = &self.members[at.member as usize];
+            let content = match member {
+                Member { is_gone: true, .. } => Err(Outcome::Gone),
+                Member { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
+                Member { pages, .. } => Ok(&*pages[at.page as usize]),
             };
             found(nth, content);
         }
@@ -68,19 +68,19 @@ impl Media for Disk {
 
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
         let mut one = |(at, page): (&At, &&[u8])| {
-            let element = &mut self.elements[at.element as usize];
-            if element.is_gone {
+            let member = &mut self.members[at.member as usize];
+            if member.is_gone {
                 return Outcome::Gone;
             }
-            element.pages[at.page as usize].copy_from_slice(page);
-            element.unreadable.remove(&at.page);
+            member.pages[at.page as usize].copy_from_slice(page);
+            member.unreadable.remove(&at.page);
             Outcome::Done
         };
         at.iter().zip(pages).map(&mut one).collect()
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        elements.iter().map(|_| Outcome::Done).collect()
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        members.iter().map(|_| Outcome::Done).collect()
     }
 }
 
@@ -91,12 +91,12 @@ pub(crate) struct World {
     under_way: VecDeque<(OperationId, Operation, u32)>,
     over: BTreeMap<u64, (bool, Box<[u8]>)>,
     timers: Vec<u64>,
-    /// Every write to an element, and every flush of one (page `u32::MAX`), in order.
+    /// Every write to a member, and every flush of one (page `u32::MAX`), in order.
     log: Vec<(u16, u32)>,
     pre_reads: u64,
 }
 
-impl ElementState for World {}
+impl MemberLoad for World {}
 
 impl Driver<PageMemory> for World {
     fn admits(&mut self, _: &Operation) -> Admission {
@@ -106,20 +106,20 @@ impl Driver<PageMemory> for World {
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
         self.pre_reads += u64::from(operation.class == Class::PreRead);
         match operation.kind {
-            OperationKind::Write => self.log.push((operation.element, operation.page)),
-            OperationKind::Flush => self.log.push((operation.element, u32::MAX)),
+            OperationKind::Write => self.log.push((operation.member, operation.page)),
+            OperationKind::Flush => self.log.push((operation.member, u32::MAX)),
             OperationKind::Read | OperationKind::Trim => {}
         }
         let mut disk = self.disk.borrow_mut();
-        let element = &mut disk.elements[operation.element as usize];
-        if !element.is_gone && element.next_write.is_none() {
+        let member = &mut disk.members[operation.member as usize];
+        if !member.is_gone && member.next_write.is_none() {
             match operation.kind {
                 OperationKind::Write => {
-                    element.pages[operation.page as usize].copy_from_slice(memory.page(page));
-                    element.unreadable.remove(&operation.page);
+                    member.pages[operation.page as usize].copy_from_slice(memory.page(page));
+                    member.unreadable.remove(&operation.page);
                 }
-                OperationKind::Trim if element.refuses_trims => {}
-                OperationKind::Trim => element.pages[operation.page as usize].fill(0),
+                OperationKind::Trim if member.refuses_trims => {}
+                OperationKind::Trim => member.pages[operation.page as usize].fill(0),
                 OperationKind::Read | OperationKind::Flush => {}
             }
         }
@@ -146,7 +146,7 @@ pub(crate) struct Host {
     pub(crate) opened: Opened,
     world: World,
     scheme: Scheme,
-    elements: Elements,
+    members: Members,
     now: u64,
     tag: u64,
 }
@@ -155,16 +155,16 @@ impl Host {
     /// Opens the array of `disk`.
     pub(crate) fn open_as(scheme: &str, disk: Disk) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(&disk);
-        Self::open(scheme, elements, disk)
+        let members = Self::members_of(&disk);
+        Self::open(scheme, members, disk)
     }
 
     /// What opening the array of `disk` finds.
     pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: Opening) -> Opened {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(&disk);
-        let memory = PageMemory::new(elements.page_bytes);
-        let opened = Array::open(&scheme, elements, memory, &mut disk, opening);
+        let members = Self::members_of(&disk);
+        let memory = PageMemory::new(members.page_bytes);
+        let opened = Array::open(&scheme, members, memory, &mut disk, opening);
         opened.unwrap_or_else(|error| panic!("{error}")).1
     }
 
@@ -177,8 +177,8 @@ impl Host {
     /// Opens the array of `disk` so.
     pub(crate) fn try_open_as(scheme: &str, disk: Disk, opening: Opening) -> Result<Self, OpenError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(&disk);
-        Self::open_so(scheme, elements, disk, opening)
+        let members = Self::members_of(&disk);
+        Self::open_so(scheme, members, disk, opening)
     }
 
     pub(crate) fn copy_of_disk(&self) -> Disk {
@@ -191,8 +191,8 @@ impl Host {
         self.step();
     }
 
-    fn elements_of(disk: &Disk) -> Elements {
-        Elements::opaque(disk.elements.len() as u32, disk.page_bytes, disk.elements[0].pages.len() as u32)
+    fn members_of(disk: &Disk) -> Members {
+        Members::opaque(disk.members.len() as u32, disk.page_bytes, disk.members[0].pages.len() as u32)
     }
 
     pub(crate) fn create(scheme: &str, disk: Disk) -> Self {
@@ -213,47 +213,41 @@ impl Host {
 
     fn try_create(scheme: &str, disk: &mut Disk, array: Uuid) -> Result<(), OpenError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(disk);
+        let members = Self::members_of(disk);
         let identity = Identity {
             array,
-            elements: (0..elements.count).map(|element| Uuid([element as u8 + 1; 16])).collect(),
+            members: (0..members.count).map(|member| Uuid([member as u8 + 1; 16])).collect(),
             name: "test".into(),
         };
-        create(&scheme, elements, &identity, disk)
+        create(&scheme, members, &identity, disk)
     }
 
-    fn open(scheme: Scheme, elements: Elements, disk: Disk) -> Self {
-        Self::open_so(scheme, elements, disk, Opening::default()).unwrap_or_else(|error| panic!("{error}"))
+    fn open(scheme: Scheme, members: Members, disk: Disk) -> Self {
+        Self::open_so(scheme, members, disk, Opening::default()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn open_so(
         scheme: Scheme,
-        elements: Elements,
+        members: Members,
         mut disk: Disk,
         opening: Opening,
     ) -> Result<Self, OpenError> {
-        let memory = PageMemory::new(elements.page_bytes);
-        let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, opening)?;
-        Ok(Self::over(array, opened, scheme, elements, disk))
+        let memory = PageMemory::new(members.page_bytes);
+        let (array, opened) = Array::open(&scheme, members, memory, &mut disk, opening)?;
+        Ok(Self::over(array, opened, scheme, members, disk))
     }
 
     /// Over a disk of zeros that no array was created on: what creation refuses serves like this, as it does when an older
     /// version created it.
     pub(crate) fn without_create(scheme: &str, disk: Disk) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(&disk);
-        let array = Array::new(&scheme, elements, PageMemory::new(elements.page_bytes));
+        let members = Self::members_of(&disk);
+        let array = Array::new(&scheme, members, PageMemory::new(members.page_bytes));
         let array = array.unwrap_or_else(|error| panic!("{error}"));
-        Self::over(array, Opened::default(), scheme, elements, disk)
+        Self::over(array, Opened::default(), scheme, members, disk)
     }
 
-    fn over(
-        array: Array<PageMemory>,
-        opened: Opened,
-        scheme: Scheme,
-        elements: Elements,
-        disk: Disk,
-    ) -> Self {
+    fn over(array: Array<PageMemory>, opened: Opened, scheme: Scheme, members: Members, disk: Disk) -> Self {
         let disk = Rc::new(RefCell::new(disk));
         let world = World {
             disk,
@@ -263,7 +257,7 @@ impl Host {
             log: Vec::new(),
             pre_reads: 0,
         };
-        Self { array, opened, world, scheme, elements, now: 0, tag: 0 }
+        Self { array, opened, world, scheme, members, now: 0, tag: 0 }
     }
 
     pub(crate) fn disk(&mut self) -> RefMut<'_, Disk> {
@@ -273,7 +267,7 @@ impl Host {
     /// Opens the array again, without a word of goodbye.
     pub(crate) fn lose_power(self) -> Self {
         let disk = self.world.disk.borrow().clone();
-        Self::open(self.scheme, self.elements, disk)
+        Self::open(self.scheme, self.members, disk)
     }
 
     /// Pre-reads since the array was opened.
@@ -282,12 +276,12 @@ impl Host {
     }
 
     pub(crate) fn capacity(&self) -> u64 {
-        self.array.capacity() / u64::from(self.elements.page_bytes)
+        self.array.capacity() / u64::from(self.members.page_bytes)
     }
 
     /// Submits a request: its tag.
     fn submit(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> u64 {
-        let page = u64::from(self.elements.page_bytes);
+        let page = u64::from(self.members.page_bytes);
         self.tag += 1;
         let (tag, bytes) = (self.tag, payload.len() as u32);
         let host = HostRequest { kind, offset: chunk * page, bytes, arrival: self.now, tag };
@@ -369,17 +363,17 @@ impl Host {
         };
         let outcome = {
             let mut disk = self.world.disk.borrow_mut();
-            let element = &mut disk.elements[operation.element as usize];
+            let member = &mut disk.members[operation.member as usize];
             match operation.kind {
-                _ if element.is_gone => Outcome::Gone,
-                OperationKind::Write => element.next_write.take().unwrap_or(Outcome::Done),
-                OperationKind::Read if element.unreadable.contains(&operation.page) => Outcome::MediumError,
+                _ if member.is_gone => Outcome::Gone,
+                OperationKind::Write => member.next_write.take().unwrap_or(Outcome::Done),
+                OperationKind::Read if member.unreadable.contains(&operation.page) => Outcome::MediumError,
                 OperationKind::Read => {
-                    let content = &element.pages[operation.page as usize];
+                    let content = &member.pages[operation.page as usize];
                     self.array.memory().page_mut(page).copy_from_slice(content);
                     Outcome::Done
                 }
-                OperationKind::Trim if element.refuses_trims => Outcome::MediumError,
+                OperationKind::Trim if member.refuses_trims => Outcome::MediumError,
                 OperationKind::Trim | OperationKind::Flush => Outcome::Done,
             }
         };
@@ -388,7 +382,7 @@ impl Host {
 
     /// So many chunks, all of whose bytes are `value`.
     pub(crate) fn chunks(&self, chunks: u64, value: u8) -> Box<[u8]> {
-        vec![value; chunks as usize * self.elements.page_bytes as usize].into()
+        vec![value; chunks as usize * self.members.page_bytes as usize].into()
     }
 
     pub(crate) fn write(&mut self, chunk: u64, value: u8) {
@@ -415,7 +409,7 @@ impl Host {
 
     /// Another host over a copy of the disk, opened anew.
     pub(crate) fn copy(&self) -> Self {
-        Self::open(self.scheme.clone(), self.elements, self.world.disk.borrow().clone())
+        Self::open(self.scheme.clone(), self.members, self.world.disk.borrow().clone())
     }
 
     /// Takes what was written and flushed so far.
@@ -425,22 +419,22 @@ impl Host {
 
     /// Opens a copy of the disk so.
     pub(crate) fn try_open(&self, opening: Opening) -> Result<Self, OpenError> {
-        Self::open_so(self.scheme.clone(), self.elements, self.world.disk.borrow().clone(), opening)
+        Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
     }
 
     pub(crate) fn try_write(&mut self, chunk: u64, value: u8) -> Result<(), SubmitError> {
-        let page = u64::from(self.elements.page_bytes);
+        let page = u64::from(self.members.page_bytes);
         let (offset, bytes) = (chunk * page, page as u32);
         let host = HostRequest { kind: RequestKind::Write, offset, bytes, arrival: self.now, tag: u64::MAX };
         let payload = vec![value; bytes as usize].into();
         self.array.submit(self.now, host, payload, &mut self.world).map_err(|(error, _)| error)
     }
 
-    /// Changes a copy of an element's superblock, which has a page of 4 KiB or several smaller ones.
-    pub(crate) fn change_superblock(&mut self, element: usize, copy: Copy, change: &dyn Fn(&mut Superblock)) {
-        let page_bytes = self.elements.page_bytes as usize;
-        let span = superblock_pages(self.elements.page_bytes) as usize;
-        let pages = &mut self.disk().elements[element].pages;
+    /// Changes a copy of a member's superblock, which has a page of 4 KiB or several smaller ones.
+    pub(crate) fn change_superblock(&mut self, member: usize, copy: Copy, change: &dyn Fn(&mut Superblock)) {
+        let page_bytes = self.members.page_bytes as usize;
+        let span = superblock_pages(self.members.page_bytes) as usize;
+        let pages = &mut self.disk().members[member].pages;
         let first = if copy == Copy::Front { 0 } else { pages.len() - span };
         let mut bytes = pages[first..first + span].concat();
         let mut superblock = Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
@@ -451,23 +445,23 @@ impl Host {
         }
     }
 
-    pub(crate) fn fail(&mut self, element: u16) {
-        self.disk().elements[element as usize].is_gone = true;
-        self.array.element_failed(self.now, element, &mut self.world);
+    pub(crate) fn fail(&mut self, member: u16) {
+        self.disk().members[member as usize].is_gone = true;
+        self.array.member_failed(self.now, member, &mut self.world);
     }
 
-    /// How `element` comes back: with what its own superblocks say.
-    pub(crate) fn returned(&self, element: u16) -> Rejoining {
+    /// How `member` comes back: with what its own superblocks say.
+    pub(crate) fn returned(&self, member: u16) -> Rejoining {
         let disk = self.world.disk.borrow();
-        let pages = &disk.elements[element as usize].pages;
-        let span = superblock_pages(self.elements.page_bytes) as usize;
+        let pages = &disk.members[member as usize].pages;
+        let span = superblock_pages(self.members.page_bytes) as usize;
         let parse = |first: usize| Superblock::parse(&pages[first..first + span].concat()).ok();
         let (front, back) = (parse(0), parse(pages.len() - span));
-        let stamp = self.array.stamp_of(element, [front.as_ref(), back.as_ref()]);
+        let stamp = self.array.stamp_of(member, [front.as_ref(), back.as_ref()]);
         Rejoining::Returned { pages: pages.len() as u32, stamp }
     }
 
-    /// Stops the array cleanly, and takes what its elements hold.
+    /// Stops the array cleanly, and takes what its members hold.
     pub(crate) fn stop(mut self) -> Disk {
         self.array.drain(self.now, &mut self.world);
         self.array.checkpoint(self.now, &mut self.world);
@@ -479,12 +473,12 @@ impl Host {
         self.copy_of_disk()
     }
 
-    pub(crate) fn try_rejoin(&mut self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
-        self.array.rejoin(self.now, element, how, &mut self.world)
+    pub(crate) fn try_rejoin(&mut self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
+        self.array.rejoin(self.now, member, how, &mut self.world)
     }
 
-    pub(crate) fn rejoin(&mut self, element: u16, how: Rejoining) {
-        self.try_rejoin(element, how).unwrap_or_else(|error| panic!("{error}"));
+    pub(crate) fn rejoin(&mut self, member: u16, how: Rejoining) {
+        self.try_rejoin(member, how).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Goes on with what was interrupted, as whoever opened the array does first.
@@ -492,9 +486,9 @@ impl Host {
         self.array.resume(self.now, &mut self.world);
     }
 
-    /// Whether an element has anything to do.
-    pub(crate) fn is_busy(&self, element: u16) -> bool {
-        self.world.under_way.iter().any(|(_, operation, _)| operation.element == element)
+    /// Whether a member has anything to do.
+    pub(crate) fn is_busy(&self, member: u16) -> bool {
+        self.world.under_way.iter().any(|(_, operation, _)| operation.member == member)
     }
 
     /// Asks for a checkpoint, and waits for none of it.

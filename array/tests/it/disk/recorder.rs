@@ -1,4 +1,4 @@
-//! Elements that keep what each call wrote, so that power can go between any two of the writes.
+//! Members that keep what each call wrote, so that power can go between any two of the writes.
 
 use stripewise_array::{At, Found, Media, Outcome};
 
@@ -16,7 +16,7 @@ impl Recorder {
     }
 
     /// The disk `before`, as it is when power goes during each of the calls, each of which a flush follows: after each of its
-    /// pages, and with its pages on some of the elements alone.
+    /// pages, and with its pages on some of the members alone.
     pub(crate) fn cuts(self, before: &Disk) -> Vec<Disk> {
         let mut cuts = vec![before.clone()];
         let mut durable = before.clone();
@@ -26,10 +26,10 @@ impl Recorder {
                 cut.put(*at, page);
                 cuts.push(cut.clone());
             }
-            for some in 0..1u32 << before.elements.len() {
+            for some in 0..1u32 << before.members.len() {
                 let mut cut = durable.clone();
                 call.iter()
-                    .filter(|(at, _)| some >> at.element & 1 == 1)
+                    .filter(|(at, _)| some >> at.member & 1 == 1)
                     .for_each(|(at, page)| cut.put(*at, page));
                 cuts.push(cut);
             }
@@ -41,7 +41,7 @@ impl Recorder {
 
 impl Disk {
     pub(crate) fn put(&mut self, at: At, page: &[u8]) {
-        self.elements[usize::from(at.element)].pages[at.page as usize].copy_from_slice(page);
+        self.members[usize::from(at.member)].pages[at.page as usize].copy_from_slice(page);
     }
 }
 
@@ -50,8 +50,8 @@ impl Media for Recorder {
         self.disk.count()
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.disk.size(element)
+    fn size(&self, member: u16) -> (u32, u32) {
+        self.disk.size(member)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
@@ -63,7 +63,7 @@ impl Media for Recorder {
         self.disk.write(at, pages)
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        self.disk.flush(elements)
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        self.disk.flush(members)
     }
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Superblock, superblock_pages};
-use stripewise_array::{
-    Array, Checked, Elements, Opening, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
-};
+use stripewise_array::{Array, Checked, Members, Opening, PRESETS, PageMemory, RequestKind, Scheme, Trouble};
 use stripewise_base::prng::Prng;
 
 use super::damage::{self, Damage};
@@ -142,19 +140,19 @@ impl Case {
 
     /// Takes members away, and damages pages of the rest.
     fn damage(&mut self) {
-        let members = self.disk.elements.len() as u64;
+        let members = self.disk.members.len() as u64;
         if self.random.chance(1, 3) {
             for _ in 0..=self.random.below(self.kind.parity as u64 + 1) {
-                self.disk.elements[self.random.below(members) as usize].is_gone = true;
+                self.disk.members[self.random.below(members) as usize].is_gone = true;
             }
         }
         for Damage { member, page, is_unreadable, row } in damage::draw(self) {
-            let element = &mut self.disk.elements[member];
+            let device = &mut self.disk.members[member];
             if is_unreadable {
-                element.unreadable.insert(page);
+                device.unreadable.insert(page);
                 continue;
             }
-            let content = &mut element.pages[page as usize];
+            let content = &mut device.pages[page as usize];
             let before = content.clone();
             match self.random.below(2) {
                 0 => content.fill(0),
@@ -169,8 +167,8 @@ impl Case {
     /// The superblock of the first member that is there.
     pub(crate) fn superblock(&self) -> Superblock {
         let pages = superblock_pages(PAGE) as usize;
-        let there = self.disk.elements.iter().find(|element| !element.is_gone);
-        let bytes = there.map_or_else(Vec::new, |element| element.pages[..pages].concat());
+        let there = self.disk.members.iter().find(|member| !member.is_gone);
+        let bytes = there.map_or_else(Vec::new, |member| member.pages[..pages].concat());
         Superblock::parse(&bytes).expect("superblocks are not damaged")
     }
 
@@ -219,7 +217,7 @@ impl Case {
         }
     }
 
-    /// The row in place of a chunk, counted from the first page of the elements.
+    /// The row in place of a chunk, counted from the first page of the members.
     fn row_of(&self, host: &Host, chunk: u64) -> u32 {
         host.array.homes(chunk * u64::from(PAGE)).map_or(u32::MAX, |(.., page)| page)
     }
@@ -237,29 +235,29 @@ impl Case {
     /// Whether a chunk of `lost` is in a stripe or row that has a page on `member`.
     pub(crate) fn has_lost_on(&self, host: &Host, lost: &BTreeSet<u64>, member: u16) -> bool {
         if !self.kind.is_log {
-            let width = (host.array.elements() as u64 / self.kind.groups) as u16;
-            let element = |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(element, ..)| element);
-            return lost.iter().any(|&chunk| element(chunk).is_some_and(|its| its / width == member / width));
+            let width = (host.array.members() as u64 / self.kind.groups) as u16;
+            let home = |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(member, ..)| member);
+            return lost.iter().any(|&chunk| home(chunk).is_some_and(|its| its / width == member / width));
         }
         host.array.stripes().iter().any(|stripe| {
             let is_lost = |chunk: Option<u64>| chunk.is_some_and(|chunk| lost.contains(&chunk));
             let places = |chunk: u64| host.array.chunk_in_log(chunk);
             stripe.columns.iter().any(|its| its.1 == member)
-                && stripe.columns.iter().any(|&(_, element, page, chunk)| {
-                    is_lost(chunk) && chunk.and_then(places) == Some((element, page))
+                && stripe.columns.iter().any(|&(_, member, page, chunk)| {
+                    is_lost(chunk) && chunk.and_then(places) == Some((member, page))
                 })
         })
     }
 
     /// Whichever P members are absent, everything is read.
     pub(crate) fn bears_any_loss(&mut self, disk: &Disk) {
-        let members = disk.elements.len();
+        let members = disk.members.len();
         let first = self.random.below(members as u64) as usize;
         for second in (0..members).step_by(2) {
             let mut disk = disk.clone();
-            disk.elements[second].is_gone = true;
+            disk.members[second].is_gone = true;
             if self.kind.parity > 1 {
-                disk.elements[first].is_gone = true;
+                disk.members[first].is_gone = true;
             }
             let (checked, troubles) = check(&self.scheme, &disk).expect("P members may be absent");
             assert_eq!((checked.lost, troubles), (0, vec![]), "without {first} and {second}");
@@ -271,13 +269,13 @@ impl Case {
 /// Checks the array of `disk`; nothing if it is refused.
 pub(crate) fn check(scheme: &str, disk: &Disk) -> Option<(Checked, Vec<Trouble>)> {
     let mut read = disk.clone();
-    let elements = Elements {
+    let members = Members {
         discard: false,
-        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
+        ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let opening = Opening { read_only: true, ..Opening::default() };
-    let (array, opened) = Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).ok()?;
+    let (array, opened) = Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).ok()?;
     let mut troubles = Vec::new();
     let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
     Some((checked, troubles))

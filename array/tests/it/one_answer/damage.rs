@@ -9,16 +9,16 @@ pub(crate) struct Damage {
     pub(crate) member: usize,
     pub(crate) page: u32,
     pub(crate) is_unreadable: bool,
-    /// Its row, counted from the first page of the elements.
+    /// Its row, counted from the first page of the members.
     pub(crate) row: u32,
 }
 
 /// The pages to be damaged: of data, parity and copies of summaries. Metadata outside of segments has tests of its own.
 pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
     let area = case.superblock().data;
-    let members = case.disk.elements.len() as u64;
+    let members = case.disk.members.len() as u64;
     let is_used = |case: &Case, member: usize, page: u32| {
-        case.disk.elements[member].pages[page as usize].iter().any(|&byte| byte != 0)
+        case.disk.members[member].pages[page as usize].iter().any(|&byte| byte != 0)
     };
     let mut drawn: Vec<Damage> = Vec::new();
     let mut copies = 0;
@@ -35,7 +35,7 @@ pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
                 continue;
             }
             // With all of its copies a summary takes its batch along, and the array is refused.
-            let bytes = &case.disk.elements[member].pages[page as usize];
+            let bytes = &case.disk.members[member].pages[page as usize];
             assert_eq!(bytes.len(), PAGE as usize);
             if Summary::parse(bytes).is_ok() {
                 copies += 1;

@@ -1,12 +1,12 @@
-//! An array whose elements carry out one operation at a time, each in one slot of time unless its element is slow.
+//! An array whose members carry out one operation at a time, each in one slot of time unless its member is slow.
 
 #![allow(unreachable_pub, dead_code, reason = "a library elsewhere; no test needs all of it")]
 
 use std::collections::BTreeMap;
 
-use stripewise_array::update::ElementState;
+use stripewise_array::update::MemberLoad;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
+    Acknowledgement, Admission, Array, Driver, HostRequest, Members, NoMemory, Operation, OperationId,
     Outcome, RequestKind, Scheme, SubmitError, Timing,
 };
 
@@ -16,41 +16,41 @@ pub const PAGE: u64 = 4096;
 /// What the world saw, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// An element began an operation.
+    /// A member began an operation.
     Started(Operation),
     /// A host heard of the end of a request.
     Acknowledged(u64),
 }
 
-/// Elements and hosts.
+/// Members and hosts.
 #[derive(Default)]
 pub struct World {
     slot: u64,
     running: BTreeMap<u16, (u64, OperationId)>,
     timers: Vec<u64>,
     pub seen: Vec<(u64, Seen)>,
-    /// Slots of an operation on elements that need more than one.
+    /// Slots of an operation on members that need more than one.
     pub takes: BTreeMap<u16, u64>,
-    /// For how long garbage collection holds up what elements are asked.
+    /// For how long garbage collection holds up what members are asked.
     pub gc_waits: BTreeMap<u16, u64>,
     /// The tags of failed requests.
     pub failed: Vec<u64>,
 }
 
-impl ElementState for World {
-    fn gc_wait_ns(&self, element: u16, _page: u32) -> Option<u64> {
-        Some(self.gc_waits.get(&element).copied().unwrap_or(0))
+impl MemberLoad for World {
+    fn gc_wait_ns(&self, member: u16, _page: u32) -> Option<u64> {
+        Some(self.gc_waits.get(&member).copied().unwrap_or(0))
     }
 }
 
 impl Driver<NoMemory> for World {
     fn admits(&mut self, operation: &Operation) -> Admission {
-        if self.running.contains_key(&operation.element) { Admission::Closed } else { Admission::Admitted }
+        if self.running.contains_key(&operation.member) { Admission::Closed } else { Admission::Admitted }
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
-        let takes = self.takes.get(&operation.element).copied().unwrap_or(1);
-        self.running.insert(operation.element, (self.slot + takes, id));
+        let takes = self.takes.get(&operation.member).copied().unwrap_or(1);
+        self.running.insert(operation.member, (self.slot + takes, id));
         self.seen.push((self.slot, Seen::Started(*operation)));
     }
 
@@ -78,10 +78,10 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// `scheme` over `count` elements of `pages` pages.
+    /// `scheme` over `count` members of `pages` pages.
     pub fn new(scheme: &str, count: u32, pages: u32) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Elements {
+        let members = Members {
             count,
             page_bytes: PAGE as u32,
             pages,
@@ -92,7 +92,7 @@ impl Rig {
             gc_control: false,
             gc_state: true,
         };
-        let array = Array::new(&scheme, elements, NoMemory).unwrap_or_else(|error| panic!("{error}"));
+        let array = Array::new(&scheme, members, NoMemory).unwrap_or_else(|error| panic!("{error}"));
         Self { array, world: World::default(), tag: 0 }
     }
 
@@ -123,9 +123,9 @@ impl Rig {
         }
         let now = self.world.slot;
         let ended: Vec<_> = self.world.running.extract_if(.., |_, (end, _)| *end <= now).collect();
-        for (element, (_, id)) in ended {
+        for (member, (_, id)) in ended {
             self.array.completed(now, id, Outcome::Done, Timing::default(), &mut self.world);
-            self.array.element_ready(element);
+            self.array.member_ready(member);
         }
         if self.world.timers.extract_if(.., |at| *at <= now).count() > 0 {
             self.array.timer(now, &mut self.world);

@@ -7,7 +7,7 @@ use stripewise_array::update::{Tie, Update};
 use stripewise_base::units::Span;
 use stripewise_check::{Ask, Case, Options, Summary, What, run};
 
-/// Four pages an element, two sectors a page: a row with `d` data chunks has `2 d` sectors.
+/// Four pages a member, two sectors a page: a row with `d` data chunks has `2 d` sectors.
 const SMALL: &str = r#"
 seed = 1
 elements = "ssd:4"
@@ -60,9 +60,9 @@ pub enum Before {
     AFullStripe,
 }
 
-pub fn case(elements: u32, update: Update, before: Before) -> Case {
+pub fn case(members: u32, update: Update, before: Before) -> Case {
     let mut case = Case::from_toml("small", SMALL).unwrap_or_else(|error| panic!("{error}"));
-    case.elements.devices = elements;
+    case.members.devices = members;
     case.scheme.update = update;
     if before == Before::Gathering {
         case.scheme.placement.first_writes = FirstWrites::Gather;

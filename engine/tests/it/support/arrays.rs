@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{Identity, Opening, Scheme, create};
-use stripewise_engine::{ElementFile, Engine, EngineError, FileMedia, Options, Way};
+use stripewise_engine::{Engine, EngineError, FileMedia, MemberFile, Options, Way};
 
 /// A log with two streams, on RAID-5, with short segments.
 pub const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -16,15 +16,15 @@ pub const IN_PLACE: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\n
 /// Makes an array of `count` files of `bytes` each.
 pub fn created(scheme: &Scheme, folder: &Path, count: u8, bytes: u64) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = (0..count).map(|nth| folder.join(format!("element-{nth}"))).collect();
-    let files = ElementFile::create_all(&paths, bytes, 4096).unwrap();
+    let files = MemberFile::create_all(&paths, bytes, 4096).unwrap();
     let mut media = FileMedia::new(files, 4096);
-    let elements = media.elements();
+    let members = media.members();
     let identity = Identity {
         array: Uuid([7; 16]),
-        elements: (1..=count).map(|nth| Uuid([nth; 16])).collect(),
+        members: (1..=count).map(|nth| Uuid([nth; 16])).collect(),
         name: "test".into(),
     };
-    create(scheme, elements, &identity, &mut media).unwrap();
+    create(scheme, members, &identity, &mut media).unwrap();
     paths
 }
 

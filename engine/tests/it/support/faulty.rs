@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustix::io::Errno;
 use stripewise_engine::Store;
 
-/// Faults and what they tell, shared by the test and the elements.
+/// Faults and what they tell, shared by the test and the members.
 #[derive(Clone, Default)]
 pub struct Faults(Rc<RefCell<State>>);
 
@@ -18,34 +18,34 @@ struct State {
     bad_reads: BTreeMap<(u16, u32), Errno>,
     /// Every write of a page fails.
     bad_writes: BTreeMap<(u16, u32), Errno>,
-    /// Every flush of an element fails.
+    /// Every flush of a member fails.
     bad_flushes: BTreeMap<u16, Errno>,
-    /// Every operation of an element fails.
+    /// Every operation of a member fails.
     dead: BTreeMap<u16, Errno>,
-    /// Pages written or trimmed since the element's last flush.
+    /// Pages written or trimmed since the member's last flush.
     unflushed: BTreeSet<(u16, u32)>,
 }
 
 impl Faults {
     /// `stores` with these faults.
     pub fn around<S: Store>(&self, stores: Vec<S>) -> Vec<Faulty<S>> {
-        let wrap = |(element, inner)| Faulty { inner, element: element as u16, faults: self.clone() };
+        let wrap = |(member, inner)| Faulty { inner, member: member as u16, faults: self.clone() };
         stores.into_iter().enumerate().map(wrap).collect()
     }
 
     /// The page cannot be read until it is written.
-    pub fn rot(&self, element: u16, page: u32, errno: Errno) {
-        self.0.borrow_mut().bad_reads.insert((element, page), errno);
+    pub fn rot(&self, member: u16, page: u32, errno: Errno) {
+        self.0.borrow_mut().bad_reads.insert((member, page), errno);
     }
 
     /// The page can be read again.
-    pub fn heal(&self, element: u16, page: u32) {
-        self.0.borrow_mut().bad_reads.remove(&(element, page));
+    pub fn heal(&self, member: u16, page: u32) {
+        self.0.borrow_mut().bad_reads.remove(&(member, page));
     }
 
     /// Whether the page still cannot be read.
-    pub fn is_rotten(&self, element: u16, page: u32) -> bool {
-        self.0.borrow().bad_reads.contains_key(&(element, page))
+    pub fn is_rotten(&self, member: u16, page: u32) -> bool {
+        self.0.borrow().bad_reads.contains_key(&(member, page))
     }
 
     /// Pages that cannot be read.
@@ -54,35 +54,35 @@ impl Faults {
     }
 
     /// The page cannot be written.
-    pub fn refuse_writes(&self, element: u16, page: u32, errno: Errno) {
-        self.0.borrow_mut().bad_writes.insert((element, page), errno);
+    pub fn refuse_writes(&self, member: u16, page: u32, errno: Errno) {
+        self.0.borrow_mut().bad_writes.insert((member, page), errno);
     }
 
     /// The page can be written again.
-    pub fn allow_writes(&self, element: u16, page: u32) {
-        self.0.borrow_mut().bad_writes.remove(&(element, page));
+    pub fn allow_writes(&self, member: u16, page: u32) {
+        self.0.borrow_mut().bad_writes.remove(&(member, page));
     }
 
-    /// The element cannot make anything durable.
-    pub fn refuse_flushes(&self, element: u16, errno: Errno) {
-        self.0.borrow_mut().bad_flushes.insert(element, errno);
+    /// The member cannot make anything durable.
+    pub fn refuse_flushes(&self, member: u16, errno: Errno) {
+        self.0.borrow_mut().bad_flushes.insert(member, errno);
     }
 
-    /// The element answers everything with this error.
-    pub fn kill(&self, element: u16, errno: Errno) {
-        self.0.borrow_mut().dead.insert(element, errno);
+    /// The member answers everything with this error.
+    pub fn kill(&self, member: u16, errno: Errno) {
+        self.0.borrow_mut().dead.insert(member, errno);
     }
 
-    /// Pages of `element` that a loss of power might lose.
-    pub fn unflushed(&self, element: u16) -> usize {
-        self.0.borrow().unflushed.range((element, 0)..=(element, u32::MAX)).count()
+    /// Pages of `member` that a loss of power might lose.
+    pub fn unflushed(&self, member: u16) -> usize {
+        self.0.borrow().unflushed.range((member, 0)..=(member, u32::MAX)).count()
     }
 }
 
 /// A store with faults.
 pub struct Faulty<S> {
     inner: S,
-    element: u16,
+    member: u16,
     faults: Faults,
 }
 
@@ -92,7 +92,7 @@ impl<S: Store> Faulty<S> {
     }
 
     fn alive(&self) -> io::Result<()> {
-        self.state().dead.get(&self.element).map_or(Ok(()), |&errno| Err(errno.into()))
+        self.state().dead.get(&self.member).map_or(Ok(()), |&errno| Err(errno.into()))
     }
 }
 
@@ -103,7 +103,7 @@ impl<S: Store> Store for Faulty<S> {
 
     fn read(&mut self, page: u32, into: &mut [u8]) -> io::Result<()> {
         self.alive()?;
-        if let Some(&errno) = self.state().bad_reads.get(&(self.element, page)) {
+        if let Some(&errno) = self.state().bad_reads.get(&(self.member, page)) {
             // What a failed read leaves in the buffer must not matter.
             into.fill(0xBD);
             return Err(errno.into());
@@ -113,7 +113,7 @@ impl<S: Store> Store for Faulty<S> {
 
     fn write(&mut self, page: u32, from: &[u8]) -> io::Result<()> {
         self.alive()?;
-        let at = (self.element, page);
+        let at = (self.member, page);
         if let Some(&errno) = self.state().bad_writes.get(&at) {
             return Err(errno.into());
         }
@@ -125,7 +125,7 @@ impl<S: Store> Store for Faulty<S> {
 
     fn trim(&mut self, page: u32) -> io::Result<()> {
         self.alive()?;
-        let at = (self.element, page);
+        let at = (self.member, page);
         self.inner.trim(page)?;
         self.state().bad_reads.remove(&at);
         self.state().unflushed.insert(at);
@@ -134,12 +134,12 @@ impl<S: Store> Store for Faulty<S> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.alive()?;
-        if let Some(&errno) = self.state().bad_flushes.get(&self.element) {
+        if let Some(&errno) = self.state().bad_flushes.get(&self.member) {
             return Err(errno.into());
         }
         // The store's own flush is spared: these files need not survive a loss of power, and it is slow.
-        let element = self.element;
-        self.state().unflushed.retain(|&(other, _)| other != element);
+        let member = self.member;
+        self.state().unflushed.retain(|&(other, _)| other != member);
         Ok(())
     }
 }

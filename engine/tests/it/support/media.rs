@@ -1,10 +1,10 @@
-//! Element files in a temporary folder, and a look at their bytes past the engine.
+//! Member files in a temporary folder, and a look at their bytes past the engine.
 
 use std::path::PathBuf;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::{Elements, Scheme};
-use stripewise_engine::ElementFile;
+use stripewise_array::{Members, Scheme};
+use stripewise_engine::MemberFile;
 use tempfile::TempDir;
 
 /// The files of an array. They are removed with this value.
@@ -16,7 +16,7 @@ pub struct Media {
 }
 
 impl Media {
-    /// Files of zeros. Made without the care for durability that [`ElementFile::create`] takes, for speed.
+    /// Files of zeros. Made without the care for durability that [`MemberFile::create`] takes, for speed.
     pub fn new(count: u32, pages: u32, page_bytes: u32) -> Self {
         let media = Self { folder: tempfile::tempdir().unwrap(), count, pages, page_bytes };
         for path in media.paths() {
@@ -30,13 +30,13 @@ impl Media {
         (0..self.count).map(|index| self.folder.path().join(format!("element{index}"))).collect()
     }
 
-    pub fn open(&self) -> Vec<ElementFile> {
-        ElementFile::open_all(&self.paths(), self.page_bytes).unwrap()
+    pub fn open(&self) -> Vec<MemberFile> {
+        MemberFile::open_all(&self.paths(), self.page_bytes).unwrap()
     }
 
     pub fn geometry(&self, scheme: &Scheme) -> Geometry {
-        let elements = Elements::opaque(self.count, self.page_bytes, self.pages);
-        scheme.resolve(&elements, true).unwrap()
+        let members = Members::opaque(self.count, self.page_bytes, self.pages);
+        scheme.resolve(&members, true).unwrap()
     }
 
     /// All files' bytes.
@@ -56,7 +56,7 @@ impl Media {
             let place = geometry.place(row);
             let start = place.page as usize * self.page_bytes as usize;
             let page = |column| {
-                &contents[geometry.element(place, column) as usize][start..start + self.page_bytes as usize]
+                &contents[geometry.member(place, column) as usize][start..start + self.page_bytes as usize]
             };
             let mut data = vec![&[][..]; geometry.data as usize];
             for column in 0..geometry.data {
@@ -85,8 +85,8 @@ impl Media {
             for column in 0..geometry.data {
                 let to = geometry.array_page(row, column) as usize * page_bytes;
                 let from = place.page as usize * page_bytes;
-                let element = &contents[geometry.element(place, column) as usize];
-                bytes[to..to + page_bytes].copy_from_slice(&element[from..from + page_bytes]);
+                let member = &contents[geometry.member(place, column) as usize];
+                bytes[to..to + page_bytes].copy_from_slice(&member[from..from + page_bytes]);
             }
         }
         bytes

@@ -67,12 +67,12 @@ impl Div for Fraction {
 
 /// The mean time from state 0 to state `parity + 1`, from the equations t(i) Σ rates = 1 + Σ rate · t(target) of all
 /// states at once, by Gaussian elimination. The states' rates are written down here a second time.
-pub(crate) fn solved(elements: u32, parity: u32, repair: Repair, lambda: Fraction, mu: Fraction) -> Fraction {
+pub(crate) fn solved(members: u32, parity: u32, repair: Repair, lambda: Fraction, mu: Fraction) -> Fraction {
     let states = parity as usize + 1;
     let (zero, one) = (Fraction::from(0), Fraction::from(1));
     let mut rows = vec![vec![zero; states + 1]; states];
     for (i, row) in rows.iter_mut().enumerate() {
-        let mut moves = vec![(i + 1, Fraction::from(elements - i as u32) * lambda)];
+        let mut moves = vec![(i + 1, Fraction::from(members - i as u32) * lambda)];
         if i > 0 {
             moves.push(match repair {
                 Repair::Single => (i - 1, mu),

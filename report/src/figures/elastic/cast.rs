@@ -85,7 +85,7 @@ pub(super) mod tests {
             structure: level.1.to_owned(),
             settings: all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             totals: figures,
-            elements: [
+            members: [
                 ("element".to_owned(), (0..8).collect()),
                 ("erase_blocks".to_owned(), (0..8).map(|at| erases / 8 + at).collect()),
             ]

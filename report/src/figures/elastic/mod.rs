@@ -24,7 +24,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
         values::rewrites(set, &cast),
         values::responses(set, &cast),
         values::erases(set, &cast),
-        wear::by_element(set, &cast),
+        wear::by_member(set, &cast),
     ];
     if is_paper {
         figures.push(mttdl::by_alpha(set, &cast));
@@ -112,7 +112,7 @@ mod tests {
         };
         assert_eq!(cell(rewrites, "Online", "WAS(2), HCA", "over eSAP"), "0.500");
         assert_eq!(cell(identification, "Online", "WAS(2)", "over HCA"), "0.500");
-        // 100 and 107 blocks: the made-up elements differ by one each.
+        // 100 and 107 blocks: the made-up members differ by one each.
         assert_eq!(cell(wear, "Online", "eSAP", "most over least"), "1.07");
         assert!(wear.panels[1].title.contains("Online"), "the workload that the paper shows");
         // Half the erases: RAID-5 lasts about four times as long.

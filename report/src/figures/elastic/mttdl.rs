@@ -1,4 +1,4 @@
-//! Figure 11: how long the array keeps its data, when its elements fail the more the more they erased.
+//! Figure 11: how long the array keeps its data, when its members fail the more the more they erased.
 
 use stripewise_reliability::closed_forms;
 
@@ -10,7 +10,7 @@ use crate::set::Set;
 
 use super::cast::{is_elastic, is_esap};
 
-/// Failures of an element and repairs a year, as the paper sets them (section V-E).
+/// Failures of a member and repairs a year, as the paper sets them (section V-E).
 const LAMBDA: f64 = 0.25;
 const MU: f64 = 1e4;
 
@@ -20,11 +20,11 @@ const PRINTED: [f64; 4] = [1.0, 0.77, 0.5, 0.37];
 /// The look of what the paper's alphas give.
 const OF_PRINTED: Look = Look(6);
 
-/// MTTDL in years of a parity group of `elements`, or none where it has not one or two parities.
-fn years(parity: usize, elements: u32, alpha: f64) -> Option<f64> {
+/// MTTDL in years of a parity group of `members`, or none where it has not one or two parities.
+fn years(parity: usize, members: u32, alpha: f64) -> Option<f64> {
     match parity {
-        1 if elements >= 2 => Some(closed_forms::raid5(elements, LAMBDA * alpha, MU)),
-        2 if elements >= 3 => Some(closed_forms::raid6(elements, LAMBDA * alpha, MU)),
+        1 if members >= 2 => Some(closed_forms::raid5(members, LAMBDA * alpha, MU)),
+        2 if members >= 3 => Some(closed_forms::raid6(members, LAMBDA * alpha, MU)),
         _ => None,
     }
 }
@@ -44,10 +44,10 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
         let Some(any) = set.runs.iter().find(|run| run.structure == *structure && is_elastic(run)) else {
             continue;
         };
-        let (parity, elements) = (any.parity_chunks(), any.column("element").len() as u32);
-        let Some(base) = years(parity, elements, 1.0) else { continue };
+        let (parity, members) = (any.parity_chunks(), any.column("element").len() as u32);
+        let Some(base) = years(parity, members, 1.0) else { continue };
         let bar = |look, name: &str, alpha: f64| {
-            let years = years(parity, elements, alpha).unwrap_or(0.0);
+            let years = years(parity, members, alpha).unwrap_or(0.0);
             let tip = format!("{name}: alpha {}, {} years", figure(alpha), figure(years));
             Bar { look, value: Some(years), whisker: None, tip }
         };
@@ -62,7 +62,7 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
             let mut bars = Vec::new();
             for (label, look, run) in &runs {
                 let Some(alpha) = alpha(run, esap).filter(|_| !is_esap(run)) else { continue };
-                let years = years(parity, elements, alpha).unwrap_or(0.0);
+                let years = years(parity, members, alpha).unwrap_or(0.0);
                 data.row([
                     workload.to_owned(),
                     structure.clone(),

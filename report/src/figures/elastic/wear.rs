@@ -1,4 +1,4 @@
-//! Figure 10: how evenly the elements wear.
+//! Figure 10: how evenly the members wear.
 
 use crate::chart::{Bar, Bars, Group, Unit, figure};
 use crate::figures::cast::Cast;
@@ -8,7 +8,7 @@ use crate::set::Set;
 /// The workload that the paper shows.
 const WORKLOAD: &str = "Online";
 
-pub(super) fn by_element(set: &Set, cast: &Cast<'_>) -> Figure {
+pub(super) fn by_member(set: &Set, cast: &Cast<'_>) -> Figure {
     let id = "wear";
     let mut data = Data::new(&["workload", "array", "scheme", "run"], &["least", "most", "most over least"]);
     let mut panels = Vec::new();

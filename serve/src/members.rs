@@ -1,9 +1,9 @@
-//! Elements that are taken out, put in, rebuilt and scrubbed while the array serves.
+//! Members that are taken out, put in, rebuilt and scrubbed while the array serves.
 
 use std::path::{Path, PathBuf};
 
 use stripewise_array::Rejoining;
-use stripewise_engine::{ElementState, Engine, EngineError, Rate};
+use stripewise_engine::{Engine, EngineError, MemberCondition, Rate};
 
 use crate::candidate::{Candidate, Place, Vacancy};
 use crate::control::{Command, ControlError};
@@ -11,7 +11,7 @@ use crate::control::{Command, ControlError};
 /// Why a command was not carried out.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The element has not yet returned what it was given; ask again.
+    /// The member has not yet returned what it was given; ask again.
     NotYet(String),
     /// The array cannot do it: the reason, and the remedy.
     For(String),
@@ -35,29 +35,29 @@ impl From<Refusal> for ControlError {
     }
 }
 
-/// What is known of elements beside what the engine knows.
+/// What is known of members beside what the engine knows.
 #[derive(Debug, Default)]
-pub(crate) struct Elements {
+pub(crate) struct Members {
     /// Files that were given as spares, in order. The engine takes them from the front.
     spares: Vec<PathBuf>,
 }
 
-impl Elements {
+impl Members {
     /// Carries out a command on the array, one that brings no file.
     ///
     /// # Errors
     /// Why it is not carried out.
     pub(crate) fn obey(command: &Command, engine: &mut Engine) -> Result<(), Refusal> {
         match command {
-            &Command::Fail { element, force } => {
-                let serves = engine.failure(element)?.is_none();
-                if serves && !force && !engine.array().bears_loss_of(element) {
+            &Command::Fail { member, force } => {
+                let serves = engine.failure(member)?.is_none();
+                if serves && !force && !engine.array().bears_loss_of(member) {
                     return Err(Refusal::For(format!(
-                        "without element {element} too, the array lacks more than its parity bears, and part of its data cannot \
+                        "without element {member} too, the array lacks more than its parity bears, and part of its data cannot \
                          be read; wait for its rebuild, replace what is missing, or use --force"
                     )));
                 }
-                engine.fail(element)?;
+                engine.fail(member)?;
             }
             Command::Scrub => {
                 if engine.status().is_read_only {
@@ -83,16 +83,16 @@ impl Elements {
     /// Why nothing is taken there now.
     pub(crate) fn vacancy(engine: &Engine, place: Place) -> Result<Vacancy, Refusal> {
         let missing = match place {
-            Place::Element(element) if engine.failure(element)?.is_none() => {
+            Place::Member(member) if engine.failure(member)?.is_none() => {
                 return Err(Refusal::For(format!(
-                    "element {element} is in service; take it out with `stripewise fail` first"
+                    "element {member} is in service; take it out with `stripewise fail` first"
                 )));
             }
-            Place::Element(element) => {
+            Place::Member(member) => {
                 // How large it is that comes is found out when it is there.
-                let pages = engine.array().element_pages();
-                engine.check_rejoin(element, Rejoining::Returned { pages, stamp: None })?;
-                Some(element)
+                let pages = engine.array().member_pages();
+                engine.check_rejoin(member, Rejoining::Returned { pages, stamp: None })?;
+                Some(member)
             }
             Place::Spare => None,
         };
@@ -100,13 +100,13 @@ impl Elements {
         if status.is_read_only {
             return Err(Refusal::For("the array is read-only: nothing is rebuilt".to_owned()));
         }
-        let known = missing.and_then(|element| status.elements[usize::from(element)].uuid);
-        let living = status.elements.into_iter().filter(|element| element.state != ElementState::Failed);
+        let known = missing.and_then(|member| status.members[usize::from(member)].uuid);
+        let living = status.members.into_iter().filter(|member| member.state != MemberCondition::Failed);
         Ok(Vacancy {
             page_bytes: engine.page_bytes(),
-            pages: engine.array().element_pages(),
+            pages: engine.array().member_pages(),
             own: status.uuid.zip(known),
-            living: living.filter_map(|element| element.path).collect(),
+            living: living.filter_map(|member| member.path).collect(),
         })
     }
 
@@ -117,8 +117,8 @@ impl Elements {
     pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
         let Candidate { place, file, returned, made: _ } = candidate;
         match (place, returned) {
-            (Place::Element(element), Some(returned)) => engine.rejoin_as(element, file, &returned)?,
-            (Place::Element(element), None) => engine.replace(element, file)?,
+            (Place::Member(member), Some(returned)) => engine.rejoin_as(member, file, &returned)?,
+            (Place::Member(member), None) => engine.replace(member, file)?,
             (Place::Spare, _) => {
                 let path = file.path().to_owned();
                 engine.add_spare(file)?;

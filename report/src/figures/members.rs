@@ -1,4 +1,4 @@
-//! Figures 3, 12 and 13: the tails of the elements' latencies.
+//! Figures 3, 12 and 13: the tails of the members' latencies.
 
 use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
 use crate::run::Run;
@@ -8,10 +8,10 @@ use super::{
     Data, Figure, Key, Named, Panel, about, means_of_seeds, notes_on, place_of, scheme_keys, titled,
 };
 
-/// The look of the most congested element.
+/// The look of the most congested member.
 const CONGESTED: Look = Look(1);
 
-/// Mean blocked requests of each element: as a request that is served leaves them, where that was kept.
+/// Mean blocked requests of each member: as a request that is served leaves them, where that was kept.
 fn blocked(run: &Run) -> Vec<f64> {
     let served = run.column("blocked_sum_served");
     let sums = if served.is_empty() { run.column("blocked_sum") } else { served };
@@ -19,7 +19,7 @@ fn blocked(run: &Run) -> Vec<f64> {
     sums.iter().map(|&sum| sum as f64 / requests).collect()
 }
 
-/// Figure 3: the tail of the most congested element beside those of the rest, for each run, or as in the paper for the first
+/// Figure 3: the tail of the most congested member beside those of the rest, for each run, or as in the paper for the first
 /// scheme.
 pub(super) fn most_congested(set: &Set) -> Figure {
     let first = set.base_name();
@@ -35,11 +35,11 @@ pub(super) fn most_congested(set: &Set) -> Figure {
         let blocked = blocked(run);
         let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
         let mut lines = Vec::new();
-        for (element, operations) in run.operations.iter().enumerate() {
+        for (member, operations) in run.operations.iter().enumerate() {
             let of = |parts| operations.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
-            let mean = blocked.get(element).copied().map_or("-".to_owned(), figure);
-            let tip = format!("element {element}: {mean} blocked on average, 99.9 % within {}", of(99_900));
-            let look = (Some(element) == most).then_some(CONGESTED);
+            let mean = blocked.get(member).copied().map_or("-".to_owned(), figure);
+            let tip = format!("element {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
+            let look = (Some(member) == most).then_some(CONGESTED);
             if operations.count() > 0 {
                 lines.push(Line { look, points: operations.tail(99.0), tip });
             }
@@ -47,7 +47,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
                 run.workload.clone(),
                 run.structure.clone(),
                 run.scheme.clone(),
-                format!("{element}{}", if Some(element) == most { ", most congested" } else { "" }),
+                format!("{member}{}", if Some(member) == most { ", most congested" } else { "" }),
                 run.digest.clone(),
                 mean,
                 of(99_000),
@@ -111,7 +111,7 @@ fn operations_of_seeds(set: &Set) -> Option<String> {
     set.seeds().map(|seeds| format!("Tails are those of the operations of {seeds} together."))
 }
 
-/// The 99.9th percentile of each element's operations.
+/// The 99.9th percentile of each member's operations.
 fn p999(run: &Run) -> Vec<u64> {
     let column = run.column("operation_p999_ns");
     if column.is_empty() {
@@ -128,7 +128,7 @@ fn spread(values: &[u64]) -> Option<(f64, f64, f64)> {
     (mean > 0.0).then_some((mean, least as f64, most as f64))
 }
 
-/// Figures 12 and 13: the elements' 99.9th percentiles over the mean of those of the first scheme.
+/// Figures 12 and 13: the members' 99.9th percentiles over the mean of those of the first scheme.
 pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
     let first = set.base_name();
     let mut data = Data::new(

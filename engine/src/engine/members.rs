@@ -1,4 +1,4 @@
-//! Elements that leave the array and come into it.
+//! Members that leave the array and come into it.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use stripewise_array::{RejoinError, Rejoining};
 use super::Engine;
 use crate::backend::Backend;
 use crate::error::EngineError;
-use crate::files::ElementFile;
+use crate::files::MemberFile;
 use crate::incidents::Incident;
 use crate::media::{FileMedia, Returning};
 use crate::member_io::Failure;
@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::transcript::Event;
 use crate::ways::Files;
 
-/// Elements that wait to take the place of one that fails.
+/// Members that wait to take the place of one that fails.
 #[derive(Debug)]
 pub(super) struct Spares<E> {
     waiting: VecDeque<(E, u32)>,
@@ -36,32 +36,32 @@ impl<E> Spares<E> {
 }
 
 impl<B: Backend> Engine<B> {
-    /// Takes an element out of service; what lies on it is decoded from the others from now on.
+    /// Takes a member out of service; what lies on it is decoded from the others from now on.
     ///
     /// # Errors
-    /// When there is no such element.
-    pub fn fail(&mut self, element: u16) -> Result<(), EngineError> {
-        self.fail_because(element, Failure::Asked)
+    /// When there is no such member.
+    pub fn fail(&mut self, member: u16) -> Result<(), EngineError> {
+        self.fail_because(member, Failure::Asked)
     }
 
-    pub(super) fn fail_because(&mut self, element: u16, why: Failure) -> Result<(), EngineError> {
-        self.exists(element)?;
-        self.member_io.fail(element, why);
+    pub(super) fn fail_because(&mut self, member: u16, why: Failure) -> Result<(), EngineError> {
+        self.exists(member)?;
+        self.member_io.fail(member, why);
         let now = self.clock.now();
-        self.member_io.told(|| Event::Failed { now, element });
-        self.array.element_failed(now, element, &mut self.member_io);
+        self.member_io.told(|| Event::Failed { now, member });
+        self.array.member_failed(now, member, &mut self.member_io);
         self.pump();
         self.watch_edges();
         Ok(())
     }
 
-    /// Why `element` is out of service; `None` while it serves.
+    /// Why `member` is out of service; `None` while it serves.
     ///
     /// # Errors
-    /// When there is no such element.
-    pub fn failure(&self, element: u16) -> Result<Option<&Failure>, EngineError> {
-        self.exists(element)?;
-        Ok(self.member_io.failure(element))
+    /// When there is no such member.
+    pub fn failure(&self, member: u16) -> Result<Option<&Failure>, EngineError> {
+        self.exists(member)?;
+        Ok(self.member_io.failure(member))
     }
 
     /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
@@ -78,18 +78,18 @@ impl<B: Backend> Engine<B> {
 
     /// Takes files out of service that have become smaller than what the array uses of them.
     fn fail_shrunk(&mut self) {
-        let needed = u64::from(self.array.element_pages()) * u64::from(self.page_bytes());
-        for element in 0..self.member_io.backend.count() {
-            let is_there = !self.array.is_failed(element) && self.array.bears_loss_of(element);
-            let path = self.member_io.backend.path(element).filter(|_| is_there);
+        let needed = u64::from(self.array.member_pages()) * u64::from(self.page_bytes());
+        for member in 0..self.member_io.backend.count() {
+            let is_there = !self.array.is_failed(member) && self.array.bears_loss_of(member);
+            let path = self.member_io.backend.path(member).filter(|_| is_there);
             let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
             let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {
                 continue;
             };
-            self.member_io.fail(element, Failure::Shrunk { bytes, needed });
+            self.member_io.fail(member, Failure::Shrunk { bytes, needed });
             let now = self.clock.now();
-            self.member_io.told(|| Event::Failed { now, element });
-            self.array.element_failed(now, element, &mut self.member_io);
+            self.member_io.told(|| Event::Failed { now, member });
+            self.array.member_failed(now, member, &mut self.member_io);
             self.has_news = true;
         }
     }
@@ -102,92 +102,92 @@ impl<B: Backend> Engine<B> {
         self.watch_edges();
     }
 
-    pub(super) fn exists(&self, element: u16) -> Result<(), EngineError> {
-        let elements = self.member_io.backend.count();
-        if element < elements {
+    pub(super) fn exists(&self, member: u16) -> Result<(), EngineError> {
+        let members = self.member_io.backend.count();
+        if member < members {
             return Ok(());
         }
-        Err(EngineError::NoElement { element, elements: elements.into() })
+        Err(EngineError::NoMember { member, members: members.into() })
     }
 
-    /// Puts `store`, of which nothing is known, in the place of `element`, which is out of service, and rebuilds it.
+    /// Puts `store`, of which nothing is known, in the place of `member`, which is out of service, and rebuilds it.
     ///
     /// # Errors
-    /// When there is no such element, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
-    pub fn replace_by(&mut self, element: u16, store: B::Element, pages: u32) -> Result<(), EngineError> {
-        self.put_new(element, store, pages, Incident::Replaced { element, is_spare: false })
+    /// When there is no such member, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
+    pub fn replace_by(&mut self, member: u16, store: B::Member, pages: u32) -> Result<(), EngineError> {
+        self.put_new(member, store, pages, Incident::Replaced { member, is_spare: false })
     }
 
     fn put_new(
         &mut self,
-        element: u16,
-        store: B::Element,
+        member: u16,
+        store: B::Member,
         pages: u32,
         incident: Incident,
     ) -> Result<(), EngineError> {
         let uuid = random_uuid()?;
-        self.put(element, store, Rejoining::Replacement { uuid: uuid, pages }, incident)?;
+        self.put(member, store, Rejoining::Replacement { uuid, pages }, incident)?;
         if let Some(known) = &mut self.known {
-            known.elements[usize::from(element)] = uuid;
+            known.members[usize::from(member)] = uuid;
         }
         Ok(())
     }
 
-    /// Keeps `store` for the next element that fails.
-    pub fn add_spare_of(&mut self, store: B::Element, pages: u32) {
+    /// Keeps `store` for the next member that fails.
+    pub fn add_spare_of(&mut self, store: B::Member, pages: u32) {
         self.spares.waiting.push_back((store, pages));
         self.use_spares();
     }
 
-    /// Whether an element would be taken now in the place of `element`.
+    /// Whether a member would be taken now in the place of `member`.
     ///
     /// # Errors
     /// Those of [`Engine::replace_by`]; [`EngineError::InFlight`] passes.
-    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), EngineError> {
-        self.exists(element)?;
-        self.array.check_rejoin(element, how)?;
+    pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), EngineError> {
+        self.exists(member)?;
+        self.array.check_rejoin(member, how)?;
         // Whatever these bring is about the one that was there before.
-        match self.member_io.in_flight(element) {
+        match self.member_io.in_flight(member) {
             0 => Ok(()),
-            operations => Err(EngineError::InFlight { element, operations }),
+            operations => Err(EngineError::InFlight { member, operations }),
         }
     }
 
     fn put(
         &mut self,
-        element: u16,
-        store: B::Element,
+        member: u16,
+        store: B::Member,
         how: Rejoining,
         incident: Incident,
     ) -> Result<(), EngineError> {
-        self.check_rejoin(element, how)?;
-        self.member_io.restore(element, store);
+        self.check_rejoin(member, how)?;
+        self.member_io.restore(member, store);
         self.member_io.incidents.note(incident);
         let now = self.clock.now();
         if let Some(scribe) = &mut self.member_io.scribe {
-            scribe.rejoin(now, element, how);
+            scribe.rejoin(now, member, how);
         }
-        self.array.rejoin(now, element, how, &mut self.member_io)?;
+        self.array.rejoin(now, member, how, &mut self.member_io)?;
         self.pump();
         self.watch_edges();
         Ok(())
     }
 
-    /// Lets a spare take the place of an element that is out of service.
+    /// Lets a spare take the place of a member that is out of service.
     pub(super) fn use_spares(&mut self) {
         if self.spares.waiting.is_empty() || self.is_read_only {
             return;
         }
-        for element in 0..self.member_io.backend.count() {
+        for member in 0..self.member_io.backend.count() {
             let Some(&(_, pages)) = self.spares.waiting.front() else { return };
             let uuid = Uuid([0; 16]);
-            let how = Rejoining::Replacement { uuid: uuid, pages };
-            if self.check_rejoin(element, how).is_err() {
+            let how = Rejoining::Replacement { uuid, pages };
+            if self.check_rejoin(member, how).is_err() {
                 continue;
             }
             let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
             // What keeps it from being used now was asked for before; only random numbers may be wanting.
-            if self.put_new(element, store, pages, Incident::Replaced { element, is_spare: true }).is_err() {
+            if self.put_new(member, store, pages, Incident::Replaced { member, is_spare: true }).is_err() {
                 return;
             }
         }
@@ -195,21 +195,21 @@ impl<B: Backend> Engine<B> {
 }
 
 impl Engine<Files> {
-    /// Puts `file` in the place of `element`, which is out of service, and rebuilds it. Whatever is in it is lost.
+    /// Puts `file` in the place of `member`, which is out of service, and rebuilds it. Whatever is in it is lost.
     ///
     /// # Errors
     /// Those of [`Engine::replace_by`].
-    pub fn replace(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
+    pub fn replace(&mut self, member: u16, file: MemberFile) -> Result<(), EngineError> {
         let pages = file.pages();
-        self.replace_by(element, file, pages)
+        self.replace_by(member, file, pages)
     }
 
-    /// Keeps `file` for the next element that fails. Whatever is in it is lost then.
+    /// Keeps `file` for the next member that fails. Whatever is in it is lost then.
     ///
     /// # Errors
-    /// When it is smaller than what the array takes of each element.
-    pub fn add_spare(&mut self, file: ElementFile) -> Result<(), EngineError> {
-        let (pages, needed) = (file.pages(), self.array.element_pages());
+    /// When it is smaller than what the array takes of each member.
+    pub fn add_spare(&mut self, file: MemberFile) -> Result<(), EngineError> {
+        let (pages, needed) = (file.pages(), self.array.member_pages());
         if pages < needed {
             return Err(RejoinError::TooSmall { pages, needed }.into());
         }
@@ -217,16 +217,16 @@ impl Engine<Files> {
         Ok(())
     }
 
-    /// Brings back an element that was away: it gets what was written since.
+    /// Brings back a member that was away: it gets what was written since.
     ///
     /// # Errors
-    /// When the file is not that element, or the controller does not take it; see [`RejoinError`].
-    pub fn rejoin(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
+    /// When the file is not that member, or the controller does not take it; see [`RejoinError`].
+    pub fn rejoin(&mut self, member: u16, file: MemberFile) -> Result<(), EngineError> {
         match FileMedia::returning(&file)? {
-            Some(returning) => self.rejoin_as(element, file, &returning),
+            Some(returning) => self.rejoin_as(member, file, &returning),
             None => {
                 let reason = "it has no superblock; replace the element by it".to_owned();
-                Err(EngineError::NotThat { element, path: file.path().into(), reason })
+                Err(EngineError::NotThat { member, path: file.path().into(), reason })
             }
         }
     }
@@ -237,23 +237,23 @@ impl Engine<Files> {
     /// Those of [`Engine::rejoin`].
     pub fn rejoin_as(
         &mut self,
-        element: u16,
-        file: ElementFile,
+        member: u16,
+        file: MemberFile,
         returning: &Returning,
     ) -> Result<(), EngineError> {
         let block = &returning.superblock;
-        self.exists(element)?;
+        self.exists(member)?;
         let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
         let reason = if block.array != known.array {
             format!("it belongs to array {}; replace the element by it if nobody needs that", block.array)
-        } else if block.uuid != known.elements[usize::from(element)] {
+        } else if block.uuid != known.members[usize::from(member)] {
             format!("it is or was element {} of this array; replace the element by it", block.number)
         } else {
-            let stamp = self.array.stamp_of(element, returning.copies.each_ref().map(Option::as_ref));
+            let stamp = self.array.stamp_of(member, returning.copies.each_ref().map(Option::as_ref));
             let how = Rejoining::Returned { pages: file.pages(), stamp };
-            return self.put(element, file, how, Incident::Returned { element });
+            return self.put(member, file, how, Incident::Returned { member });
         };
-        Err(EngineError::NotThat { element, path: file.path().into(), reason })
+        Err(EngineError::NotThat { member, path: file.path().into(), reason })
     }
 }
 

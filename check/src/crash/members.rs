@@ -1,4 +1,4 @@
-//! Modelled elements without time: pages of bytes, and of each what no flush has made durable yet.
+//! Modelled members without time: pages of bytes, and of each what no flush has made durable yet.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::stamp::SECTOR;
 /// The content of a page. Snapshots share what has not changed since.
 pub(crate) type Content = Rc<[u8]>;
 
-/// What an element does wrong: rows of `docs/fault-contract.md`.
+/// What a member does wrong: rows of `docs/fault-contract.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
@@ -45,7 +45,7 @@ impl Wrong {
         Self::Unflushable,
     ];
 
-    /// Those that an element tells of.
+    /// Those that a member tells of.
     pub(crate) const TOLD: [Self; 4] = [Self::Lost, Self::Unreadable, Self::Unwritable, Self::Unflushable];
 }
 
@@ -60,9 +60,9 @@ struct Change {
     is_forsaken: bool,
 }
 
-/// One element.
+/// One member.
 #[derive(Clone, Debug)]
-struct Element {
+struct Member {
     durable: Vec<Content>,
     /// Pages of writes that failed, or that a failed flush was to cover.
     unwritten: Vec<u32>,
@@ -77,7 +77,7 @@ struct Element {
     past: Vec<Rc<[Content]>>,
 }
 
-impl Element {
+impl Member {
     fn visible(&self, page: u32) -> &Content {
         let newest = self.changes.iter().rev().find(|change| change.page == page);
         newest.map_or(&self.durable[page as usize], |change| &change.content)
@@ -109,7 +109,7 @@ impl Element {
 /// A sector of which several contents may be durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Undecided {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) page: u32,
     pub(crate) sector: u32,
     /// The contents, the durable one first, each different from the others.
@@ -119,23 +119,23 @@ pub(crate) struct Undecided {
 /// A write that was not answered yet.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    pub(crate) element: u16,
+    pub(crate) member: u16,
     pub(crate) page: u32,
     pub(crate) content: Content,
 }
 
-/// The elements of an array.
+/// The members of an array.
 #[derive(Clone, Debug)]
-pub(crate) struct Elements {
+pub(crate) struct Members {
     page_bytes: usize,
-    each: Vec<Element>,
+    each: Vec<Member>,
 }
 
-impl Elements {
-    /// `count` elements of `pages` pages of zeros.
+impl Members {
+    /// `count` members of `pages` pages of zeros.
     pub(crate) fn new(count: u16, pages: u32, page_bytes: u32) -> Self {
         let zeros: Content = vec![0; page_bytes as usize].into();
-        let element = Element {
+        let member = Member {
             durable: vec![zeros; pages as usize],
             unwritten: Vec::new(),
             changes: Vec::new(),
@@ -145,7 +145,7 @@ impl Elements {
             armed: None,
             past: Vec::new(),
         };
-        Self { page_bytes: page_bytes as usize, each: vec![element; count as usize] }
+        Self { page_bytes: page_bytes as usize, each: vec![member; count as usize] }
     }
 
     pub(crate) fn count(&self) -> u16 {
@@ -161,8 +161,8 @@ impl Elements {
     }
 
     /// What a read of a page finds.
-    pub(crate) fn read(&self, element: u16, page: u32) -> Result<&Content, Outcome> {
-        let one = &self.each[element as usize];
+    pub(crate) fn read(&self, member: u16, page: u32) -> Result<&Content, Outcome> {
+        let one = &self.each[member as usize];
         if one.is_lost {
             return Err(Outcome::Timeout);
         }
@@ -173,8 +173,8 @@ impl Elements {
     }
 
     /// A write is answered.
-    pub(crate) fn write(&mut self, element: u16, page: u32, content: Content) -> Outcome {
-        let one = &mut self.each[element as usize];
+    pub(crate) fn write(&mut self, member: u16, page: u32, content: Content) -> Outcome {
+        let one = &mut self.each[member as usize];
         if one.is_lost {
             return Outcome::Timeout;
         }
@@ -193,21 +193,21 @@ impl Elements {
         Outcome::Done
     }
 
-    /// How many writes of an element were answered: those that a flush which begins now covers.
-    pub(crate) fn answered(&self, element: u16) -> u64 {
-        self.each[element as usize].answered
+    /// How many writes of a member were answered: those that a flush which begins now covers.
+    pub(crate) fn answered(&self, member: u16) -> u64 {
+        self.each[member as usize].answered
     }
 
     /// A flush is answered that covers the first `until` writes.
-    pub(crate) fn flush(&mut self, element: u16, until: u64) -> Outcome {
+    pub(crate) fn flush(&mut self, member: u16, until: u64) -> Outcome {
         let page_bytes = self.page_bytes;
-        let one = &mut self.each[element as usize];
+        let one = &mut self.each[member as usize];
         if one.is_lost {
             return Outcome::Timeout;
         }
         let failed = one.fire(&[Wrong::Unflushable]);
         let mut random = failed.map(|(_, choice)| Prng::stream(choice, 7));
-        let Element { changes, durable, unreadable, unwritten, .. } = one;
+        let Member { changes, durable, unreadable, unwritten, .. } = one;
         for change in changes.iter_mut().filter(|change| change.nth < until && !change.is_forsaken) {
             let place = &mut durable[change.page as usize];
             match &mut random {
@@ -237,9 +237,9 @@ impl Elements {
         Outcome::Done
     }
 
-    /// An element goes wrong; `choice` decides where or how. False if that can mean nothing.
-    pub(crate) fn go_wrong(&mut self, element: u16, wrong: Wrong, choice: u64) -> bool {
-        let one = &mut self.each[element as usize];
+    /// A member goes wrong; `choice` decides where or how. False if that can mean nothing.
+    pub(crate) fn go_wrong(&mut self, member: u16, wrong: Wrong, choice: u64) -> bool {
+        let one = &mut self.each[member as usize];
         match wrong {
             Wrong::Lost => one.is_lost = true,
             Wrong::Unreadable | Wrong::Rot => {
@@ -253,26 +253,26 @@ impl Elements {
                     one.durable[page as usize] = bytes.into();
                 }
             }
-            Wrong::RolledBack => return self.put_back(element, choice),
+            Wrong::RolledBack => return self.put_back(member, choice),
             _ => one.armed = Some((wrong, choice)),
         }
         true
     }
 
-    /// What is durable on an element now is kept, to be put back.
-    pub(crate) fn remember(&mut self, element: u16) {
-        let one = &mut self.each[element as usize];
+    /// What is durable on a member now is kept, to be put back.
+    pub(crate) fn remember(&mut self, member: u16) {
+        let one = &mut self.each[member as usize];
         one.past.push(one.durable.as_slice().into());
     }
 
     /// Whether there is something to be put back.
-    pub(crate) fn has_past(&self, element: u16) -> bool {
-        !self.each[element as usize].past.is_empty()
+    pub(crate) fn has_past(&self, member: u16) -> bool {
+        !self.each[member as usize].past.is_empty()
     }
 
-    /// An element has what it had at one of the moments that were kept; `choice` decides at which. False if there is none.
-    pub(crate) fn put_back(&mut self, element: u16, choice: u64) -> bool {
-        let one = &mut self.each[element as usize];
+    /// A member has what it had at one of the moments that were kept; `choice` decides at which. False if there is none.
+    pub(crate) fn put_back(&mut self, member: u16, choice: u64) -> bool {
+        let one = &mut self.each[member as usize];
         let Some(nth) = choice.checked_rem(one.past.len() as u64) else { return false };
         one.durable.clone_from_slice(&one.past[nth as usize]);
         one.unreadable.clear();
@@ -281,22 +281,22 @@ impl Elements {
     }
 
     /// A page is not what it was, for good: it cannot be read, or holds zeros or anything else.
-    pub(crate) fn destroy(&mut self, element: u16, page: u32, choice: u64) {
-        let one = &mut self.each[element as usize];
+    pub(crate) fn destroy(&mut self, member: u16, page: u32, choice: u64) {
+        let one = &mut self.each[member as usize];
         match [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
             None => one.unreadable.push(page),
             Some(byte) => one.durable[page as usize] = vec![byte; self.page_bytes].into(),
         }
     }
 
-    /// Whether an element never answers again.
-    pub(crate) fn is_lost(&self, element: u16) -> bool {
-        self.each[element as usize].is_lost
+    /// Whether a member never answers again.
+    pub(crate) fn is_lost(&self, member: u16) -> bool {
+        self.each[member as usize].is_lost
     }
 
-    /// Another element comes in the place of one, with the same on it, or with zeros or anything else on all pages.
-    pub(crate) fn replace(&mut self, element: u16, choice: u64) {
-        let one = &mut self.each[element as usize];
+    /// Another member comes in the place of one, with the same on it, or with zeros or anything else on all pages.
+    pub(crate) fn replace(&mut self, member: u16, choice: u64) {
+        let one = &mut self.each[member as usize];
         (one.is_lost, one.armed) = (false, None);
         one.unreadable.clear();
         one.changes.clear();
@@ -319,9 +319,9 @@ impl Elements {
     /// The sectors of which one of several contents will be there if power is lost now, while `in_flight` is under way.
     pub(crate) fn undecided(&self, in_flight: &[InFlight]) -> Vec<Undecided> {
         let mut undecided: Vec<Undecided> = Vec::new();
-        for (element, one) in (0..).zip(&self.each) {
+        for (member, one) in (0..).zip(&self.each) {
             let answered = one.changes.iter().filter(|change| !change.is_forsaken);
-            let begun = in_flight.iter().filter(|flight| flight.element == element);
+            let begun = in_flight.iter().filter(|flight| flight.member == member);
             let writes: Vec<(u32, &Content)> = answered
                 .map(|change| (change.page, &change.content))
                 .chain(begun.map(|flight| (flight.page, &flight.content)))
@@ -342,7 +342,7 @@ impl Elements {
                         }
                     }
                     if versions.len() > 1 {
-                        undecided.push(Undecided { element, page, sector, versions });
+                        undecided.push(Undecided { member, page, sector, versions });
                     }
                 }
             }
@@ -355,10 +355,10 @@ impl Elements {
         self.forget_changes();
         let mut first = 0;
         while first < undecided.len() {
-            let Undecided { element, page, .. } = undecided[first];
-            let same = |one: &&Undecided| (one.element, one.page) == (element, page);
+            let Undecided { member, page, .. } = undecided[first];
+            let same = |one: &&Undecided| (one.member, one.page) == (member, page);
             let count = undecided[first..].iter().take_while(same).count();
-            let Element { durable, unreadable, .. } = &mut self.each[element as usize];
+            let Member { durable, unreadable, .. } = &mut self.each[member as usize];
             let place = &mut durable[page as usize];
             let mut bytes = place.to_vec();
             let mut is_old = false;
@@ -386,18 +386,18 @@ mod tests {
         vec![byte; PAGE as usize].into()
     }
 
-    fn first_bytes(elements: &Elements, element: u16, page: u32) -> Vec<u8> {
-        let content = elements.read(element, page).expect("it can be read");
+    fn first_bytes(members: &Members, member: u16, page: u32) -> Vec<u8> {
+        let content = members.read(member, page).expect("it can be read");
         content.chunks(SECTOR).map(|sector| sector[0]).collect()
     }
 
-    /// All that page 3 of element 1 may hold after a loss of power.
-    fn left(elements: &Elements, in_flight: &[InFlight]) -> Vec<Vec<u8>> {
-        let undecided = elements.undecided(in_flight);
+    /// All that page 3 of member 1 may hold after a loss of power.
+    fn left(members: &Members, in_flight: &[InFlight]) -> Vec<Vec<u8>> {
+        let undecided = members.undecided(in_flight);
         let states: usize = undecided.iter().map(|one| one.versions.len()).product();
         let mut all: Vec<Vec<u8>> = (0..states)
             .map(|state| {
-                let (mut after, mut rest) = (elements.clone(), state);
+                let (mut after, mut rest) = (members.clone(), state);
                 after.lose_power(&undecided, |nth| {
                     let of = undecided[nth].versions.len();
                     let picked = rest % of;
@@ -414,44 +414,44 @@ mod tests {
 
     #[test]
     fn unflushed_each_sector_keeps_the_old_content_or_that_of_any_write_since() {
-        let mut elements = Elements::new(2, 8, PAGE);
-        elements.write(1, 3, page(1));
-        assert_eq!(first_bytes(&elements, 1, 3), [1, 1], "what was answered is read");
-        assert_eq!(left(&elements, &[]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-        let flight = InFlight { element: 1, page: 3, content: page(2) };
-        assert_eq!(left(&elements, &[flight]).len(), 9);
-        assert_eq!(elements.flush(1, elements.answered(1)), Outcome::Done);
-        assert_eq!(left(&elements, &[]), [[1, 1]]);
+        let mut members = Members::new(2, 8, PAGE);
+        members.write(1, 3, page(1));
+        assert_eq!(first_bytes(&members, 1, 3), [1, 1], "what was answered is read");
+        assert_eq!(left(&members, &[]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        let flight = InFlight { member: 1, page: 3, content: page(2) };
+        assert_eq!(left(&members, &[flight]).len(), 9);
+        assert_eq!(members.flush(1, members.answered(1)), Outcome::Done);
+        assert_eq!(left(&members, &[]), [[1, 1]]);
     }
 
     #[test]
     fn a_flush_covers_what_was_answered_when_it_began() {
-        let mut elements = Elements::new(2, 8, PAGE);
-        elements.write(1, 3, page(1));
-        let until = elements.answered(1);
-        elements.write(1, 3, page(2));
-        elements.flush(0, until);
-        assert_eq!(left(&elements, &[]).len(), 9, "a flush of another element is none of its business");
-        elements.flush(1, until);
-        assert_eq!(left(&elements, &[]), [[1, 1], [1, 2], [2, 1], [2, 2]]);
-        assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
+        let mut members = Members::new(2, 8, PAGE);
+        members.write(1, 3, page(1));
+        let until = members.answered(1);
+        members.write(1, 3, page(2));
+        members.flush(0, until);
+        assert_eq!(left(&members, &[]).len(), 9, "a flush of another element is none of its business");
+        members.flush(1, until);
+        assert_eq!(left(&members, &[]), [[1, 1], [1, 2], [2, 1], [2, 2]]);
+        assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
     }
 
     #[test]
     fn unflushable_writes_are_read_but_no_later_flush_makes_more_of_them_durable() {
         for choice in 0..8 {
-            let mut elements = Elements::new(2, 8, PAGE);
-            elements.write(1, 3, page(1));
-            elements.go_wrong(1, Wrong::Unflushable, choice);
-            assert_eq!(elements.flush(1, elements.answered(1)), Outcome::MediumError);
-            assert_eq!(first_bytes(&elements, 1, 3), [1, 1]);
-            let before = left(&elements, &[]);
+            let mut members = Members::new(2, 8, PAGE);
+            members.write(1, 3, page(1));
+            members.go_wrong(1, Wrong::Unflushable, choice);
+            assert_eq!(members.flush(1, members.answered(1)), Outcome::MediumError);
+            assert_eq!(first_bytes(&members, 1, 3), [1, 1]);
+            let before = left(&members, &[]);
             assert_eq!(before.len(), 1, "what is durable was decided when the flush failed");
-            assert_eq!(elements.flush(1, elements.answered(1)), Outcome::Done);
-            assert_eq!(left(&elements, &[]), before);
-            elements.write(1, 3, page(2));
-            elements.flush(1, elements.answered(1));
-            assert_eq!(left(&elements, &[]), [[2, 2]]);
+            assert_eq!(members.flush(1, members.answered(1)), Outcome::Done);
+            assert_eq!(left(&members, &[]), before);
+            members.write(1, 3, page(2));
+            members.flush(1, members.answered(1));
+            assert_eq!(left(&members, &[]), [[2, 2]]);
         }
     }
 
@@ -462,45 +462,45 @@ mod tests {
             (Wrong::Misdirected, Outcome::Done),
             (Wrong::Unwritable, Outcome::MediumError),
         ] {
-            let mut elements = Elements::new(2, 8, PAGE);
-            elements.go_wrong(1, wrong, 5);
-            assert_eq!(elements.write(1, 3, page(1)), outcome);
-            assert_eq!(first_bytes(&elements, 1, 3), [0, 0]);
-            let others = (0..8).filter(|&other| first_bytes(&elements, 1, other) == [1, 1]).count();
+            let mut members = Members::new(2, 8, PAGE);
+            members.go_wrong(1, wrong, 5);
+            assert_eq!(members.write(1, 3, page(1)), outcome);
+            assert_eq!(first_bytes(&members, 1, 3), [0, 0]);
+            let others = (0..8).filter(|&other| first_bytes(&members, 1, other) == [1, 1]).count();
             assert_eq!(others, usize::from(wrong == Wrong::Misdirected));
-            assert_eq!(elements.write(1, 3, page(2)), Outcome::Done);
-            assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
+            assert_eq!(members.write(1, 3, page(2)), Outcome::Done);
+            assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
         }
     }
 
     #[test]
-    fn an_element_that_is_put_back_has_what_was_durable_at_that_moment() {
-        let mut elements = Elements::new(2, 8, PAGE);
-        assert!(!elements.go_wrong(1, Wrong::RolledBack, 0), "there is none");
-        elements.write(1, 3, page(1));
-        elements.flush(1, 1);
-        elements.write(1, 3, page(2));
-        elements.remember(1);
-        elements.flush(1, 2);
-        elements.write(1, 3, page(3));
-        assert!(elements.has_past(1) && elements.go_wrong(1, Wrong::RolledBack, 5));
-        assert_eq!(first_bytes(&elements, 1, 3), [1, 1]);
-        assert_eq!(left(&elements, &[]), [[1, 1]]);
+    fn a_member_that_is_put_back_has_what_was_durable_at_that_moment() {
+        let mut members = Members::new(2, 8, PAGE);
+        assert!(!members.go_wrong(1, Wrong::RolledBack, 0), "there is none");
+        members.write(1, 3, page(1));
+        members.flush(1, 1);
+        members.write(1, 3, page(2));
+        members.remember(1);
+        members.flush(1, 2);
+        members.write(1, 3, page(3));
+        assert!(members.has_past(1) && members.go_wrong(1, Wrong::RolledBack, 5));
+        assert_eq!(first_bytes(&members, 1, 3), [1, 1]);
+        assert_eq!(left(&members, &[]), [[1, 1]]);
     }
 
     #[test]
     fn rot_and_unreadable_strike_a_page_that_holds_something() {
-        let mut elements = Elements::new(2, 8, PAGE);
-        assert!(!elements.go_wrong(1, Wrong::Rot, 9), "there is none");
-        elements.write(1, 3, page(1));
-        elements.flush(1, 1);
-        elements.go_wrong(1, Wrong::Rot, 9);
-        assert_ne!(elements.read(1, 3).expect("rot is silent"), &page(1));
-        elements.go_wrong(1, Wrong::Unreadable, 9);
-        assert_eq!(elements.read(1, 3).err(), Some(Outcome::MediumError));
-        elements.write(1, 3, page(2));
-        assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
-        elements.go_wrong(1, Wrong::Lost, 0);
-        assert_eq!(elements.read(1, 3).err(), Some(Outcome::Timeout));
+        let mut members = Members::new(2, 8, PAGE);
+        assert!(!members.go_wrong(1, Wrong::Rot, 9), "there is none");
+        members.write(1, 3, page(1));
+        members.flush(1, 1);
+        members.go_wrong(1, Wrong::Rot, 9);
+        assert_ne!(members.read(1, 3).expect("rot is silent"), &page(1));
+        members.go_wrong(1, Wrong::Unreadable, 9);
+        assert_eq!(members.read(1, 3).err(), Some(Outcome::MediumError));
+        members.write(1, 3, page(2));
+        assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
+        members.go_wrong(1, Wrong::Lost, 0);
+        assert_eq!(members.read(1, 3).err(), Some(Outcome::Timeout));
     }
 }

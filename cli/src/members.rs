@@ -1,4 +1,4 @@
-//! What each element of a run did.
+//! What each member of a run did.
 
 use serde_json::{Map, Value, json};
 use stripewise_results::{Columns, Figure, FinishedRun, Table as Results};
@@ -8,19 +8,19 @@ use crate::failure::Outcome;
 use crate::human;
 use crate::table::Table;
 
-/// So many elements are listed; a device of chips has hundreds.
+/// So many members are listed; a device of chips has hundreds.
 const LISTED: usize = 64;
 
-/// The table of elements, a column a list, and the simulated time.
-struct Elements {
+/// The table of members, a column a list, and the simulated time.
+struct Members {
     columns: Columns,
     count: usize,
     simulated_ns: u64,
 }
 
-impl Elements {
+impl Members {
     fn of(run: &FinishedRun) -> Result<Self, stripewise_results::Error> {
-        let columns = run.columns(Results::Elements)?.unwrap_or_default();
+        let columns = run.columns(Results::Members)?.unwrap_or_default();
         let simulated_ns = match run.totals()?.get("simulated_ns") {
             Some(Figure::Count(ns)) => ns,
             _ => 0,
@@ -28,8 +28,8 @@ impl Elements {
         Ok(Self { count: columns.get("element").map_or(0, Vec::len), columns, simulated_ns })
     }
 
-    fn value(&self, name: &str, element: usize) -> u64 {
-        self.columns.get(name).and_then(|column| column.get(element)).copied().unwrap_or(0)
+    fn value(&self, name: &str, member: usize) -> u64 {
+        self.columns.get(name).and_then(|column| column.get(member)).copied().unwrap_or(0)
     }
 
     /// Percent of the simulated time.
@@ -49,8 +49,8 @@ impl Elements {
             "erases",
             "programs/write",
         ]);
-        for element in 0..self.count.min(LISTED) {
-            let of = |name: &str| self.value(name, element);
+        for member in 0..self.count.min(LISTED) {
+            let of = |name: &str| self.value(name, member);
             let sum = |names: &[&str]| names.iter().map(|name| of(name)).sum::<u64>();
             let reads =
                 sum(&["host_read_pages", "pre_read_pages", "array_gc_read_pages", "decode_read_pages"]);
@@ -82,24 +82,24 @@ fn quotient(over: f64, under: f64) -> Value {
     Value::String(format!("{:>6.2}", if under > 0.0 { over / under } else { 0.0 }))
 }
 
-/// Prints what each element did: pages that the array read from it and had it write, tail of these operations, how busy its
+/// Prints what each member did: pages that the array read from it and had it write, tail of these operations, how busy its
 /// dies were, how long it collected garbage, its erases, and the pages that its flash programmed for each of these writes.
 pub(crate) fn print(run: &FinishedRun, context: &mut Context<'_>) -> Outcome {
-    let elements = Elements::of(run)?;
-    context.out.write_all(elements.table().text(width()).as_bytes())?;
-    if elements.count > LISTED {
-        let left_out = human::count((elements.count - LISTED) as u64);
-        writeln!(context.out, "… and {left_out} more: all are in {}", Results::Elements.file())?;
+    let members = Members::of(run)?;
+    context.out.write_all(members.table().text(width()).as_bytes())?;
+    if members.count > LISTED {
+        let left_out = human::count((members.count - LISTED) as u64);
+        writeln!(context.out, "… and {left_out} more: all are in {}", Results::Members.file())?;
     }
     Ok(writeln!(context.out)?)
 }
 
-/// The table of elements as it is, an object a row.
+/// The table of members as it is, an object a row.
 pub(crate) fn json(run: &FinishedRun) -> Result<Value, stripewise_results::Error> {
-    let elements = Elements::of(run)?;
-    let row = |element| {
-        let value = |name: &String| (name.clone(), json!(elements.value(name, element)));
-        Value::Object(elements.columns.keys().map(value).collect::<Map<_, _>>())
+    let members = Members::of(run)?;
+    let row = |member| {
+        let value = |name: &String| (name.clone(), json!(members.value(name, member)));
+        Value::Object(members.columns.keys().map(value).collect::<Map<_, _>>())
     };
-    Ok((0..elements.count).map(row).collect())
+    Ok((0..members.count).map(row).collect())
 }

@@ -1,29 +1,29 @@
-//! Sets of elements.
+//! Sets of members.
 //!
 //! Source: paper 002, section III-D (each request records its target chips in as many bits as there are chips).
 
-use crate::geometry::ELEMENTS_MAX;
+use crate::geometry::MEMBERS_MAX;
 
-const WORDS: usize = ELEMENTS_MAX.div_ceil(64) as usize;
+const WORDS: usize = MEMBERS_MAX.div_ceil(64) as usize;
 
-/// A set of elements of an array: the target chips of a request or of a batch.
+/// A set of members of an array: the target chips of a request or of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ElementSet([u64; WORDS]);
+pub(crate) struct MemberSet([u64; WORDS]);
 
-impl ElementSet {
+impl MemberSet {
     #[inline]
-    pub(crate) fn insert(&mut self, element: u16) {
-        self.0[element as usize / 64] |= 1 << (element % 64);
+    pub(crate) fn insert(&mut self, member: u16) {
+        self.0[member as usize / 64] |= 1 << (member % 64);
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, element: u16) {
-        self.0[element as usize / 64] &= !(1 << (element % 64));
+    pub(crate) fn remove(&mut self, member: u16) {
+        self.0[member as usize / 64] &= !(1 << (member % 64));
     }
 
     #[inline]
-    pub(crate) fn contains(&self, element: u16) -> bool {
-        self.0[element as usize / 64] >> (element % 64) & 1 != 0
+    pub(crate) fn contains(&self, member: u16) -> bool {
+        self.0[member as usize / 64] >> (member % 64) & 1 != 0
     }
 
     #[inline]
@@ -31,7 +31,7 @@ impl ElementSet {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Whether some element is in both sets.
+    /// Whether some member is in both sets.
     #[inline]
     pub(crate) fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).fold(0, |any, (one, other)| any | (one & other)) != 0
@@ -47,7 +47,7 @@ impl ElementSet {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }
 
-    /// The elements of the set, in ascending order.
+    /// The members of the set, in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
         let words = self.0.into_iter().zip((0..).step_by(64));
         words.flat_map(|(word, first): (u64, u16)| {
@@ -61,14 +61,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_what_was_inserted_and_not_removed_up_to_the_last_element() {
-        let mut set = ElementSet::default();
-        for element in [511, 0, 63, 64, 200] {
-            set.insert(element);
+    fn a_set_holds_what_was_inserted_and_not_removed_up_to_the_last_member() {
+        let mut set = MemberSet::default();
+        for member in [511, 0, 63, 64, 200] {
+            set.insert(member);
         }
         set.remove(63);
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 64, 200, 511]);
-        let mut other = ElementSet::default();
+        let mut other = MemberSet::default();
         other.insert(65);
         assert!(!set.meets(&other));
         other.insert(200);

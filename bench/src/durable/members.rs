@@ -1,55 +1,55 @@
-//! Elements in memory, and a host that keeps many writes under way: what there is beside them is the controller.
+//! Members in memory, and a host that keeps many writes under way: what there is beside them is the controller.
 
 use std::collections::VecDeque;
 
 use stripewise_array::{
-    Acknowledgement, Admission, At, Class, Driver, ElementState, Found, Media, Operation, OperationId,
+    Acknowledgement, Admission, At, Class, Driver, Found, Media, MemberLoad, Operation, OperationId,
     OperationKind, Outcome, PageMemory,
 };
 
-/// Elements in memory.
+/// Members in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Ram {
     page_bytes: usize,
-    elements: Vec<Vec<u8>>,
+    members: Vec<Vec<u8>>,
 }
 
 impl Ram {
-    pub(crate) fn new(elements: u32, pages: u32, page_bytes: u32) -> Self {
+    pub(crate) fn new(members: u32, pages: u32, page_bytes: u32) -> Self {
         let bytes = pages as usize * page_bytes as usize;
-        Self { page_bytes: page_bytes as usize, elements: vec![vec![0; bytes]; elements as usize] }
+        Self { page_bytes: page_bytes as usize, members: vec![vec![0; bytes]; members as usize] }
     }
 
-    fn page(&mut self, element: u16, page: u32) -> &mut [u8] {
+    fn page(&mut self, member: u16, page: u32) -> &mut [u8] {
         let at = page as usize * self.page_bytes;
-        &mut self.elements[element as usize][at..at + self.page_bytes]
+        &mut self.members[member as usize][at..at + self.page_bytes]
     }
 }
 
 impl Media for Ram {
     fn count(&self) -> u16 {
-        self.elements.len() as u16
+        self.members.len() as u16
     }
 
-    fn size(&self, element: u16) -> (u32, u32) {
-        ((self.elements[element as usize].len() / self.page_bytes) as u32, self.page_bytes as u32)
+    fn size(&self, member: u16) -> (u32, u32) {
+        ((self.members[member as usize].len() / self.page_bytes) as u32, self.page_bytes as u32)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate() {
-            found(nth, Ok(self.page(at.element, at.page)));
+            found(nth, Ok(self.page(at.member, at.page)));
         }
     }
 
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
         for (at, page) in at.iter().zip(pages) {
-            self.page(at.element, at.page).copy_from_slice(page);
+            self.page(at.member, at.page).copy_from_slice(page);
         }
         vec![Outcome::Done; at.len()]
     }
 
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        vec![Outcome::Done; elements.len()]
+    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
+        vec![Outcome::Done; members.len()]
     }
 }
 
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-impl ElementState for World {}
+impl MemberLoad for World {}
 
 impl Driver<PageMemory> for World {
     fn admits(&mut self, _: &Operation) -> Admission {
@@ -101,10 +101,10 @@ impl Driver<PageMemory> for World {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
-        let Operation { element, page: at, kind, class, .. } = *operation;
+        let Operation { member, page: at, kind, class, .. } = *operation;
         match kind {
             OperationKind::Write => {
-                self.ram.page(element, at).copy_from_slice(memory.page(page));
+                self.ram.page(member, at).copy_from_slice(memory.page(page));
                 let written = &mut self.written;
                 *match class {
                     Class::Metadata => &mut written.metadata,
@@ -114,7 +114,7 @@ impl Driver<PageMemory> for World {
                 } += 1;
             }
             OperationKind::Read => {
-                memory.page_mut(page).copy_from_slice(self.ram.page(element, at));
+                memory.page_mut(page).copy_from_slice(self.ram.page(member, at));
                 self.written.reads += 1;
             }
             OperationKind::Flush => self.written.flushes += 1,
