@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use stripewise_array::format::summary::{encode, room};
 use stripewise_array::format::{
-    CheckpointHeader, Entry, EntryRole, SegmentEntry, SummaryHeader, Superblock, Uuid, birth, checkpoint,
-    crc32c,
+    CheckpointHeader, Entry, EntryRole, SegmentEntry, SummaryHeader, Superblock, Uuid, checkpoint, crc32c,
+    write_seq,
 };
 use stripewise_array::{
     Array, At, Found, Identity, Media, Members, Opening, Outcome, PageMemory, Scheme, create,
@@ -67,7 +67,7 @@ impl Log {
         let Some(nth) = self.batches.iter().position(|&(first, _)| first == slot) else { return false };
         let (first, end) = self.batches[nth];
         let before = u64::from(segment) * self.chunks_before(self.batches.len()) + self.chunks_before(nth);
-        let copy = Entry { role: EntryRole::Copy, is_first: false, chunk: 0, birth: 0, checksum: 0 };
+        let copy = Entry { role: EntryRole::Copy, is_first: false, chunk: 0, write_seq: 0, checksum: 0 };
         let mut data = before..;
         let entries = (0..end - first).map(|nth| match nth.checked_sub(PARITY + 1) {
             None => copy,
@@ -76,8 +76,8 @@ impl Log {
                 let number = data.next().unwrap_or_default();
                 // A prime that is greater than any number of chunks takes them all over the array.
                 let chunk = number * 4_294_967_291 % self.chunks;
-                let birth = birth(0, number + 1);
-                Entry { role: EntryRole::Data, is_first: nth % MEMBERS == 0, chunk, birth, checksum: 0 }
+                let write_seq = write_seq(0, number + 1);
+                Entry { role: EntryRole::Data, is_first: nth % MEMBERS == 0, chunk, write_seq, checksum: 0 }
             }
         });
         let header = SummaryHeader {
@@ -119,7 +119,7 @@ impl Log {
             epoch: 0,
             number: 2,
             horizon: u64::from(self.segments) * self.batches.len() as u64,
-            birth: birth(0, self.chunks),
+            write_seq: write_seq(0, self.chunks),
             body_bytes: body.len() as u64,
             body_checksum: crc32c(&body),
             segments,

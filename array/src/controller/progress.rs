@@ -30,14 +30,14 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref()?.durable.as_deref()
     }
 
-    /// Whether a log has come to half of the births of its epoch: 2^39 chunks that were written and runs that were trimmed. Who
-    /// takes requests of hosts and splits them takes no more writes and trims then; the array itself refuses them at three
-    /// quarters ([`crate::SubmitError::EpochOver`]). Opened anew, it begins another epoch.
+    /// Whether a log has come to half of the write sequence numbers of its epoch: 2^39 chunks that were written and runs that
+    /// were trimmed. Who takes requests of hosts and splits them takes no more writes and trims then; the array itself refuses
+    /// them at three quarters ([`crate::SubmitError::EpochOver`]). Opened anew, it begins another epoch.
     pub fn is_epoch_ending(&self) -> bool {
         self.durable().is_some_and(Durable::is_epoch_ending)
     }
 
-    /// Whether the rest of the epoch's births is for what was taken.
+    /// Whether the rest of the epoch's write sequence numbers is for what was taken.
     pub(super) fn is_epoch_over(&self) -> bool {
         self.durable().is_some_and(Durable::is_epoch_over)
     }
@@ -155,7 +155,7 @@ mod tests {
     use crate::{HostRequest, Members, PageMemory, RequestKind, Scheme, SubmitError};
 
     #[test]
-    fn a_log_takes_no_changes_when_the_births_of_its_epoch_come_to_an_end() {
+    fn a_log_takes_no_changes_when_the_write_seqs_of_its_epoch_come_to_an_end() {
         let scheme = "name = 'test'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\n[placement]\npolicy = 'elastic'\n\
             buffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 8\nacknowledge = 'buffered'\n";
         let scheme = Scheme::from_toml("test", scheme).unwrap();
@@ -164,10 +164,10 @@ mod tests {
             array.check(&HostRequest { kind, offset: 0, bytes: 1024, arrival: 0, tag: 0 })
         };
         let quarter = SEQUENCES_MAX / 4;
-        for (births, is_ending, is_over) in
+        for (write_seqs, is_ending, is_over) in
             [(2 * quarter - 1, false, false), (1, true, false), (quarter - 1, true, false), (1, true, true)]
         {
-            array.elastic_mut().durable_mut().use_births(births);
+            array.elastic_mut().durable_mut().use_write_seqs(write_seqs);
             assert_eq!((array.is_epoch_ending(), array.is_epoch_over()), (is_ending, is_over));
             let changes = if is_over { Err(SubmitError::EpochOver) } else { Ok(()) };
             assert_eq!(check(&array, RequestKind::Write), changes);

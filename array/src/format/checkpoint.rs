@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use super::{FormatError, Structure, Uuid, crc32c};
 
 /// Bytes of a segment in the body.
@@ -20,8 +20,9 @@ pub struct CheckpointHeader {
     pub number: u64,
     /// The last batch that it covers.
     pub horizon: u64,
-    /// The greatest birth that it covers.
-    pub birth: u64,
+    /// The greatest write sequence number that it covers.
+    #[serde(rename = "birth")]
+    pub write_seq: u64,
     /// Bytes of the body.
     pub body_bytes: u64,
     /// The body's checksum.
@@ -62,7 +63,7 @@ impl CheckpointHeader {
         put(into, 24, &self.epoch.to_le_bytes());
         put(into, 32, &self.number.to_le_bytes());
         put(into, 40, &self.horizon.to_le_bytes());
-        put(into, 48, &self.birth.to_le_bytes());
+        put(into, 48, &self.write_seq.to_le_bytes());
         put(into, 56, &self.body_bytes.to_le_bytes());
         put(into, 64, &self.body_checksum.to_le_bytes());
         put(into, 68, &self.segments.to_le_bytes());
@@ -82,7 +83,7 @@ impl CheckpointHeader {
             epoch: u32_at(page, 24),
             number: u64_at(page, 32),
             horizon: u64_at(page, 40),
-            birth: u64_at(page, 48),
+            write_seq: u64_at(page, 48),
             body_bytes: u64_at(page, 56),
             body_checksum: u32_at(page, 64),
             segments: u32_at(page, 68),
@@ -190,14 +191,14 @@ mod tests {
         fn header()(
             array in uuid(),
             epoch in 0..EPOCHS_MAX,
-            (number, horizon, birth) in (0..NUMBERS_MAX, 0..NUMBERS_MAX, any::<u64>()),
+            (number, horizon, write_seq) in (0..NUMBERS_MAX, 0..NUMBERS_MAX, any::<u64>()),
             body_checksum in any::<u32>(),
             segments in any::<u32>(),
             chunks in any::<u64>(),
         ) -> CheckpointHeader {
             let body_bytes = body_bytes(segments, chunks);
             CheckpointHeader {
-                array, epoch, number, horizon, birth, body_bytes, body_checksum, segments, chunks,
+                array, epoch, number, horizon, write_seq, body_bytes, body_checksum, segments, chunks,
             }
         }
     }
@@ -255,7 +256,7 @@ mod tests {
             bit in any::<u64>(),
         ) {
             let header = CheckpointHeader {
-                array: Uuid::default(), epoch: 1, number: 1, horizon: 0, birth: 0,
+                array: Uuid::default(), epoch: 1, number: 1, horizon: 0, write_seq: 0,
                 body_bytes: body.len() as u64, body_checksum: crc32c(&body), segments: 0, chunks: 0,
             };
             prop_assert_eq!(header.check_body(&body), Ok(()));
@@ -288,7 +289,7 @@ mod tests {
             epoch: 4,
             number: 6,
             horizon: 256,
-            birth: super::super::birth(4, 5),
+            write_seq: super::super::write_seq(4, 5),
             body_bytes: 2 * 16 + 3,
             body_checksum: 0xdead_beef,
             segments: 2,
@@ -319,7 +320,7 @@ mod tests {
             epoch: 1,
             number: 1,
             horizon: 0,
-            birth: 0,
+            write_seq: 0,
             body_bytes: 1 << 60,
             body_checksum: 0,
             segments: 2,

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use super::{FormatError, Structure, Uuid};
 
 /// What a flush leaves behind.

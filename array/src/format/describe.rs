@@ -256,9 +256,14 @@ impl Summary<'_> {
 
 impl Display for Tombstone {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let &Self { first, birth, chunks } = self;
+        let &Self { first, write_seq, chunks } = self;
         let range = Range(first, first.saturating_add(u64::from(chunks).saturating_sub(1)));
-        write!(f, "trimmed: chunks {range}, birth {} of epoch {}", sequence_of(birth), epoch_of(birth))
+        write!(
+            f,
+            "trimmed: chunks {range}, birth {} of epoch {}",
+            sequence_of(write_seq),
+            epoch_of(write_seq)
+        )
     }
 }
 
@@ -275,9 +280,9 @@ impl Display for Commit {
 
 impl Display for CheckpointHeader {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { epoch, number, horizon, birth, body_bytes, segments, chunks, .. } = self;
+        let Self { epoch, number, horizon, write_seq, body_bytes, segments, chunks, .. } = self;
         write!(f, "checkpoint {number} of epoch {epoch}: covers batches up to {horizon} and births up to ")?;
-        write!(f, "{} of epoch {}; ", sequence_of(*birth), epoch_of(*birth))?;
+        write!(f, "{} of epoch {}; ", sequence_of(*write_seq), epoch_of(*write_seq))?;
         let (segments, chunks) = (Several((*segments).into(), "segment"), Several(*chunks, "chunk"));
         write!(f, "{segments} and {chunks} in {body_bytes} bytes")
     }
@@ -286,7 +291,7 @@ impl Display for CheckpointHeader {
 #[cfg(test)]
 mod tests {
     use super::super::superblock::tests::{of_five, superblock};
-    use super::super::{Entry, SummaryHeader, Uuid, birth, summary};
+    use super::super::{Entry, SummaryHeader, Uuid, summary, write_seq};
     use super::*;
     use proptest::prelude::*;
 
@@ -340,7 +345,8 @@ it has feature bit 1, which this program does not know: it can read the array, n
             horizon: 41,
             stream: 1,
         };
-        let entry = |role, is_first, chunk| Entry { role, is_first, chunk, birth: birth(2, 9), checksum: 0 };
+        let entry =
+            |role, is_first, chunk| Entry { role, is_first, chunk, write_seq: write_seq(2, 9), checksum: 0 };
         let entries = [
             entry(EntryRole::Copy, false, 0),
             entry(EntryRole::Copy, false, 0),
@@ -353,7 +359,7 @@ it has feature bit 1, which this program does not know: it can read the array, n
             entry(EntryRole::P, true, 0),
             entry(EntryRole::Data, false, 5),
         ];
-        let tombstones = [Tombstone { first: 64, birth: birth(2, 8), chunks: 32 }];
+        let tombstones = [Tombstone { first: 64, write_seq: write_seq(2, 8), chunks: 32 }];
         let mut page = [0; 512];
         summary::encode(&header, entries.into_iter(), &tombstones, &mut page);
         let expected = "\
@@ -379,7 +385,7 @@ batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on membe
             epoch: 4,
             number: 6,
             horizon: 256,
-            birth: birth(4, 5),
+            write_seq: write_seq(4, 5),
             body_bytes: 17,
             body_checksum: 0,
             segments: 1,

@@ -1,7 +1,7 @@
 //! A record of the redo journal: which pages an update writes in place, ahead of that.
 
-use super::birth::NUMBERS_MAX;
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
+use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
 /// Bytes of a header in front of its entries.

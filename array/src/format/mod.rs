@@ -3,7 +3,6 @@
 //! One module for each structure, with what writes it and what reads it. Readers take whatever bytes there are: they never
 //! panic, and say what was wrong.
 
-mod birth;
 pub mod checkpoint;
 mod checksum;
 mod commit;
@@ -23,11 +22,8 @@ mod superblock;
 #[cfg(test)]
 mod testing;
 mod uuid;
+mod write_seq;
 
-pub use birth::{
-    EPOCHS_MAX, GENERATIONS_BEGIN_MAX, NUMBERS_BEGIN_MAX, NUMBERS_MAX, SEQUENCES_MAX, birth, epoch_of,
-    sequence_of,
-};
 pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
 pub use commit::Commit;
@@ -43,6 +39,10 @@ pub use superblock::{
     SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;
+pub use write_seq::{
+    EPOCHS_MAX, GENERATIONS_BEGIN_MAX, NUMBERS_BEGIN_MAX, NUMBERS_MAX, SEQUENCES_MAX, epoch_of, sequence_of,
+    write_seq,
+};
 
 /// The version of the format that new arrays get. Arrays of version 1 are read and written as they are, until they are upgraded.
 pub const VERSION: u16 = 2;

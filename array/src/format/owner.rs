@@ -4,8 +4,8 @@ use std::fmt::{Display, Formatter};
 
 use serde::Serialize;
 
-use super::birth::NUMBERS_MAX;
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
 /// The most bytes of the name of a host.

@@ -1,7 +1,7 @@
 //! Pages of metadata that are rewritten where they lie, in two versions: the table of checksums, the intent bitmap.
 
-use super::birth::NUMBERS_MAX;
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
 /// What a page of checksums has in front of them.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
+use super::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use super::{FormatError, Structure, Uuid};
 
 /// Bytes before the entries.
@@ -72,8 +72,9 @@ pub struct Entry {
     pub is_first: bool,
     /// Data: the chunk's address in the array, in pages.
     pub chunk: u64,
-    /// Data: its birth.
-    pub birth: u64,
+    /// Data: its write sequence number.
+    #[serde(rename = "birth")]
+    pub write_seq: u64,
     /// Data and parity: the page's checksum.
     pub checksum: u32,
 }
@@ -83,8 +84,9 @@ pub struct Entry {
 pub struct Tombstone {
     /// The first address, in pages.
     pub first: u64,
-    /// Its birth.
-    pub birth: u64,
+    /// Its write sequence number.
+    #[serde(rename = "birth")]
+    pub write_seq: u64,
     /// How many there are.
     pub chunks: u32,
 }
@@ -122,7 +124,7 @@ pub fn encode(
     let mut at = HEADER_BYTES;
     for entry in entries {
         put(into, at, &entry.chunk.to_le_bytes());
-        put(into, at + 8, &entry.birth.to_le_bytes());
+        put(into, at + 8, &entry.write_seq.to_le_bytes());
         put(into, at + 16, &entry.checksum.to_le_bytes());
         into[at + 20] = entry.role as u8 | if entry.is_first { FIRST_BIT } else { 0 };
         at += ENTRY_BYTES;
@@ -131,7 +133,7 @@ pub fn encode(
     assert_eq!(at, HEADER_BYTES + slots * ENTRY_BYTES, "a summary has an entry for each slot");
     for tombstone in tombstones {
         put(into, at, &tombstone.first.to_le_bytes());
-        put(into, at + 8, &tombstone.birth.to_le_bytes());
+        put(into, at + 8, &tombstone.write_seq.to_le_bytes());
         put(into, at + 16, &tombstone.chunks.to_le_bytes());
         at += ENTRY_BYTES;
     }
@@ -198,7 +200,7 @@ impl<'a> Summary<'a> {
             role: EntryRole::ALL[usize::from(bytes[20] & !FIRST_BIT)],
             is_first: bytes[20] & FIRST_BIT != 0,
             chunk: u64_at(bytes, 0),
-            birth: u64_at(bytes, 8),
+            write_seq: u64_at(bytes, 8),
             checksum: u32_at(bytes, 16),
         })
     }
@@ -210,7 +212,7 @@ impl<'a> Summary<'a> {
 }
 
 fn tombstone(bytes: &[u8; ENTRY_BYTES]) -> Tombstone {
-    Tombstone { first: u64_at(bytes, 0), birth: u64_at(bytes, 8), chunks: u32_at(bytes, 16) }
+    Tombstone { first: u64_at(bytes, 0), write_seq: u64_at(bytes, 8), chunks: u32_at(bytes, 16) }
 }
 
 #[cfg(test)]
@@ -247,13 +249,19 @@ mod tests {
 
     fn entry() -> impl Strategy<Value = Entry> {
         (prop::sample::select(&EntryRole::ALL), any::<(bool, u64, u64, u32)>()).prop_map(
-            |(role, (is_first, chunk, birth, checksum))| Entry { role, is_first, chunk, birth, checksum },
+            |(role, (is_first, chunk, write_seq, checksum))| Entry {
+                role,
+                is_first,
+                chunk,
+                write_seq,
+                checksum,
+            },
         )
     }
 
     fn tombstone() -> impl Strategy<Value = Tombstone> {
         (0..u64::MAX - u64::from(u32::MAX), any::<u64>(), 1..=u32::MAX)
-            .prop_map(|(first, birth, chunks)| Tombstone { first, birth, chunks })
+            .prop_map(|(first, write_seq, chunks)| Tombstone { first, write_seq, chunks })
     }
 
     prop_compose! {
@@ -345,16 +353,16 @@ mod tests {
             horizon: 41,
             stream: 3,
         };
-        let blank = Entry { role: EntryRole::Copy, is_first: false, chunk: 0, birth: 0, checksum: 0 };
+        let blank = Entry { role: EntryRole::Copy, is_first: false, chunk: 0, write_seq: 0, checksum: 0 };
         let data = Entry {
             role: EntryRole::Data,
             is_first: true,
             chunk: 17,
-            birth: super::super::birth(2, 9),
+            write_seq: super::super::write_seq(2, 9),
             checksum: 0x1234_5678,
         };
         let parity = Entry { role: EntryRole::P, checksum: 0x8765_4321, ..blank };
-        let tombstone = Tombstone { first: 64, birth: super::super::birth(2, 8), chunks: 32 };
+        let tombstone = Tombstone { first: 64, write_seq: super::super::write_seq(2, 8), chunks: 32 };
         let whole = Whole { header, entries: vec![blank, data, parity], tombstones: vec![tombstone] };
         assert_eq!(Whole::from(Summary::parse(&page).expect("it is whole")), whole);
         assert_eq!(whole.written(512), page);

@@ -14,8 +14,9 @@ use crate::placement::elastic::{Elastic, Location};
 pub(super) struct Install<'a> {
     log: &'a mut Elastic,
     checkpoint: &'a Checkpoint,
-    /// Of each chunk the greatest birth so far, be it that of what is in its slot or of a tombstone; 0 where nothing was found.
-    births: Vec<u64>,
+    /// Of each chunk the greatest write sequence number so far, be it that of what is in its slot or of a tombstone; 0 where
+    /// nothing was found.
+    write_seqs: Vec<u64>,
     /// The number of each batch, by its first slot.
     batches: BTreeMap<u64, u64>,
 }
@@ -28,8 +29,8 @@ impl<'a> Install<'a> {
             log.durable_mut().generations[number as usize] =
                 segment(&checkpoint.body, number).generation.saturating_add(1);
         }
-        let births = vec![0; log.capacity as usize];
-        Self { log, checkpoint, births, batches: BTreeMap::new() }
+        let write_seqs = vec![0; log.capacity as usize];
+        Self { log, checkpoint, write_seqs, batches: BTreeMap::new() }
     }
 
     /// Puts a batch that counts into the log. Of one segment they come in order.
@@ -58,16 +59,16 @@ impl<'a> Install<'a> {
                 EntryRole::Vain => {}
             }
             if entry.role == EntryRole::Data && self.is_newest(&entry, header.batch) {
-                self.births[entry.chunk as usize] = entry.birth;
+                self.write_seqs[entry.chunk as usize] = entry.write_seq;
                 self.log.set_slot(entry.chunk, slot);
                 self.log.durable_mut().checksums[entry.chunk as usize] = entry.checksum;
             }
         }
         for grave in tombstones {
             for chunk in grave.first..grave.first + u64::from(grave.chunks) {
-                let newest: &mut u64 = &mut self.births[chunk as usize];
-                if *newest < grave.birth {
-                    *newest = grave.birth;
+                let newest: &mut u64 = &mut self.write_seqs[chunk as usize];
+                if *newest < grave.write_seq {
+                    *newest = grave.write_seq;
                     self.log.set_unmapped(chunk);
                 }
             }
@@ -76,10 +77,10 @@ impl<'a> Install<'a> {
 
     /// Whether nothing counts more, of what was found of its chunk so far, than this version of it in batch `number`.
     fn is_newest(&self, entry: &Entry, number: u64) -> bool {
-        let newest = self.births[entry.chunk as usize];
-        let Location::Mapped(slot) = self.log.location(entry.chunk) else { return entry.birth >= newest };
-        // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
-        entry.birth > newest || entry.birth == newest && number >= self.batch_of(slot)
+        let newest = self.write_seqs[entry.chunk as usize];
+        let Location::Mapped(slot) = self.log.location(entry.chunk) else { return entry.write_seq >= newest };
+        // Of one write sequence number the later was moved: what it was moved from may be damaged, or about to be overwritten.
+        entry.write_seq > newest || entry.write_seq == newest && number >= self.batch_of(slot)
     }
 
     /// The number of the batch that `slot` is in.
@@ -89,17 +90,17 @@ impl<'a> Install<'a> {
 
     /// Ends it when all batches that count are in the log. Returns the chunks that are lost: the first and the last of each run.
     pub(super) fn finish(self) -> Vec<(u64, u64)> {
-        let Self { log, checkpoint, births, .. } = self;
+        let Self { log, checkpoint, write_seqs, .. } = self;
         let segments = log.segments.count();
         let mut lost: Vec<(u64, u64)> = Vec::new();
-        for (chunk, &birth) in (0..).zip(&births) {
+        for (chunk, &write_seq) in (0..).zip(&write_seqs) {
             let was_written = is_written(&checkpoint.body, segments, chunk);
             match log.location(chunk) {
-                Location::Mapped(_) if was_written || birth > checkpoint.header.birth => {}
+                Location::Mapped(_) if was_written || write_seq > checkpoint.header.write_seq => {}
                 Location::Mapped(_) => log.set_unmapped(chunk),
                 // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be
                 // read, one from before the trim would come back when the tombstone is gone.
-                _ if was_written && birth == 0 => {
+                _ if was_written && write_seq == 0 => {
                     log.set_lost(chunk);
                     match lost.last_mut().filter(|(_, last)| last + 1 == chunk) {
                         Some((_, last)) => *last = chunk,
@@ -148,7 +149,7 @@ mod tests {
     const CHUNKS: u64 = 6;
     const SEGMENTS: u32 = 3;
 
-    /// The segment of a batch of data alone, the chunk and the birth of each slot, and tombstones.
+    /// The segment of a batch of data alone, the chunk and the write sequence number of each slot, and tombstones.
     type Parts = (u32, Vec<(u64, u64)>, Vec<Tombstone>);
 
     #[derive(Clone, Debug)]
@@ -159,9 +160,9 @@ mod tests {
     }
 
     fn tombstone() -> impl Strategy<Value = Tombstone> {
-        (0..CHUNKS, 1..6u64, 1..3u32).prop_map(|(first, birth, chunks)| Tombstone {
+        (0..CHUNKS, 1..6u64, 1..3u32).prop_map(|(first, write_seq, chunks)| Tombstone {
             first,
-            birth,
+            write_seq,
             chunks: chunks.min((CHUNKS - first) as u32),
         })
     }
@@ -176,11 +177,11 @@ mod tests {
                 let first = ends[segment as usize];
                 let end = first + data.len() as u32;
                 ends[segment as usize] = end;
-                let entries = (first..).zip(data).map(|(slot, (chunk, birth))| Entry {
+                let entries = (first..).zip(data).map(|(slot, (chunk, write_seq))| Entry {
                     role: EntryRole::Data,
                     is_first: true,
                     chunk,
-                    birth,
+                    write_seq,
                     checksum: batch as u32 * 1000 + slot,
                 });
                 let header = SummaryHeader {
@@ -210,25 +211,27 @@ mod tests {
         let graves = batches.iter().flat_map(|batch| &batch.tombstones);
         let covers =
             |grave: &&Tombstone| (grave.first..grave.first + u64::from(grave.chunks)).contains(&chunk);
-        let buried = graves.filter(covers).map(|grave| grave.birth).max().unwrap_or(0);
+        let buried = graves.filter(covers).map(|grave| grave.write_seq).max().unwrap_or(0);
         let slots = |batch: &Batch| {
             let first = u64::from(batch.header.segment) * segment_slots + u64::from(batch.header.first);
             let number = batch.header.batch;
             (first..)
                 .zip(batch.entries.clone())
-                .map(move |(slot, entry)| (entry.birth, number, slot, entry.checksum, entry.chunk))
+                .map(move |(slot, entry)| (entry.write_seq, number, slot, entry.checksum, entry.chunk))
         };
         let versions = batches.iter().flat_map(slots).filter(|version| version.4 == chunk);
         let newest = versions.max();
-        match newest.filter(|&(birth, ..)| birth >= buried) {
-            Some((birth, _, slot, checksum, _)) if was_written || birth > covered => Ok((slot, checksum)),
+        match newest.filter(|&(write_seq, ..)| write_seq >= buried) {
+            Some((write_seq, _, slot, checksum, _)) if was_written || write_seq > covered => {
+                Ok((slot, checksum))
+            }
             _ => Err(was_written && newest.is_none() && buried == 0),
         }
     }
 
     proptest! {
         #[test]
-        fn in_whatever_order_batches_come_the_greatest_birth_counts_and_of_one_birth_the_later_batch(
+        fn in_whatever_order_batches_come_the_greatest_write_seq_counts_and_of_one_write_seq_the_later_batch(
             batches in batches(),
             picks in prop::collection::vec(any::<Index>(), 12),
             written in 0..1u64 << CHUNKS,
@@ -248,7 +251,7 @@ mod tests {
                 epoch: 1,
                 number: 1,
                 horizon: 0,
-                birth: covered,
+                write_seq: covered,
                 body_bytes: body.len() as u64,
                 body_checksum: 0,
                 segments,

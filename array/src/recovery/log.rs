@@ -10,7 +10,7 @@ use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
 use crate::format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
-    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, birth, crc32c, summary,
+    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -61,11 +61,11 @@ pub(super) fn create(
     write_all(media, &superblock, &positions)
 }
 
-/// The header of checkpoint `number` up to a batch and a birth.
+/// The header of checkpoint `number` up to a batch and a write sequence number.
 fn header_of(
     superblock: &Superblock,
     number: u64,
-    (horizon, birth): (u64, u64),
+    (horizon, write_seq): (u64, u64),
     body: &[u8],
 ) -> CheckpointHeader {
     CheckpointHeader {
@@ -73,7 +73,7 @@ fn header_of(
         epoch: superblock.epoch,
         number,
         horizon,
-        birth,
+        write_seq,
         body_bytes: body.len() as u64,
         body_checksum: crc32c(body),
         segments: superblock.segments(),
@@ -217,7 +217,7 @@ pub(super) fn open<M: Memory>(
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();
     durable.superblock = superblock.clone();
-    durable.resume_births(superblock.epoch);
+    durable.resume_write_seqs(superblock.epoch);
     let reuses = opening.has_bug(Bug::NumberReused);
     durable.next_batch = if reuses { checkpoint.header.horizon + 1 } else { ended + 1 };
     durable.horizon = ended;
@@ -241,8 +241,8 @@ pub(super) fn open<M: Memory>(
     }
     if !opening.read_only {
         let body = body_of(log);
-        let birth = birth(superblock.epoch, 0);
-        let header = header_of(&superblock, commit.checkpoint, (commit.horizon, birth), &body);
+        let write_seq = write_seq(superblock.epoch, 0);
+        let header = header_of(&superblock, commit.checkpoint, (commit.horizon, write_seq), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
         let to = (&geometry, &**positions);
         // The next one is written over the one before it. Until that is whole this one has to be enough.

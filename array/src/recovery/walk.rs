@@ -97,7 +97,8 @@ impl Found<'_> {
         }
         // A member that was away may have one of an epoch that ended before it, whose number was given again.
         // And of one that was begun twice, as members dropped out, the later has more.
-        let rank = |header: &CheckpointHeader| (header.epoch, header.number, header.horizon, header.birth);
+        let rank =
+            |header: &CheckpointHeader| (header.epoch, header.number, header.horizon, header.write_seq);
         found.sort_by_key(|(_, header)| std::cmp::Reverse(rank(header)));
         let pages =
             body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;

@@ -133,15 +133,15 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_bears_losses_and_tell_all_
 }
 
 #[test]
-fn invariant_e_a_chunk_that_is_moved_keeps_its_birth() {
+fn invariant_e_a_chunk_that_is_moved_keeps_its_write_seq() {
     let mut host = worn(RAID5, 4);
     assert!(host.array.elastic_counts().moved > 50);
     let mut born: BTreeMap<(u64, u64), BTreeSet<u32>> = BTreeMap::new();
     let mut places: BTreeMap<(u64, u64), BTreeSet<u64>> = BTreeMap::new();
     for (_, header, entries) in summaries(&mut host) {
         for entry in entries.iter().filter(|entry| entry.role == EntryRole::Data) {
-            born.entry((entry.chunk, entry.birth)).or_default().insert(entry.checksum);
-            places.entry((entry.chunk, entry.birth)).or_default().insert(header.batch);
+            born.entry((entry.chunk, entry.write_seq)).or_default().insert(entry.checksum);
+            places.entry((entry.chunk, entry.write_seq)).or_default().insert(header.batch);
         }
     }
     assert!(born.values().all(|contents| contents.len() == 1), "one birth, one content");

@@ -105,7 +105,7 @@ fn a_chunk_whose_summary_is_lost_reads_as_the_version_before_be_it_a_trim_and_in
     let mut host = host.lose_power();
     let its = |entries: &[Entry]| {
         let its = entries.iter().filter(|entry| entry.role == EntryRole::Data && entry.chunk == 5);
-        its.map(|entry| entry.birth).max().unwrap_or(0)
+        its.map(|entry| entry.write_seq).max().unwrap_or(0)
     };
     let all = summaries(&mut host);
     let newest = all.iter().map(|(.., entries)| its(entries)).max().unwrap_or(0);

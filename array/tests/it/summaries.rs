@@ -43,20 +43,20 @@ fn wear(host: &mut Host) -> Vec<u8> {
 }
 
 #[test]
-fn a_chunk_that_is_moved_keeps_its_birth() {
+fn a_chunk_that_is_moved_keeps_its_write_seq() {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
     (0..host.capacity()).for_each(|chunk| host.write(chunk, 1));
     wear(&mut host);
-    let mut births: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let mut write_seqs: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     let disk = host.copy_of_disk();
     for (member, page) in copies(&disk) {
         let summary = Summary::parse(&disk.members[member].pages[page]).unwrap();
         for entry in summary.entries().filter(|entry| entry.role == EntryRole::Data && entry.chunk % 2 == 1) {
-            births.entry(entry.chunk).or_default().insert(entry.birth);
+            write_seqs.entry(entry.chunk).or_default().insert(entry.write_seq);
         }
     }
-    assert!(births.len() as u64 > host.capacity() / 4);
-    assert!(births.values().all(|its| its.len() == 1), "nobody wrote odd chunks twice");
+    assert!(write_seqs.len() as u64 > host.capacity() / 4);
+    assert!(write_seqs.values().all(|its| its.len() == 1), "nobody wrote odd chunks twice");
 }
 
 #[test]

@@ -176,11 +176,11 @@ impl<M: Memory> Array<M> {
                 self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
-                let birth = self.birth_of(place);
+                let write_seq = self.write_seq_of(place);
                 let (chunk, next) = self.take_chunk(plan, data, place, stride);
                 place = next;
                 self.elastic_mut().directory.put_data(slot, chunk, is_first);
-                self.note_content(at, slot, Content { chunk, birth, checksum: None });
+                self.note_content(at, slot, Content { chunk, write_seq, checksum: None });
                 data += 1;
                 data - 1
             };

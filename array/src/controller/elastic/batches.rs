@@ -70,12 +70,12 @@ impl<M: Memory> Array<M> {
         log.durable_mut().begin_batch(stream, open.segment, first, open.next);
     }
 
-    /// The birth of the chunk in `place`, which is about to be written: it is born now, unless it was moved.
-    pub(super) fn birth_of(&mut self, place: u32) -> u64 {
+    /// The write sequence number of the chunk in `place`, which is about to be written: it is numbered now, unless it was moved.
+    pub(super) fn write_seq_of(&mut self, place: u32) -> u64 {
         let log = self.elastic_mut();
-        let kept = log.buffer.get(place).birth;
+        let kept = log.buffer.get(place).write_seq;
         match &mut log.durable {
-            Some(durable) if kept == 0 => durable.next_birth(),
+            Some(durable) if kept == 0 => durable.next_write_seq(),
             _ => kept,
         }
     }
@@ -254,17 +254,17 @@ impl Elastic {
 
     /// What the summary of `batch` says of `slot`.
     fn entry(&self, batch: &Batch, slot: u64) -> Entry {
-        let Content { chunk, birth, checksum } = batch.content(slot);
-        let (role, chunk, birth) = match self.directory.role(slot) {
+        let Content { chunk, write_seq, checksum } = batch.content(slot);
+        let (role, chunk, write_seq) = match self.directory.role(slot) {
             Role::Vacant => (EntryRole::Vain, 0, 0),
             Role::Skipped => (EntryRole::Skipped, 0, 0),
             Role::Copy => (EntryRole::Copy, 0, 0),
             Role::Parity(0) => (EntryRole::P, 0, 0),
             Role::Parity(_) => (EntryRole::Q, 0, 0),
-            Role::Data => (EntryRole::Data, chunk, birth),
+            Role::Data => (EntryRole::Data, chunk, write_seq),
         };
         let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
         let checksum = checksum.filter(|_| is_part).unwrap_or(0);
-        Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, birth, checksum }
+        Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, write_seq, checksum }
     }
 }

@@ -167,7 +167,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().buffer.unreserve(wanted.count_ones());
         for column in columns(wanted) {
             let slot = self.elastic().homes(plan)[column as usize];
-            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
+            let Content { chunk, write_seq, .. } = self.elastic().column(plan, column);
             if !self.elastic().is_home(chunk, slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }
@@ -190,7 +190,7 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             let page = self.take_content(plan, column);
-            self.survive(chunk, birth, page);
+            self.survive(chunk, write_seq, page);
         }
         if let Some(collection) = &mut self.elastic_mut().collection {
             collection.reads -= 1;
@@ -198,18 +198,18 @@ impl<M: Memory> Array<M> {
     }
 
     /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
-    /// band while a collection brings more, else for a stripe. It keeps its `birth`. Where nothing tells that (0) it has a
+    /// band while a collection brings more, else for a stripe. It keeps its `write_seq`. Where nothing tells that (0) it has a
     /// new one: it is the newest version, so whatever is written later is born later.
-    pub(super) fn survive(&mut self, chunk: u64, birth: u64, page: PageId) {
+    pub(super) fn survive(&mut self, chunk: u64, write_seq: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
-        let newborn = self.has_bug(Bug::RelocationReborn);
+        let is_renumbered = self.has_bug(Bug::RelocationReborn);
         let log = self.elastic_mut();
         if let Location::Mapped(slot) = log.location(chunk) {
             let segment = log.segment_of(slot);
             log.segments.invalidate(segment);
         }
         let place = log.buffer.take(chunk, page);
-        log.buffer.get_mut(place).birth = if newborn { 0 } else { birth };
+        log.buffer.get_mut(place).write_seq = if is_renumbered { 0 } else { write_seq };
         let survivors = log.classes.survivor(chunk);
         let depth = if log.collection.is_some() { log.classes.depth(survivors) } else { 1 };
         if depth > 1 {

@@ -94,7 +94,7 @@ impl<M: Memory> Array<M> {
         durable.batches.push(batch);
         let plan = self.take_plan(first, Purpose::Append);
         let place = self.elastic().buffer.first(stream);
-        let birth = self.birth_of(place);
+        let write_seq = self.write_seq_of(place);
         let (chunk, _) = self.take_chunk(plan, column, place, 1);
         let (slot, segment) = (open.next, open.segment);
         open.next += 1;
@@ -118,7 +118,7 @@ impl<M: Memory> Array<M> {
             log.segments.close(segment);
             log.open[at] = None;
         }
-        self.note_content(at, slot, Content { chunk, birth, checksum: None });
+        self.note_content(at, slot, Content { chunk, write_seq, checksum: None });
         self.extend_batch(at, &open);
         self.take_triggers(plan, stream, 1);
         self.begin(plan, driver);

@@ -167,7 +167,7 @@ impl<M: Memory> Array<M> {
         {
             let Place { page, stream: before, .. } = *self.elastic().buffer.get(place);
             self.load_host(page, chunk, id, sectors);
-            self.elastic_mut().buffer.get_mut(place).birth = 0;
+            self.elastic_mut().buffer.get_mut(place).write_seq = 0;
             self.elastic_mut().counts.absorbed += 1;
             if usize::from(before) == stream {
                 return self.await_durability(id, place);

@@ -223,10 +223,10 @@ impl<M: Memory> Array<M> {
         }
         for column in columns(bad & !self.slots_on_failed(plan, bad)) {
             let slot = self.elastic().homes(plan)[column as usize];
-            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
+            let Content { chunk, write_seq, .. } = self.elastic().column(plan, column);
             if self.elastic().is_home(chunk, slot) && self.elastic().may_heal(chunk) {
                 let page = self.take_content(plan, column);
-                self.survive(chunk, birth, page);
+                self.survive(chunk, write_seq, page);
                 self.elastic_mut().counts.healed += 1;
             }
         }

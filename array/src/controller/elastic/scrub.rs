@@ -208,9 +208,9 @@ impl<M: Memory> Array<M> {
             return;
         }
         for column in columns(moved) {
-            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
+            let Content { chunk, write_seq, .. } = self.elastic().column(plan, column);
             let page = self.take_content(plan, column);
-            self.survive(chunk, birth, page);
+            self.survive(chunk, write_seq, page);
         }
         // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.
         let log = self.elastic_mut();

@@ -3,7 +3,7 @@
 //! checkpoint goes on from there, and frees the segments that were collected before that moment.
 //!
 //! At that moment nothing of hosts waits in memory, so the map tells where everything is that batches up to then have;
-//! whatever comes later has greater births, and lies in batches of greater numbers.
+//! whatever comes later has greater write sequence numbers, and lies in batches of greater numbers.
 
 use super::super::Array;
 use crate::bugs::Bug;
@@ -209,7 +209,7 @@ impl<M: Memory> Array<M> {
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
-        durable.sync.birth = durable.last_birth();
+        durable.sync.write_seq = durable.last_write_seq();
         durable.sync.phase = if is_early { Phase::Clear } else { Phase::Settle };
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();

@@ -164,7 +164,7 @@ impl<M: Memory> Array<M> {
             epoch: durable.superblock.epoch,
             number: turn,
             horizon: durable.sync.horizon,
-            birth: durable.sync.birth,
+            write_seq: durable.sync.write_seq,
             body_bytes: body_bytes(segments, capacity),
             body_checksum: checksum,
             segments,

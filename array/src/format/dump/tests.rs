@@ -93,7 +93,7 @@ fn put_batch(members: &mut Members, segment: u32, generation: u32, first: u32, b
         stream: 0,
     };
     let entry =
-        |role| Entry { role, is_first: role == EntryRole::Data, chunk: batch, birth: batch, checksum: 0 };
+        |role| Entry { role, is_first: role == EntryRole::Data, chunk: batch, write_seq: batch, checksum: 0 };
     let entries = [EntryRole::Copy, EntryRole::Copy, EntryRole::Data, EntryRole::P].map(entry);
     for slot in [first, first + 1] {
         let page = members.page((slot % 3) as u16, 20 + segment * 4 + slot / 3);
@@ -121,7 +121,7 @@ fn array() -> Members {
             epoch: 1,
             number: 3,
             horizon: 5,
-            birth: 5,
+            write_seq: 5,
             body_bytes,
             body_checksum,
             segments: 3,

@@ -8,7 +8,7 @@ use super::{
     Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max,
     superblock_pages,
 };
-use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
+use crate::format::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, MemberState, VERSION, checkpoint};
 use crate::geometry::Level;
 

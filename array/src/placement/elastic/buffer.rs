@@ -23,8 +23,8 @@ pub(crate) struct Place {
     pub(crate) waits: bool,
     /// Requests that wait for it to be durable: a list of attachments.
     pub(crate) first_request: u32,
-    /// The birth that it keeps, of a chunk that was moved; 0 of one that hosts wrote.
-    pub(crate) birth: u64,
+    /// The write sequence number that it keeps, of a chunk that was moved; 0 of one that hosts wrote.
+    pub(crate) write_seq: u64,
     /// When it began to wait.
     pub(crate) since: Nanos,
     /// Neighbours in its queue; of a free place the next free one.
@@ -65,7 +65,7 @@ impl Buffer {
             stream: 0,
             waits: false,
             first_request: NONE,
-            birth: 0,
+            write_seq: 0,
             since: 0,
             before: NONE,
             after: if index + 1 < places { index + 1 } else { NONE },
@@ -122,7 +122,7 @@ impl Buffer {
         slot.chunk = chunk;
         slot.page = page;
         slot.first_request = NONE;
-        slot.birth = 0;
+        slot.write_seq = 0;
         place
     }
 

@@ -18,14 +18,14 @@ use crate::plan::Purpose;
 pub(crate) struct Content {
     /// The chunk; [`NOWHERE`] if there is none, or nothing tells.
     pub(crate) chunk: u64,
-    /// Its birth; 0 if nothing tells.
-    pub(crate) birth: u64,
+    /// Its write sequence number; 0 if nothing tells.
+    pub(crate) write_seq: u64,
     /// The checksum of the page, which parity has too, if anything tells it.
     pub(crate) checksum: Option<u32>,
 }
 
 impl Content {
-    pub(crate) const UNKNOWN: Self = Self { chunk: NOWHERE, birth: 0, checksum: None };
+    pub(crate) const UNKNOWN: Self = Self { chunk: NOWHERE, write_seq: 0, checksum: None };
 }
 
 impl Content {
@@ -33,7 +33,7 @@ impl Content {
     fn of(entry: Entry) -> Self {
         let checksum = Some(entry.checksum);
         match entry.role {
-            EntryRole::Data => Self { chunk: entry.chunk, birth: entry.birth, checksum },
+            EntryRole::Data => Self { chunk: entry.chunk, write_seq: entry.write_seq, checksum },
             EntryRole::P | EntryRole::Q => Self { checksum, ..Self::UNKNOWN },
             EntryRole::Skipped | EntryRole::Copy | EntryRole::Vain => Self::UNKNOWN,
         }

@@ -5,19 +5,21 @@
 //! that they tell of is there. Batches are numbered in the order in which they are closed, without a gap.
 //!
 //! Source: summaries of segments and two checkpoint regions in turn are those of Rosenblum and Ousterhout, SOSP 1991; batches,
-//! births and commit records are our choice.
+//! write sequence numbers and commit records are our choice.
 
 use super::Elastic;
 use super::contents::{Content, Told, Walker};
 use super::counts::{MetadataCounts, ScrubCounts};
 use crate::format::layout::Layout;
 use crate::format::summary::room;
-use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, birth};
+use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq};
 
-/// Births of an epoch after which a driver takes no more changes from hosts: parts of those that it took still come.
+/// Write sequence numbers of an epoch after which a driver takes no more changes from hosts: parts of those that it took still
+/// come.
 const BIRTHS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
 
-/// Births of an epoch after which the controller takes none: what it took has births to come, and what collection finds damaged.
+/// Write sequence numbers of an epoch after which the controller takes none: what it took has write sequence numbers to come, and
+/// what collection finds damaged.
 const BIRTHS_OF_HOSTS: u64 = SEQUENCES_MAX / 4 * 3;
 
 /// A batch that is not yet on the members as a whole.
@@ -129,8 +131,8 @@ pub(crate) struct Sync {
     pub(crate) uncleared: u64,
     /// The last batch that is to be durable; when superblocks are written, it is.
     pub(crate) horizon: u64,
-    /// The greatest birth of that moment, and the segments to be freed.
-    pub(crate) birth: u64,
+    /// The greatest write sequence number of that moment, and the segments to be freed.
+    pub(crate) write_seq: u64,
     pub(crate) frees: Vec<u32>,
     pub(crate) body: Vec<u8>,
     /// Pages of this phase, of which so many were begun, and their bytes.
@@ -167,7 +169,7 @@ pub(crate) struct Durable {
     /// The batch that each stream's open segment takes stripes for, by its first slot.
     pub(crate) open: Vec<Option<u64>>,
     pub(crate) next_batch: u64,
-    /// The sequence of the last birth.
+    /// The sequence of the last write sequence number.
     sequence: u64,
     /// Tombstones that no batch has yet.
     pub(crate) tombstones: Vec<Tombstone>,
@@ -322,10 +324,10 @@ impl Durable {
         }
     }
 
-    /// The birth of a version that is made now.
-    pub(crate) fn next_birth(&mut self) -> u64 {
+    /// The write sequence number of a version that is made now.
+    pub(crate) fn next_write_seq(&mut self) -> u64 {
         self.sequence += 1;
-        birth(self.superblock.epoch, self.sequence)
+        write_seq(self.superblock.epoch, self.sequence)
     }
 
     /// Whether a driver should take no more changes from hosts in this epoch.
@@ -333,20 +335,20 @@ impl Durable {
         self.sequence >= BIRTHS_OF_DRIVER
     }
 
-    /// Whether the rest of this epoch's births is for changes that were taken.
+    /// Whether the rest of this epoch's write sequence numbers is for changes that were taken.
     pub(crate) fn is_epoch_over(&self) -> bool {
         self.sequence >= BIRTHS_OF_HOSTS
     }
 
-    /// So many births were used up.
+    /// So many write sequence numbers were used up.
     #[cfg(test)]
-    pub(crate) fn use_births(&mut self, births: u64) {
-        self.sequence += births;
+    pub(crate) fn use_write_seqs(&mut self, write_seqs: u64) {
+        self.sequence += write_seqs;
     }
 
-    /// The greatest birth so far.
-    pub(crate) fn last_birth(&self) -> u64 {
-        birth(self.superblock.epoch, self.sequence)
+    /// The greatest write sequence number so far.
+    pub(crate) fn last_write_seq(&self) -> u64 {
+        write_seq(self.superblock.epoch, self.sequence)
     }
 
     /// The batch that `slot` is part of and that is not wholly written.
@@ -396,17 +398,17 @@ impl Durable {
 
     /// `chunk`, which was somewhere, was trimmed.
     pub(crate) fn bury(&mut self, chunk: u64) {
-        let now = self.last_birth();
+        let now = self.last_write_seq();
         if let Some(last) = self.tombstones.last_mut()
-            && last.birth == now
+            && last.write_seq == now
             && last.first + u64::from(last.chunks) == chunk
             && last.chunks < u32::MAX
         {
             last.chunks += 1;
             return;
         }
-        let birth = self.next_birth();
-        self.tombstones.push(Tombstone { first: chunk, birth, chunks: 1 });
+        let write_seq = self.next_write_seq();
+        self.tombstones.push(Tombstone { first: chunk, write_seq, chunks: 1 });
     }
 
     /// Whether every batch up to `number` is on the members, though perhaps in their volatile memory.
@@ -439,8 +441,8 @@ impl Durable {
         self.shaky.len() < known
     }
 
-    /// Goes on with births behind those that were found.
-    pub(crate) fn resume_births(&mut self, epoch: u32) {
+    /// Goes on with write sequence numbers behind those that were found.
+    pub(crate) fn resume_write_seqs(&mut self, epoch: u32) {
         self.superblock.epoch = epoch;
         self.sequence = 0;
     }

@@ -1,4 +1,4 @@
-//! Births: the order of the versions of a chunk.
+//! Write sequence numbers: the order of the versions of a chunk.
 
 /// Bits of the sequence inside an epoch.
 const SEQUENCE_BITS: u32 = 40;
@@ -18,26 +18,26 @@ pub const NUMBERS_BEGIN_MAX: u64 = NUMBERS_MAX / 2;
 /// Who writes begins with generations of segments less than this, for the same reason.
 pub const GENERATIONS_BEGIN_MAX: u32 = 1 << 31;
 
-/// The birth of what is the `sequence`-th of `epoch`. Births compare as the pair does.
+/// The write sequence number of what is the `sequence`-th of `epoch`. Write sequence numbers compare as the pair does.
 ///
 /// # Panics
 /// When the epoch is not less than [`EPOCHS_MAX`], or the sequence not less than [`SEQUENCES_MAX`].
 #[inline]
-pub fn birth(epoch: u32, sequence: u64) -> u64 {
+pub fn write_seq(epoch: u32, sequence: u64) -> u64 {
     assert!(epoch < EPOCHS_MAX && sequence < SEQUENCES_MAX, "an epoch ends before its births are used up");
     u64::from(epoch) << SEQUENCE_BITS | sequence
 }
 
-/// The epoch of a birth.
+/// The epoch of a write sequence number.
 #[inline]
-pub fn epoch_of(birth: u64) -> u32 {
-    (birth >> SEQUENCE_BITS) as u32
+pub fn epoch_of(write_seq: u64) -> u32 {
+    (write_seq >> SEQUENCE_BITS) as u32
 }
 
-/// The sequence of a birth in its epoch.
+/// The sequence of a write sequence number in its epoch.
 #[inline]
-pub fn sequence_of(birth: u64) -> u64 {
-    birth & (SEQUENCES_MAX - 1)
+pub fn sequence_of(write_seq: u64) -> u64 {
+    write_seq & (SEQUENCES_MAX - 1)
 }
 
 #[cfg(test)]
@@ -47,17 +47,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn births_compare_as_epoch_and_sequence_do(
+        fn write_seqs_compare_as_epoch_and_sequence_do(
             one in (0..EPOCHS_MAX, 0..SEQUENCES_MAX),
             other in (0..EPOCHS_MAX, 0..SEQUENCES_MAX),
         ) {
-            prop_assert_eq!(birth(one.0, one.1).cmp(&birth(other.0, other.1)), one.cmp(&other));
-            prop_assert_eq!((epoch_of(birth(one.0, one.1)), sequence_of(birth(one.0, one.1))), one);
+            prop_assert_eq!(write_seq(one.0, one.1).cmp(&write_seq(other.0, other.1)), one.cmp(&other));
+            prop_assert_eq!((epoch_of(write_seq(one.0, one.1)), sequence_of(write_seq(one.0, one.1))), one);
         }
     }
 
     #[test]
     fn the_epoch_is_the_upper_24_bits() {
-        assert_eq!(birth(3, 5), 0x0000_0300_0000_0005);
+        assert_eq!(write_seq(3, 5), 0x0000_0300_0000_0005);
     }
 }
