@@ -64,7 +64,7 @@ pub enum Bug {
     OldSlotStaysValid,
     /// A stripe that was on its way when one of its chunks was written anew makes the older version the current one.
     OlderChunkInstalled,
-    /// Streams of hosts open the segment that is reserved for survivors.
+    /// Streams of hosts open the segment that is reserved for live chunks.
     ReserveIgnored,
     /// A stripe is written without its parity.
     StripeWithoutParity,
@@ -92,7 +92,7 @@ pub enum Bug {
     FailedSlotUsed,
     /// A stripe of RAID-6 is written without Q.
     StripeWithoutQ,
-    /// Of the survivors of a stripe only the last one is moved.
+    /// Of the live chunks of a stripe only the last one is moved.
     SurvivorDropped,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
     AcknowledgeBeforeWrite,

@@ -211,9 +211,9 @@ impl LogAudit<'_> {
             .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))
             .filter(|&data| data > 0)
             .collect();
-        let survivors = u64::from(scheme.elastic.classes.tendencies());
-        let hosts = u64::from(scheme.tiers()) * survivors;
-        let segments = (data.len() as u64 * each).saturating_sub(hosts + 2 * survivors + 1);
-        segments * (rows - survivors) * data.iter().min().copied().unwrap_or(0)
+        let relocation_streams = u64::from(scheme.elastic.classes.tendencies());
+        let hosts = u64::from(scheme.tiers()) * relocation_streams;
+        let segments = (data.len() as u64 * each).saturating_sub(hosts + 2 * relocation_streams + 1);
+        segments * (rows - relocation_streams) * data.iter().min().copied().unwrap_or(0)
     }
 }

@@ -179,13 +179,13 @@ impl Durable {
             let mut versions = vec![self.settled.remove(&at).unwrap_or_default()];
             versions.extend(self.unflushed.remove(&at).into_iter().flatten().map(|(_, content)| content));
             versions.extend(self.changing(at).cloned());
-            self.settled.insert(at, self.survivor(versions, share, random));
+            self.settled.insert(at, self.relocation_stream(versions, share, random));
         }
         self.flights.clear();
     }
 
     /// One of `versions`, or some sectors of each.
-    fn survivor(&self, mut versions: Vec<Content>, share: Share, random: &mut Prng) -> Content {
+    fn relocation_stream(&self, mut versions: Vec<Content>, share: Share, random: &mut Prng) -> Content {
         let last = versions.len() - 1;
         let nth = match share {
             Share::Nothing => 0,

@@ -275,7 +275,7 @@ pub struct Log {
     pub absorbed_chunks: u64,
     /// Pages of metadata written.
     pub metadata_pages: u64,
-    /// Its streams: those of hosts first, from cold to hot, then those of survivors of collection.
+    /// Its streams: those of hosts first, from cold to hot, then those of live chunks of collection.
     pub streams: Vec<Stream>,
 }
 

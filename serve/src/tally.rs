@@ -315,7 +315,7 @@ pub(crate) struct Surroundings {
 
 fn stream(counts: &StreamCounts) -> Stream {
     Stream {
-        filled_by: if counts.is_of_survivors { "collection" } else { "hosts" }.to_owned(),
+        filled_by: if counts.is_of_relocations { "collection" } else { "hosts" }.to_owned(),
         chunks: counts.chunks,
         opened_segments: counts.opened,
         open_segments: counts.is_open.into(),

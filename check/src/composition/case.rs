@@ -150,7 +150,7 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         PlacementPolicy::Elastic => {
             let ElasticSection { buffer, classes, .. } = scheme.elastic;
             let drawn = section(draw);
-            // A segment of survivors for each tendency needs more rows than there are of those.
+            // A segment of live chunks for each tendency needs more rows than there are of those.
             let least = if classes == ClassBy::HotnessAndMix { classes.tendencies() + 1 } else { 0 };
             let segment_rows = drawn.segment_rows.max(least);
             scheme.elastic = ElasticSection { buffer, classes, segment_rows, ..drawn };

@@ -6,7 +6,7 @@ use stripewise_array::geometry::{Geometry, Level as Raid};
 use stripewise_array::hotness::{HotnessPolicy, HotnessSection};
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{
-    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
+    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations,
 };
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
@@ -113,7 +113,7 @@ pub(crate) fn section(draw: &mut Draw) -> ElasticSection {
         buffer: draw.one_of(&[BufferUnit::Stripe, BufferUnit::Group]),
         wait: Span(draw.one_of(waits)),
         acknowledge,
-        survivors: draw.one_of(&[Survivors::Apart, Survivors::Apart, Survivors::Coldest]),
+        relocations: draw.one_of(&[Relocations::Apart, Relocations::Apart, Relocations::Coldest]),
         collect_above: percent(draw.one_of(&[100, 100, 90, 75, 40])),
         reserve: percent(draw.one_of(&[0, 5, 15, 40])),
         device_streams: false,

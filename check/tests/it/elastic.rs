@@ -6,7 +6,7 @@ use stripewise_array::geometry::Level;
 use stripewise_array::hotness::HotnessPolicy;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{
-    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
+    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations,
 };
 use stripewise_array::{Array, Members, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
@@ -191,8 +191,8 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
         for tiers in 1..=4 {
             for buffer in BUFFERS {
                 let mut case = case(members, code);
-                case.scheme.elastic.survivors =
-                    if tiers % 2 == 0 { Survivors::Apart } else { Survivors::Coldest };
+                case.scheme.elastic.relocations =
+                    if tiers % 2 == 0 { Relocations::Apart } else { Relocations::Coldest };
                 case.scheme.hotness.policy = HotnessPolicy::Direct;
                 case.scheme.hotness.tiers = tiers;
                 case.scheme.elastic.buffer = buffer;
@@ -217,7 +217,7 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
     {
         let mut collected = 0;
         for (number, buffer) in (0u64..).zip(BUFFERS) {
-            for survivors in [Survivors::Apart, Survivors::Coldest] {
+            for relocations in [Relocations::Apart, Relocations::Coldest] {
                 let mut case = case(members, code);
                 // Segments of five rows, 64 of them.
                 case.device.geometry.blocks = 200;
@@ -227,7 +227,7 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
                 case.scheme.elastic = ElasticSection {
                     segment_rows: 5,
                     buffer,
-                    survivors,
+                    relocations,
                     collect_above: Share::ALL,
                     classes: ClassBy::HotnessAndMix,
                     chunks: [4, 2, 1].map(|pages| Bytes(pages << 10)).to_vec(),
@@ -285,7 +285,7 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_less_than_five_a_slot()
     let array = Array::new(&scheme, members, NoMemory).unwrap();
     let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
     let segments = slots / (5 * 64);
-    // Segments with their lists, and places in memory: two units of 256 chunks and 65 rows of survivors.
+    // Segments with their lists, and places in memory: two units of 256 chunks and 65 rows of live chunks.
     let rest = segments * (24 + 4) + 8 * 257 + (2 * 256 + 65 * 4) * 64;
     assert!(array.map_bytes() <= 4 * chunks + 9 * slots / 2 + rest, "{} bytes", array.map_bytes());
     assert!(array.map_bytes() > 4 * chunks + 9 * slots / 2);

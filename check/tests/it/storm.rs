@@ -210,7 +210,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("segments of {segment_rows} rows"));
             count(format!("{buffer:?} leaves together"));
             count(format!("{acknowledge:?}"));
-            count(format!("survivors {:?}", case.scheme.elastic.survivors));
+            count(format!("survivors {:?}", case.scheme.elastic.relocations));
             count(format!("collects above {collect_above}"));
             count(format!("reserves {reserve}"));
             count(format!("hotness {:?}", case.scheme.hotness.policy));
@@ -291,7 +291,7 @@ fn every_member_of_every_axis_is_drawn() {
     // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of chunks,
     // 5 sizes of blocks, 4 shares of room, 3 histories from 3 shares of reads each, 3 levels, with power lost; of logs 6
     // sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3 numbers of commits, one lost or none; of
-    // elastic striping 4 lengths of segments, 2 units that leave together, 3 acknowledgements, 2 places of survivors, 4
+    // elastic striping 4 lengths of segments, 2 units that leave together, 3 acknowledgements, 2 places of live chunks, 4
     // bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers of tiers, and 2 levels; 2 ways to tell classes
     // apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of dispatch 3 disciplines, 5 bounds on queues, a
     // third order, 2 manners of sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns,

@@ -62,13 +62,13 @@ impl<M: Memory> Array<M> {
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
     pub(super) fn may_append(&mut self, stream: usize) -> bool {
-        let is_survivor = stream >= self.elastic().hosts();
+        let is_relocation = stream >= self.elastic().hosts();
         let at = self.elastic().host_of(stream);
-        // Free segments that are left to survivors.
-        let kept = self.elastic().classes.survivors();
+        // Free segments that are left to live chunks.
+        let kept = self.elastic().classes.relocation_streams();
         if let Some(open) = self.elastic().open[at] {
             let log = self.elastic();
-            let is_coldest = !is_survivor && log.classes.coldest_of(stream) == stream;
+            let is_coldest = !is_relocation && log.classes.coldest_of(stream) == stream;
             let is_theirs = log.shares && is_coldest && log.segments.free_count() <= kept;
             if self.room(at, &open) <= self.geometry.parity() {
                 self.close_batch(at);
@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
                 return true;
             }
         }
-        if !is_survivor {
+        if !is_relocation {
             let can_collect = self.can_collect();
             let log = self.elastic();
             let collected = log.durable.as_ref().map_or(0, |durable| durable.collected.len() as u32);
@@ -101,7 +101,7 @@ impl<M: Memory> Array<M> {
         self.open_segment(at)
     }
 
-    /// Opens a free segment for `stream`. Where none is free, survivors take one of which nothing counts any more: without
+    /// Opens a free segment for `stream`. Where none is free, live chunks take one of which nothing counts any more: without
     /// members the reserve may be used up while their segment is collected, and what was trimmed since would be of no use.
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
@@ -199,7 +199,7 @@ impl<M: Memory> Array<M> {
         log.counts.parity += u64::from(parity);
         log.stream_counts[stream].chunks += u64::from(count);
         if stream >= log.hosts() {
-            log.in_flight_survivors += 1;
+            log.in_flight_relocations += 1;
             log.counts.moved += u64::from(count);
             log.counts.moved_parity += u64::from(parity);
             let queue = &mut log.buffer.queues[stream];
@@ -302,8 +302,8 @@ impl<M: Memory> Array<M> {
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
         self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
-        let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
-        let of_data = if is_survivor { Class::ArrayGcWrite } else { Class::HostWrite };
+        let is_relocation = self.stream_of(plan) >= self.elastic().hosts();
+        let of_data = if is_relocation { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = self.geometry.data;
         let class = move |column| if column < first_parity { of_data } else { Class::Parity };
         let mut targets = present & !failed;
@@ -361,7 +361,7 @@ impl<M: Memory> Array<M> {
     /// were written anew meanwhile.
     pub(in super::super) fn appended(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
-        let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
+        let is_relocation = self.stream_of(plan) >= self.elastic().hosts();
         let gave_up = self.plans[plan as usize].gave_up;
         self.stripe_over(plan);
         let segment = self.elastic().segment_of(self.plans[plan as usize].row);
@@ -391,7 +391,7 @@ impl<M: Memory> Array<M> {
         }
         log.segments.write_over(segment);
         log.in_flight -= 1;
-        log.in_flight_survivors -= u32::from(is_survivor);
+        log.in_flight_relocations -= u32::from(is_relocation);
     }
 
     /// Finds out that what is due waits for space that nothing under way will make: those who wait for it are told. False

@@ -21,7 +21,7 @@ enum Next {
 
 impl<M: Memory> Array<M> {
     /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least, though each
-    /// stream of survivors may write one that is not full.
+    /// stream of live chunks may write one that is not full.
     pub(super) fn victim_most(&self) -> u32 {
         let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
@@ -34,7 +34,7 @@ impl<M: Memory> Array<M> {
         let Some(collection) = log.collection else {
             return if log.wants_collection { self.start_collection() } else { self.start_move() };
         };
-        match self.next_survivors(collection) {
+        match self.next_live_chunks(collection) {
             Next::Stripe(stripe, wanted) => {
                 let count = wanted.count_ones();
                 if self.free_plan == NONE || self.elastic().buffer.available() < count {
@@ -81,7 +81,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The next stripe of the victim that has valid chunks.
-    fn next_survivors(&mut self, collection: Collection) -> Next {
+    fn next_live_chunks(&mut self, collection: Collection) -> Next {
         let log = self.elastic_mut();
         let mut slot = collection.next;
         while slot < collection.end && log.segments.valid(collection.victim) > 0 {
@@ -132,7 +132,7 @@ impl<M: Memory> Array<M> {
         if is_more {
             return true;
         }
-        let is_moving = queues.iter().any(|queue| queue.due > 0) || log.in_flight_survivors > 0;
+        let is_moving = queues.iter().any(|queue| queue.due > 0) || log.in_flight_relocations > 0;
         if (is_moving || log.segments.is_held(victim)) && !frees_early {
             return false;
         }
@@ -190,7 +190,7 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             let page = self.take_content(plan, column);
-            self.survive(chunk, write_seq, page);
+            self.relocate(chunk, write_seq, page);
         }
         if let Some(collection) = &mut self.elastic_mut().collection {
             collection.reads -= 1;
@@ -200,7 +200,7 @@ impl<M: Memory> Array<M> {
     /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
     /// band while a collection brings more, else for a stripe. It keeps its `write_seq`. Where nothing tells that (0) it has a
     /// new one: it is the newest version, so whatever is written later is born later.
-    pub(super) fn survive(&mut self, chunk: u64, write_seq: u64, page: PageId) {
+    pub(super) fn relocate(&mut self, chunk: u64, write_seq: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
         let is_renumbered = self.has_bug(Bug::RelocationReborn);
         let log = self.elastic_mut();
@@ -210,16 +210,16 @@ impl<M: Memory> Array<M> {
         }
         let place = log.buffer.take(chunk, page);
         log.buffer.get_mut(place).write_seq = if is_renumbered { 0 } else { write_seq };
-        let survivors = log.classes.survivor(chunk);
-        let depth = if log.collection.is_some() { log.classes.depth(survivors) } else { 1 };
+        let relocation_stream = log.classes.relocation_stream(chunk);
+        let depth = if log.collection.is_some() { log.classes.depth(relocation_stream) } else { 1 };
         if depth > 1 {
             // Stripes are collected one by one, each with parts of many chunks, which belong together.
-            log.buffer.push_in_order(survivors, place, now);
+            log.buffer.push_in_order(relocation_stream, place, now);
         } else {
-            log.buffer.push(survivors, place, now);
+            log.buffer.push(relocation_stream, place, now);
         }
         log.set_memory(chunk, place);
-        let queue = &mut log.buffer.queues[survivors];
+        let queue = &mut log.buffer.queues[relocation_stream];
         if queue.count - queue.due >= data * depth {
             queue.due += data * depth;
         }

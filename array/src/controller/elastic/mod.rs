@@ -356,7 +356,7 @@ impl<M: Memory> Array<M> {
             return true;
         }
         if log.is_volatile && !drops {
-            // Of survivors the members have a copy until they are written, and one by one they would take more room than
+            // Of live chunks the members have a copy until they are written, and one by one they would take more room than
             // they left.
             let hosts = log.hosts();
             log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);

@@ -226,7 +226,7 @@ impl<M: Memory> Array<M> {
             let Content { chunk, write_seq, .. } = self.elastic().column(plan, column);
             if self.elastic().is_home(chunk, slot) && self.elastic().may_heal(chunk) {
                 let page = self.take_content(plan, column);
-                self.survive(chunk, write_seq, page);
+                self.relocate(chunk, write_seq, page);
                 self.elastic_mut().counts.healed += 1;
             }
         }

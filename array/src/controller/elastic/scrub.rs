@@ -210,7 +210,7 @@ impl<M: Memory> Array<M> {
         for column in columns(moved) {
             let Content { chunk, write_seq, .. } = self.elastic().column(plan, column);
             let page = self.take_content(plan, column);
-            self.survive(chunk, write_seq, page);
+            self.relocate(chunk, write_seq, page);
         }
         // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.
         let log = self.elastic_mut();

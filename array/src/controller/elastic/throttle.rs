@@ -61,12 +61,12 @@ impl<M: Memory> Array<M> {
     /// Valid chunks of a segment that collection can take with some gain, where stripes have `data` chunks.
     pub(super) fn stripes_of_victim(&self, data: u32) -> u32 {
         let log = self.elastic();
-        let survivors = log.classes.survivors();
+        let relocation_streams = log.classes.relocation_streams();
         let rows = self.scheme.elastic.segment_rows;
         match &log.durable {
-            None => data * (rows - survivors),
-            // A checkpoint may cut the batches of survivors short.
-            Some(durable) => data * durable.full_stripes(log).saturating_sub(2 * survivors),
+            None => data * (rows - relocation_streams),
+            // A checkpoint may cut the batches of live chunks short.
+            Some(durable) => data * durable.full_stripes(log).saturating_sub(2 * relocation_streams),
         }
     }
 }
@@ -74,21 +74,23 @@ impl<M: Memory> Array<M> {
 impl Elastic {
     /// Whether there is space for everything of hosts that waits in memory, and so many chunks more, whatever happens.
     pub(super) fn has_space_for(&self, chunks: u32) -> bool {
-        self.segments.free_count() >= self.classes.survivors() + self.needed_for(chunks)
+        self.segments.free_count() >= self.classes.relocation_streams() + self.needed_for(chunks)
     }
 
-    /// Whether a chunk that could not be read may be written anew. That must not take the segment which the survivors of a
+    /// Whether a chunk that could not be read may be written anew. That must not take the segment which the live chunks of a
     /// collection need: beside a full stripe of them it has room for one that is not full, and no more.
     pub(super) fn may_heal(&self, chunk: u64) -> bool {
-        let waiting = self.buffer.queues[self.classes.survivor(chunk)].count;
-        self.has_place() && waiting < self.data() && self.segments.free_count() > self.classes.survivors()
+        let waiting = self.buffer.queues[self.classes.relocation_stream(chunk)].count;
+        self.has_place()
+            && waiting < self.data()
+            && self.segments.free_count() > self.classes.relocation_streams()
     }
 
-    /// Whether a collection may begin: survivors take space before a checkpoint gives any back, and what waits in
+    /// Whether a collection may begin: live chunks take space before a checkpoint gives any back, and what waits in
     /// memory must find room until then.
     pub(super) fn may_collect(&self) -> bool {
         let is_first = self.durable.as_ref().is_none_or(|durable| durable.collected.is_empty());
-        is_first || self.segments.free_count() >= 2 * self.classes.survivors() + self.needed_for(0)
+        is_first || self.segments.free_count() >= 2 * self.classes.relocation_streams() + self.needed_for(0)
     }
 
     fn needed_for(&self, chunks: u32) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! A class is a stream of the log: its chunks wait together, fill segments of their own, and have a chunk size, which says
 //! how many consecutive chunks of a host's data lie on one member. Streams of hosts are numbered by tendency of their block
-//! first and tier of hotness second; survivors of collection, the coldest of all, have one stream for each tendency, behind
+//! first and tier of hotness second; live chunks of collection, the coldest of all, have one stream for each tendency, behind
 //! those of hosts.
 //!
 //! Source: paper 001, section III (streams by hotness) and paper 004, section 3 (zones by the mix of reads and writes, each
@@ -71,7 +71,7 @@ impl Classes {
         }
     }
 
-    /// Streams, those of survivors among them.
+    /// Streams, those of live chunks among them.
     pub(crate) fn streams(&self) -> usize {
         self.depths.len()
     }
@@ -82,9 +82,9 @@ impl Classes {
         (self.tiers * self.tendencies) as usize
     }
 
-    /// Streams of survivors.
+    /// Streams of live chunks.
     #[inline]
-    pub(crate) fn survivors(&self) -> u32 {
+    pub(crate) fn relocation_streams(&self) -> u32 {
         self.tendencies
     }
 
@@ -133,7 +133,7 @@ impl Classes {
 
     /// The stream of `page` when it survives collection.
     #[inline]
-    pub(crate) fn survivor(&self, page: u64) -> usize {
+    pub(crate) fn relocation_stream(&self, page: u64) -> usize {
         self.hosts() + if self.mixes.is_empty() { 0 } else { self.tendency(page) }
     }
 
@@ -198,18 +198,18 @@ mod tests {
         chunks = ['32KiB', '8KiB', '4KiB']\n[mix]\nhistory = 4";
 
     #[test]
-    fn hotness_alone_keeps_no_counts_and_has_one_stream_of_survivors() {
+    fn hotness_alone_keeps_no_counts_and_has_one_stream_of_live_chunks() {
         let mut classes = classes("[hotness]\npolicy = 'direct'\ntiers = 3");
         assert_eq!((classes.hosts(), classes.streams(), classes.bytes()), (3, 4, 0));
         classes.note_read(0, 0, 64);
-        assert_eq!((classes.write(5, 5, 2), classes.survivor(5)), (2, 3));
+        assert_eq!((classes.write(5, 5, 2), classes.relocation_stream(5)), (2, 3));
         assert_eq!((0..4).map(|stream| classes.depth(stream)).collect::<Vec<_>>(), [1, 1, 1, 1]);
     }
 
     #[test]
-    fn with_the_mix_each_tendency_has_a_stream_of_each_tier_and_one_of_survivors() {
+    fn with_the_mix_each_tendency_has_a_stream_of_each_tier_and_one_of_live_chunks() {
         let mut classes = classes(BOTH);
-        assert_eq!((classes.hosts(), classes.streams(), classes.survivors()), (6, 9, 3));
+        assert_eq!((classes.hosts(), classes.streams(), classes.relocation_streams()), (6, 9, 3));
         let depths: Vec<u32> = (0..9).map(|stream| classes.depth(stream)).collect();
         assert_eq!(depths, [8, 8, 2, 2, 1, 1, 8, 2, 1]);
         assert_eq!([0, 1, 2, 5, 6, 7, 8].map(|stream| classes.coldest_of(stream)), [0, 0, 2, 4, 0, 2, 4]);
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(classes.bytes(), 16);
         // A block that is only written is write-intensive with the fourth write.
         let streams: Vec<usize> = (0..4).map(|_| classes.write(9, 9, 1)).collect();
-        assert_eq!((streams, classes.survivor(10)), (vec![1, 1, 1, 5], 8));
+        assert_eq!((streams, classes.relocation_stream(10)), (vec![1, 1, 1, 5], 8));
     }
 
     #[test]

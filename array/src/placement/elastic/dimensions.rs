@@ -31,15 +31,16 @@ impl Dimensions {
         let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
         let member_rows = geometry.rows() / u64::from(geometry.groups);
         let segments = member_rows / rows * u64::from(geometry.groups);
-        let survivors = u64::from(section.classes.tendencies());
-        let hosts = u64::from(tiers) * survivors;
-        let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);
+        let relocation_streams = u64::from(section.classes.tendencies());
+        let hosts = u64::from(tiers) * relocation_streams;
+        let (mut kept, mut stripes, mut gain) =
+            (hosts + 2 * relocation_streams + 1, rows, relocation_streams);
         if let Some(room) = summary {
             let slots = section.segment_rows * geometry.columns;
             // What memory takes must find room, and what was collected waits for a checkpoint.
             kept += hosts + 3;
             stripes = full_stripes(room, slots, geometry.columns, geometry.parity()).into();
-            gain = 2 * survivors;
+            gain = 2 * relocation_streams;
         }
         let shortest = data.saturating_sub(section.room_for_lost.into());
         let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * shortest;
@@ -49,7 +50,7 @@ impl Dimensions {
 }
 
 /// Places in controller memory for pages of `page_bytes`: of each stream of hosts those that leave together and those on
-/// their way, and the survivors of a segment with the few that wait already.
+/// their way, and the live chunks of a segment with the few that wait already.
 pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_bytes: u32) -> u64 {
     let data = u64::from(geometry.data);
     let tendencies = section.classes.tendencies();

@@ -15,16 +15,16 @@
 //! The forward map names for each chunk its slot, or its place in controller memory. See `docs/elastic-striping.md`.
 //!
 //! # Why it never gets stuck
-//! Hosts may fill `capacity` chunks. Let S be the segments, H the streams of hosts, K those of survivors of collection (one,
+//! Hosts may fill `capacity` chunks. Let S be the segments, H the streams of hosts, K those of live chunks of collection (one,
 //! or one for each tendency), N the data chunks of a stripe, D those of a segment. A victim has at most D - KN valid chunks,
-//! and at its end fewer than N survivors of each stream wait in memory, so the stripes that they take are fewer than it had,
-//! and each stream of survivors opens one segment at most. Let R be the room of free segments and of those that survivors
-//! append to. Streams of hosts leave the last K free segments to the survivors, so R is at least KD when a collection
-//! begins that comes after a host's turn, and no collection leaves it smaller. While a stream of survivors that needs a
+//! and at its end fewer than N live chunks of each stream wait in memory, so the stripes that they take are fewer than it had,
+//! and each stream of live chunks opens one segment at most. Let R be the room of free segments and of those that live chunks
+//! append to. Streams of hosts leave the last K free segments to the live chunks, so R is at least KD when a collection
+//! begins that comes after a host's turn, and no collection leaves it smaller. While a stream of live chunks that needs a
 //! segment finds none free, R is at most (K - 1)D, what the others have open; but one collection takes less than D. If no
 //! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of
 //! them. As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where
-//! survivors share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
+//! live chunks share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
 //! segments are free. While members are missing stripes are shorter, and so D and N are smaller: an array as full as this may
 //! have no victim, unless `capacity` was reckoned with those (`room_for_lost`). Then it answers that there is no space, and goes
 //! on when something was trimmed or replaced.
@@ -81,7 +81,8 @@ pub struct ElasticSection {
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
     /// Which segment takes the chunks that collection moves.
-    pub survivors: Survivors,
+    #[serde(rename = "survivors")]
+    pub relocations: Relocations,
     /// Segments are collected before a host's stream opens one while more of them are in use.
     pub collect_above: Share,
     /// How much of the room for data hosts cannot fill.
@@ -125,7 +126,7 @@ impl Default for ElasticSection {
             buffer: BufferUnit::default(),
             wait: Span(0),
             acknowledge: AcknowledgeWrites::default(),
-            survivors: Survivors::default(),
+            relocations: Relocations::default(),
             collect_above: Share(900_000),
             reserve: Share(150_000),
             room_for_lost: 0,
@@ -171,7 +172,7 @@ pub enum AcknowledgeWrites {
 /// Which segment takes the chunks that collection moves; paper 001 (section IV-B) says that they are the coldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Survivors {
+pub enum Relocations {
     /// One of their own.
     #[default]
     Apart,
@@ -262,7 +263,7 @@ pub(crate) struct Elastic {
     pub(crate) merges: Vec<(u64, u32)>,
     pub(crate) hotness: Hotness,
     pub(crate) classes: Classes,
-    /// The open segment of each stream; the last streams are those of survivors.
+    /// The open segment of each stream; the last streams are those of live chunks.
     pub(crate) open: Vec<Option<Open>>,
     /// The band that each stream writes, and how many there were.
     pub(crate) bands: Vec<Band>,
@@ -272,9 +273,9 @@ pub(crate) struct Elastic {
     pub(crate) wants_collection: bool,
     /// Whether there is no space, and nothing under way that could make some.
     pub(crate) is_full: bool,
-    /// Stripes on their way, and of those the ones of survivors.
+    /// Stripes on their way, and of those the ones of live chunks.
     pub(crate) in_flight: u32,
-    pub(crate) in_flight_survivors: u32,
+    pub(crate) in_flight_relocations: u32,
     /// Of each plan the slot of each column, what is known of it where no inverse map tells, and the place in memory of each data
     /// column.
     homes: Vec<u64>,
@@ -286,7 +287,7 @@ pub(crate) struct Elastic {
     pub(crate) lost_chunks: u64,
     pub(crate) company: Company,
     pub(crate) is_volatile: bool,
-    /// Whether survivors go to the open segment of the coldest stream of hosts.
+    /// Whether live chunks go to the open segment of the coldest stream of hosts.
     pub(crate) shares: bool,
     columns: u32,
     data: u32,
@@ -357,7 +358,7 @@ impl Elastic {
             is_starved: false,
             stream_counts: vec![StreamCounts::default(); streams],
             in_flight: 0,
-            in_flight_survivors: 0,
+            in_flight_relocations: 0,
             homes: vec![NOWHERE; columns_of_plans],
             contents: vec![Content::UNKNOWN; if has_summaries { columns_of_plans } else { 0 }],
             places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
@@ -365,7 +366,7 @@ impl Elastic {
             lost_chunks: 0,
             company,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
-            shares: section.survivors == Survivors::Coldest,
+            shares: section.relocations == Relocations::Coldest,
             columns: geometry.columns,
             data: geometry.data,
             groups: geometry.groups,
@@ -381,7 +382,7 @@ impl Elastic {
         };
         if log.durable.is_some() {
             let waiting = (0..hosts).map(|stream| log.company.of(stream)).sum();
-            let comfort = log.classes.survivors() + log.segments_for(waiting);
+            let comfort = log.classes.relocation_streams() + log.segments_for(waiting);
             log.comfort = comfort.min(log.segments.count() / 4);
             log.limit = log.limit.min(log.segments.count() - log.comfort);
         }
@@ -416,11 +417,11 @@ impl Elastic {
         self.merges.iter().find(|&&(merged, _)| merged == chunk).map(|&(_, plan)| plan)
     }
 
-    /// Whether memory has a place for a chunk of a host. Those that collection may need for the survivors of a segment, and
+    /// Whether memory has a place for a chunk of a host. Those that collection may need for the live chunks of a segment, and
     /// for the few that wait already, are not for hosts, who may wait for that collection.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
-        self.buffer.available() > (self.rows + self.classes.survivors()) * self.data
+        self.buffer.available() > (self.rows + self.classes.relocation_streams()) * self.data
     }
 
     /// Streams of hosts; behind them come those of chunks that collection moves.

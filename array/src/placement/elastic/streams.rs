@@ -8,10 +8,10 @@ use super::Elastic;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounts {
     /// Whether collection fills it, rather than hosts.
-    pub is_of_survivors: bool,
+    pub is_of_relocations: bool,
     /// Data chunks that it wrote.
     pub chunks: u64,
-    /// Segments that it opened; none of survivors that go to the coldest stream of hosts.
+    /// Segments that it opened; none of live chunks that go to the coldest stream of hosts.
     pub opened: u64,
     /// Whether one of them is open now.
     pub is_open: bool,
@@ -23,7 +23,7 @@ impl Elastic {
     /// What each stream did, those of hosts first.
     pub(crate) fn streams(&self) -> impl Iterator<Item = StreamCounts> + '_ {
         self.stream_counts.iter().enumerate().map(|(stream, counts)| StreamCounts {
-            is_of_survivors: stream >= self.hosts(),
+            is_of_relocations: stream >= self.hosts(),
             is_open: self.open[stream].is_some(),
             waiting: self.buffer.queues[stream].count,
             ..*counts
