@@ -24,7 +24,7 @@ pub(crate) struct Audit<'a> {
     pub model: &'a Model,
     /// Deltas that could not be read.
     pub unlogged: &'a Unlogged,
-    /// The update that was acknowledged a moment ago had no company: its rows are settled, even if they are
+    /// The update that was acknowledged a moment ago was alone: its rows are settled, even if they are
     /// still held.
     pub is_alone: bool,
 }
@@ -116,7 +116,7 @@ impl Audit<'_> {
 
     /// Whether the row's parity must be right.
     fn is_settled(&self, row: u64) -> bool {
-        // A background commit keeps nobody company, and needs none.
+        // A background commit is not counted among the requests under way.
         (self.is_alone && !self.array.is_committing(row)) || !self.array.is_updating(row)
     }
 

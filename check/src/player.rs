@@ -230,7 +230,7 @@ impl Player {
 
     /// The event, and the faults before it, from which on faults may concern `ask`, which is about to be submitted. A write
     /// that joins one under way depends on what that one has read.
-    fn company_of(&self, ask: &Ask) -> (u64, usize) {
+    fn neighbours_of(&self, ask: &Ask) -> (u64, usize) {
         let mut since = (self.event, self.faults);
         if self.joins && ask.what == What::Write {
             let touches = |other: &&Submitted| {
@@ -248,7 +248,7 @@ impl Player {
     fn submit(&mut self, ask: Ask) -> (Submitted, Box<[u8]>) {
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
-        let (event, faults_before) = self.company_of(&ask);
+        let (event, faults_before) = self.neighbours_of(&ask);
         let mut request =
             Submitted { ask, update: 0, open: Vec::new(), floors: Vec::new(), faults_before, event };
         let mut payload = Box::default();

@@ -112,7 +112,7 @@ pub struct Array<M: Memory> {
     pending: VecDeque<u32>,
     sync_fifo: Option<SyncFifo>,
     piq: Option<Piq>,
-    /// The requests that wait, by member; only where some may wait for room or company.
+    /// The requests that wait, by member; only where some may wait for room or for others.
     earliest: Option<Earliest>,
     /// The request that is being cut, or [`NONE`].
     splitting: u32,
@@ -485,7 +485,7 @@ impl<M: Memory> Array<M> {
         self.queues.reopen(member);
     }
 
-    /// Writes out what waits in controller memory for company, and updates late parity: at the end of a run.
+    /// Writes out what waits in controller memory for more chunks, and updates late parity: at the end of a run.
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         self.gather_flush();

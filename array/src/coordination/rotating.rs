@@ -115,7 +115,7 @@ impl Rotating {
         }
         let is_wanted = |&member: &u16| driver.gc_turn(member) != GcTurn::default();
         let wanted = members.iter().any(is_wanted);
-        // A member without company keeps what it has.
+        // A member that is alone in its group keeps what it has.
         let held = self.turns[group].holder.is_some() && members.len() > 1;
         let end = (window + 1) * self.section.window.0;
         if (wanted || held) && end < self.timer {

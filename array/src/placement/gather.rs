@@ -7,7 +7,7 @@
 use crate::geometry::Geometry;
 use crate::memory::PageId;
 
-/// A page that waits for company.
+/// A page that waits for a full stripe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     /// Page of the array.

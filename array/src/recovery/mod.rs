@@ -3,6 +3,7 @@
 mod assemble;
 mod check;
 mod damage;
+mod evidence;
 mod in_place;
 mod in_place_intent;
 mod in_place_journal;
@@ -12,7 +13,6 @@ mod install;
 mod log;
 mod reconstruct;
 mod superblocks;
-mod testimony;
 mod upgrade;
 mod walk;
 mod watched;

@@ -225,8 +225,8 @@ impl Remains<'_> {
             Placement::Log => self.batches(&model, &known, &usable),
             Placement::InPlace => Vec::new(),
         };
-        let testimony = self.testimony(&model, &devices, batches.iter().map(|batch| batch.header));
-        if testimony.overrule(&mut model, holders) {
+        let evidence = self.evidence(&model, &devices, batches.iter().map(|batch| batch.header));
+        if evidence.overrule(&mut model, holders) {
             known.fill(None);
         }
         let model = &model;

@@ -64,7 +64,7 @@ fn a_large_write_leaves_stripe_by_stripe_unless_memory_or_its_host_can_wait_for_
         let scheme = scheme.replace("[elastic]", &format!("buffer_persistence = '{persistence}'\n[elastic]"));
         let mut rig = Rig::new(&scheme, 4, 512);
         rig.submit(Write, 0, pages).unwrap();
-        // What waits for company leaves after a second.
+        // What waits for a full stripe leaves after a second.
         while rig.step() && rig.now() < 1_000_000_000 {}
         (0..pages).filter(|&chunk| rig.array.chunk_in_log(chunk).is_some()).count()
     };

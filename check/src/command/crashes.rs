@@ -83,7 +83,7 @@ impl Crashes {
             Some(Planted::Array(bug)) => Some(bug),
             _ => None,
         })
-        .ruins(self.destroy)
+        .corrupts(self.destroy)
     }
 
     fn file(&self, file: &str) -> anyhow::Result<bool> {
@@ -167,8 +167,8 @@ impl Crashes {
                     *failed += 1;
                     let mut only =
                         self.scheme.map_or(String::new(), |kind| format!(" --scheme {}", kind.name()));
-                    if let (Some(_), Some(ruin)) = (self.destroy, broken.case.ruin) {
-                        only += &format!(" --destroy {}", ruin.target.name());
+                    if let (Some(_), Some(corruption)) = (self.destroy, broken.case.corruption) {
+                        only += &format!(" --destroy {}", corruption.target.name());
                     }
                     self.tell(
                         &mut checker,

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{ConfigError, read_toml};
 
+use super::corruption::Corruption;
 use super::keep::Keep;
 use super::members::Wrong;
-use super::ruin::Ruin;
 use super::shape::Shape;
 use crate::case::Ask;
 
@@ -154,13 +154,14 @@ pub struct Case {
     pub mends: bool,
     /// What is destroyed in the end, beyond what parity bears.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ruin: Option<Ruin>,
+    #[serde(rename = "ruin")]
+    pub corruption: Option<Corruption>,
 }
 
 impl Case {
     /// A life without an era.
     pub(crate) fn new(seed: u64, shape: Shape) -> Self {
-        Self { seed, shape, eras: Vec::new(), mends: false, ruin: None }
+        Self { seed, shape, eras: Vec::new(), mends: false, corruption: None }
     }
 
     /// Reads a case from `text`, the contents of `file`.

@@ -48,7 +48,7 @@ pub struct Counts {
     /// Scrubs that came to their end.
     pub scrubs: u64,
     /// Arrays of which more was destroyed than parity bears.
-    pub ruined: u64,
+    pub corrupted: u64,
     /// Of those: the ones that were opened by force alone.
     pub forced: u64,
     /// Members without superblocks that were recognized by their content.
@@ -83,7 +83,7 @@ impl Counts {
         self.rolled_back += other.rolled_back;
         self.older += other.older;
         self.scrubs += other.scrubs;
-        self.ruined += other.ruined;
+        self.corrupted += other.corrupted;
         self.forced += other.forced;
         self.reconstructed += other.reconstructed;
         self.asked += other.asked;
@@ -117,7 +117,7 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} while it served", self.rolled_back)?;
         writeln!(f, "{:>12} that came back with the content of an earlier moment", self.older)?;
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
-        writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.ruined)?;
+        writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.corrupted)?;
         writeln!(f, "{:>12} of them opened by force alone", self.forced)?;
         writeln!(
             f,

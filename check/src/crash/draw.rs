@@ -3,9 +3,9 @@
 use stripewise_base::prng::Prng;
 
 use super::case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
+use super::corruption::{Corruption, Target};
 use super::keep::Keep;
 use super::members::Wrong;
-use super::ruin::{Ruin, Target};
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
 
@@ -142,16 +142,17 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     }
     past(seed, &shape, &mut all);
     let mends = draw.percent(50);
-    // A stream of its own: what was drawn for a seed before there was ruin stays.
+    // A stream of its own: what was drawn for a seed before there was corruption stays.
     let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
-    let ruin =
-        draw.percent(12).then(|| Ruin { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
-    Case { seed, shape, eras: all, mends, ruin }
+    let corruption = draw
+        .percent(12)
+        .then(|| Corruption { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
+    Case { seed, shape, eras: all, mends, corruption }
 }
 
-/// Ruin of `target` for the life of a seed, whatever else is drawn for it.
-pub(super) fn ruin(seed: u64, target: Target) -> Ruin {
-    Ruin { target, choice: Draw(Prng::stream(seed, 0x7275_696F)).seed() }
+/// Corruption of `target` for the life of a seed, whatever else is drawn for it.
+pub(super) fn corruption(seed: u64, target: Target) -> Corruption {
+    Corruption { target, choice: Draw(Prng::stream(seed, 0x7275_696F)).seed() }
 }
 
 /// What comes back of the past in the eras of a life. By a stream of its own: what was drawn for a seed before stays.

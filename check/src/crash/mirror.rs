@@ -262,7 +262,7 @@ fn first_failure<S: SystemUnderTest>(seeds: u64) -> Option<(u64, String)> {
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
         // The mirror does not know what to do about members that go wrong, or have what they had once.
-        case.ruin = None;
+        case.corruption = None;
         case.eras.iter_mut().for_each(|era| {
             era.strikes.clear();
             era.older.clear();

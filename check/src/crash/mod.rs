@@ -4,13 +4,13 @@
 //! that are drawn, and a [`Script`] stands for all crashes of a few requests.
 
 mod case;
+mod corruption;
 mod counts;
 mod draw;
 mod keep;
 mod members;
 #[cfg(test)]
 mod mirror;
-mod ruin;
 mod scenario;
 mod server;
 mod shape;
@@ -26,10 +26,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use stripewise_array::{Array, Bug, PageMemory};
 
 pub use case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
+pub use corruption::{Corruption, Target};
 pub use counts::Counts;
 pub use keep::Keep;
 pub use members::Wrong;
-pub use ruin::{Ruin, Target};
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};
 
@@ -48,7 +48,7 @@ pub struct Broken {
 /// Tries cases, one after the other. New arrays are made once and copied.
 pub struct Checker {
     bug: Option<Bug>,
-    ruin: Option<Target>,
+    corruption: Option<Target>,
     arrays: BTreeMap<Shape, Scenario>,
 }
 
@@ -58,12 +58,12 @@ type Checked = Array<PageMemory>;
 impl Checker {
     /// A checker of controllers in which `bug` is planted; without debug assertions there is none to plant.
     pub fn new(bug: Option<Bug>) -> Self {
-        Self { bug, ruin: None, arrays: BTreeMap::new() }
+        Self { bug, corruption: None, arrays: BTreeMap::new() }
     }
 
-    /// Every life of a seed ends with ruin of `target`, if the array has it.
-    pub fn ruins(mut self, target: Option<Target>) -> Self {
-        self.ruin = target;
+    /// Every life of a seed ends with corruption of `target`, if the array has it.
+    pub fn corrupts(mut self, target: Option<Target>) -> Self {
+        self.corruption = target;
         self
     }
 
@@ -84,9 +84,9 @@ impl Checker {
         let case = Case::new(seed, shape.clone());
         let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
         let mut case = draw::case(seed, shape, sectors);
-        if let Some(target) = self.ruin {
+        if let Some(target) = self.corruption {
             let has_it = Target::of(case.shape.kind).contains(&target);
-            case.ruin = has_it.then(|| draw::ruin(seed, target));
+            case.corruption = has_it.then(|| draw::corruption(seed, target));
         }
         Ok(case)
     }

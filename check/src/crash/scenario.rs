@@ -7,10 +7,10 @@ use stripewise_array::{Bug, OpenError, Opened};
 use stripewise_base::prng::Prng;
 
 use super::case::{Case, Comeback, Cut, Era, PutBack};
+use super::corruption::{Corruption, Doubt, Target};
 use super::counts::Counts;
 use super::keep::Keep;
 use super::members::{InFlight, Members, Wrong};
-use super::ruin::{Doubt, Ruin, Target};
 use super::server::{FLUSH, Server};
 use super::shape::{Shape, sets};
 use super::sim_driver::SimDriver;
@@ -51,7 +51,7 @@ pub(crate) struct Scenario {
     /// Whether all that it is without come back in the end.
     mends: bool,
     /// What is destroyed in the end; since then, what that may cost, and whether the array is opened by force.
-    ruin: Option<Ruin>,
+    corruption: Option<Corruption>,
     doubt: Doubt,
     is_forced: bool,
     random: Prng,
@@ -91,7 +91,7 @@ impl Scenario {
             is_stopped: false,
             holes: BTreeSet::new(),
             mends: false,
-            ruin: None,
+            corruption: None,
             doubt: Doubt::default(),
             is_forced: false,
             random: Prng::stream(seed, 0x6C69_6665),
@@ -503,7 +503,7 @@ impl Scenario {
 
     /// The life of `case`.
     pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &Case) -> Result<(), String> {
-        (self.mends, self.ruin) = (case.mends, case.ruin);
+        (self.mends, self.corruption) = (case.mends, case.corruption);
         self.eras::<S>(&case.eras)
     }
 
@@ -512,11 +512,11 @@ impl Scenario {
         for (nth, era) in eras.iter().enumerate() {
             self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
         }
-        if let Some(ruin) = self.ruin {
-            let mut ruined = self.clone();
+        if let Some(corruption) = self.corruption {
+            let mut corrupted = self.clone();
             let asks = eras.last().map_or(&[][..], |era| &era.asks);
-            ruined.ruined::<S>(ruin, asks).map_err(|what| format!("after ruin: {what}"))?;
-            self.counts = ruined.counts;
+            corrupted.corrupted::<S>(corruption, asks).map_err(|what| format!("after ruin: {what}"))?;
+            self.counts = corrupted.counts;
         }
         let named = |what: String| format!("after the last era: {what}");
         let mut server = self.begin::<S>(0, 1).map_err(named)?;
@@ -538,10 +538,10 @@ impl Scenario {
 
     /// More is destroyed than the contract bears: what is lost is told, or the array is not opened but by force; nothing that it
     /// returns is wrong, and it goes on working.
-    fn ruined<S: SystemUnderTest>(&mut self, ruin: Ruin, asks: &[Ask]) -> Result<(), String> {
-        let Some(doubt) = ruin.strike(&self.shape, &mut self.members, self.lost) else { return Ok(()) };
+    fn corrupted<S: SystemUnderTest>(&mut self, corruption: Corruption, asks: &[Ask]) -> Result<(), String> {
+        let Some(doubt) = corruption.strike(&self.shape, &mut self.members, self.lost) else { return Ok(()) };
         self.doubt = doubt;
-        self.counts.ruined += 1;
+        self.counts.corrupted += 1;
         let is_refused = self.is_refused::<S>()?;
         self.is_forced = is_refused;
         if self.doubt.is_hopeless {
@@ -555,7 +555,7 @@ impl Scenario {
             return Err("it is refused though nothing is lost".into());
         }
         self.counts.forced += u64::from(is_refused);
-        if is_refused && ruin.target == Target::Superblocks {
+        if is_refused && corruption.target == Target::Superblocks {
             let all = (1 << self.shape.members) - 1;
             let nameless = self.doubt.nameless;
             // A member that has all it should and its superblocks tells which others with superblocks are stale. One without
@@ -564,7 +564,7 @@ impl Scenario {
             self.lost = if is_told { self.lost | self.outdated | nameless } else { all };
             self.outdated &= if is_told { !nameless } else { 0 };
         }
-        if !is_refused && !matches!(ruin.target, Target::Stripe | Target::Commits) {
+        if !is_refused && !matches!(corruption.target, Target::Stripe | Target::Commits) {
             // What is opened without a word has lost nothing.
             self.doubt = Doubt::default();
         }

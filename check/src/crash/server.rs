@@ -10,7 +10,7 @@ use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
 use super::case::Comeback;
-use super::ruin::Doubt;
+use super::corruption::Doubt;
 use super::sim_driver::SimDriver;
 use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};

@@ -46,7 +46,7 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
         }
         let simpler = Case { mends: false, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
-        let simpler = Case { ruin: None, ..best.clone() };
+        let simpler = Case { corruption: None, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
         if !is_smaller {
             return best;

@@ -2,7 +2,7 @@
 //! with the row of its table.
 
 use stripewise_check::crash::{
-    Broken, Case, Checker, Counts, Cut, Effort, Era, Keep, Kind, Ruin, Script, Strike, Target, Wrong,
+    Broken, Case, Checker, Corruption, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Target, Wrong,
 };
 
 /// Arrays that have no write hole: those with the intent bitmap alone do.
@@ -68,13 +68,14 @@ fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
         let targets = Target::of(kind);
         let counts = seeds(kind, |seed, case| {
             let target = targets[seed as usize % targets.len()];
-            case.ruin = Some(Ruin { target, choice: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1 });
+            case.corruption =
+                Some(Corruption { target, choice: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1 });
         });
-        println!("{}: {} ruined, {} forced", kind.name(), counts.ruined, counts.forced);
+        println!("{}: {} ruined, {} forced", kind.name(), counts.corrupted, counts.forced);
         // With the bitmap nothing is ever missing that opening needs; without superblocks force does not help.
         let is_forced = [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6].contains(&kind);
         let forced = if is_forced { 10 } else { 0 };
-        assert!(counts.ruined > SEEDS / 2 && counts.forced >= forced, "{}: {counts}", kind.name());
+        assert!(counts.corrupted > SEEDS / 2 && counts.forced >= forced, "{}: {counts}", kind.name());
     }
 }
 

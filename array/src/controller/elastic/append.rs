@@ -204,7 +204,7 @@ impl<M: Memory> Array<M> {
             log.counts.moved_parity += u64::from(parity);
             let queue = &mut log.buffer.queues[stream];
             if queue.due < most {
-                // Where stripes are shorter than usual, what is left waits for company: or moving would gain nothing.
+                // Where stripes are shorter than usual, what is left waits for a full stripe: or moving would gain nothing.
                 queue.due = 0;
             }
         } else {

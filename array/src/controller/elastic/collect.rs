@@ -197,7 +197,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
+    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for a
     /// band while a collection brings more, else for a stripe. It keeps its `write_seq`. Where nothing tells that (0) it has a
     /// new one: it is the newest version, so whatever is written later is born later.
     pub(super) fn relocate(&mut self, chunk: u64, write_seq: u64, page: PageId) {

@@ -220,7 +220,7 @@ impl<M: Memory> Array<M> {
         log.classes.write(first, chunk, tier)
     }
 
-    /// Lets a place wait in `stream` for company, and the chunks there leave if that is enough.
+    /// Lets a place wait in `stream`, and the chunks there leave if they reach the stripe-fill threshold.
     fn enter<D: Driver<M>>(&mut self, id: u32, chunk: u64, place: u32, stream: usize, driver: &mut D) {
         let now = self.now;
         let waits = self.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
@@ -229,7 +229,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         log.buffer.push(stream, place, now);
         log.set_memory(chunk, place);
-        let (unit, is_full) = (log.company.of_write(stream, last - first + 1), log.is_full);
+        let (unit, is_full) = (log.stripe_fill.of_write(stream, last - first + 1), log.is_full);
         let queue = &mut log.buffer.queues[stream];
         if queue.count - queue.due >= unit {
             queue.due += unit;

@@ -1,6 +1,6 @@
-//! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for company, and leave as
-//! new stripes, of as many chunks as there are, appended to a log that takes all members; what they replace stays where it
-//! is, since its stripe needs it, until its segment is collected.
+//! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for more chunks, and
+//! leave as new stripes, of as many chunks as there are, appended to a log that takes all members; what they replace stays where
+//! it is, since its stripe needs it, until its segment is collected.
 //!
 //! - eSAP: one stream, whose chunks leave as soon as there is a stripe of them, or when the oldest has waited for `wait`.
 //!   Source: Kim, Lee, Choi, Lee and Noh, DSN 2013 and IEEE TC 65(4), 2016, as paper 001 (section II-B) tells it.
@@ -32,7 +32,6 @@
 pub(crate) mod addresses;
 pub(crate) mod buffer;
 mod classes;
-mod company;
 pub(crate) mod contents;
 mod counts;
 mod dimensions;
@@ -40,6 +39,7 @@ pub(crate) mod directory;
 pub(crate) mod durable;
 pub(crate) mod segments;
 mod streams;
+mod stripe_fill;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -60,13 +60,13 @@ use segments::Segments;
 pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
-use company::Company;
-pub use company::LARGE_WRITE_BYTES;
 use contents::Content;
 pub use counts::{MetadataCounts, ScrubCounts};
 pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
 pub use streams::StreamCounts;
+pub use stripe_fill::LARGE_WRITE_BYTES;
+use stripe_fill::StripeFill;
 
 /// The elastic section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub struct ElasticSection {
     pub segment_rows: u32,
     /// How many chunks of a stream leave controller memory together.
     pub buffer: BufferUnit,
-    /// After so long a chunk leaves with whatever company it has (P_wait); 0 lets it wait until it has enough.
+    /// After so long a chunk leaves with the chunks that wait by then (P_wait); 0 lets it wait until it has enough.
     pub wait: Span,
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
@@ -285,7 +285,7 @@ pub(crate) struct Elastic {
     pub(crate) capacity: u64,
     /// Chunks that are [`Location::Lost`].
     pub(crate) lost_chunks: u64,
-    pub(crate) company: Company,
+    pub(crate) stripe_fill: StripeFill,
     pub(crate) is_volatile: bool,
     /// Whether live chunks go to the open segment of the coldest stream of hosts.
     pub(crate) shares: bool,
@@ -332,7 +332,7 @@ impl Elastic {
         let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
         let classes = Classes::new(scheme, capacity, page_bytes);
         let streams = classes.streams();
-        let company = Company::new(scheme, &classes, geometry, page_bytes);
+        let stripe_fill = StripeFill::new(scheme, &classes, geometry, page_bytes);
         let hosts = classes.hosts();
         let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
         let has_summaries = carries_data && durable.is_some();
@@ -364,7 +364,7 @@ impl Elastic {
             places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
             capacity,
             lost_chunks: 0,
-            company,
+            stripe_fill,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
             shares: section.relocations == Relocations::Coldest,
             columns: geometry.columns,
@@ -381,7 +381,7 @@ impl Elastic {
             first_page,
         };
         if log.durable.is_some() {
-            let waiting = (0..hosts).map(|stream| log.company.of(stream)).sum();
+            let waiting = (0..hosts).map(|stream| log.stripe_fill.of(stream)).sum();
             let comfort = log.classes.relocation_streams() + log.segments_for(waiting);
             log.comfort = comfort.min(log.segments.count() / 4);
             log.limit = log.limit.min(log.segments.count() - log.comfort);

@@ -1,4 +1,5 @@
-//! Ruin beyond the contract: of one structure more is destroyed than parity bears. What the array must do then stands in rows
+//! Corruption beyond the contract: of one structure more is destroyed than parity bears. What the array must do then stands in
+//! rows
 //! `gap` and `beyond` of `docs/fault-contract.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,14 +50,14 @@ impl std::str::FromStr for Target {
 /// What is destroyed of all copies, when nothing is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ruin {
+pub struct Corruption {
     /// What.
     pub target: Target,
     /// Decides which, and how.
     pub choice: u64,
 }
 
-/// What an array owes its hosts after ruin.
+/// What an array owes its hosts after corruption.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Doubt {
     /// Pages of hosts that may be lost: reads and writes of them may fail.
@@ -149,7 +150,7 @@ fn every_page(shape: &Shape) -> BTreeSet<u64> {
     (0..u64::from(shape.pages) * u64::from(shape.members)).collect()
 }
 
-impl Ruin {
+impl Corruption {
     /// Destroys it, and says what that may cost; nothing if there is no such thing. Members of `lost` are lost already.
     pub(crate) fn strike(self, shape: &Shape, members: &mut Members, lost: u64) -> Option<Doubt> {
         let span = superblock_pages(shape.page_bytes);

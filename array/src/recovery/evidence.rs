@@ -14,7 +14,7 @@ use crate::media::At;
 
 /// What the newest content says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Testimony {
+pub(super) struct Evidence {
     /// The newest epoch.
     epoch: u32,
     /// The newest batch, record or version of a bitmap, by epoch and number.
@@ -23,7 +23,7 @@ pub(super) struct Testimony {
     missing: u64,
 }
 
-impl Testimony {
+impl Evidence {
     /// Something was written in `epoch`.
     fn hear_of(&mut self, epoch: u32) {
         self.epoch = self.epoch.max(epoch);
@@ -67,30 +67,30 @@ impl Testimony {
 
 impl Remains<'_> {
     /// What metadata on `devices` tells beside superblocks and `summaries`.
-    pub(super) fn testimony(
+    pub(super) fn evidence(
         &mut self,
         model: &Superblock,
         devices: &[u16],
         summaries: impl Iterator<Item = SummaryHeader>,
-    ) -> Testimony {
-        let mut testimony = Testimony::default();
+    ) -> Evidence {
+        let mut evidence = Evidence::default();
         let everyone = u64::MAX >> (u64::BITS - model.members.len() as u32);
         for header in summaries {
-            testimony.hear((header.epoch, header.batch), everyone & !header.members);
+            evidence.hear((header.epoch, header.batch), everyone & !header.members);
         }
         for &device in devices {
             match self.layout {
-                Some(layout) => self.hear_in_place(model, device, &layout, &mut testimony),
-                None => self.hear_log(model, device, &mut testimony),
+                Some(layout) => self.hear_in_place(model, device, &layout, &mut evidence),
+                None => self.hear_log(model, device, &mut evidence),
             }
         }
-        testimony
+        evidence
     }
 
-    fn hear_log(&mut self, model: &Superblock, device: u16, testimony: &mut Testimony) {
+    fn hear_log(&mut self, model: &Superblock, device: u16, evidence: &mut Evidence) {
         self.each_page(device, model.commits, &mut |_, page| {
             if let Some(commit) = Commit::parse(page).ok().filter(|its| its.array == model.array) {
-                testimony.hear_of(commit.epoch);
+                evidence.hear_of(commit.epoch);
             }
         });
         for first in [model.checkpoint.first, model.checkpoint.first + model.checkpoint.pages] {
@@ -98,7 +98,7 @@ impl Remains<'_> {
                 if let Some(header) =
                     CheckpointHeader::parse(page).ok().filter(|its| its.array == model.array)
                 {
-                    testimony.hear_of(header.epoch);
+                    evidence.hear_of(header.epoch);
                 }
             });
         }
@@ -109,16 +109,16 @@ impl Remains<'_> {
         model: &Superblock,
         device: u16,
         layout: &InPlaceLayout,
-        testimony: &mut Testimony,
+        evidence: &mut Evidence,
     ) {
         self.each_page(device, layout.table, &mut |_, page| {
             if let Some(head) = ChecksumPage::parse(page).ok().filter(|its| its.array == model.array) {
-                testimony.hear_of(head.epoch);
+                evidence.hear_of(head.epoch);
             }
         });
         self.each_page(device, layout.intent, &mut |_, page| {
             if let Some(head) = IntentPage::parse(page).ok().filter(|its| its.array == model.array) {
-                testimony.hear((head.epoch, head.version), head.missing);
+                evidence.hear((head.epoch, head.version), head.missing);
             }
         });
         // A header may go on in the next page.
@@ -130,7 +130,7 @@ impl Remains<'_> {
                 header.drain(..page.len());
             }
             if let Some(record) = RedoRecord::parse(&header).ok().filter(|its| its.array == model.array) {
-                testimony.hear((record.epoch, record.number), record.missing);
+                evidence.hear((record.epoch, record.number), record.missing);
             }
         });
     }

@@ -1,6 +1,6 @@
 //! How many chunks of a stream leave controller memory together.
 //!
-//! Source: paper 001, section III-B, Algorithm 2; that large writes need no company is ours.
+//! Source: paper 001, section III-B, Algorithm 2; that large writes do not wait for it is ours.
 
 use super::classes::{Classes, unit};
 use super::{AcknowledgeWrites, BufferUnit};
@@ -8,20 +8,20 @@ use crate::geometry::Geometry;
 use crate::placement::Persistence;
 use crate::scheme::Scheme;
 
-/// Bytes of a write that needs no company: its chunks leave stripe by stripe. Company spares members short runs, and a write of
-/// this size makes long ones by itself; what waited for more would only fall out of the processor's cache, of which a copy of it,
-/// its parity and where it goes take up to 1 MiB.
+/// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold spares members short
+/// runs, and a write of this size makes long ones by itself; what waited for more would only fall out of the processor's cache,
+/// of which a copy of it, its parity and where it goes take up to 1 MiB.
 pub const LARGE_WRITE_BYTES: u32 = 256 << 10;
 
 #[derive(Debug)]
-pub(crate) struct Company {
+pub(crate) struct StripeFill {
     /// Of each stream the chunks that leave together, and those of its stripes that a large write makes leave.
     units: Vec<(u32, u32)>,
     /// Pages of a large write.
     large: u64,
 }
 
-impl Company {
+impl StripeFill {
     pub(crate) fn new(scheme: &Scheme, classes: &Classes, geometry: &Geometry, page_bytes: u32) -> Self {
         let section = &scheme.elastic;
         // Memory that survives a loss of power keeps what the policy says; and who lets a unit leave waits for all of it.
