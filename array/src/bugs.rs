@@ -146,7 +146,7 @@ pub enum Bug {
     CorruptionIgnored,
     /// A request that failed is acknowledged as if it had not.
     FailureHidden,
-    /// An update of a lost chunk fails although its row could bear the loss.
+    /// An update of a lost chunk fails although its row could tolerate the loss.
     FailureInvented,
     /// Of those that wait for a row only the first is ever woken.
     WaiterForgotten,

@@ -16,7 +16,7 @@ use crate::update::{Choice, ParityUpdate, Routine};
 pub struct Acknowledgement {
     /// The number that the host gave to the request.
     pub tag: u64,
-    /// Whether it failed: more members of a row are lost than its code can bear.
+    /// Whether it failed: more members of a row are lost than its code can tolerate.
     pub failed: bool,
     /// Whether it failed because the array has no space for what it writes.
     pub no_space: bool,

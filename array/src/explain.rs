@@ -74,9 +74,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             plan.beside().map(|operation| in_words("read", &operation, geometry)).collect();
         let _ = writeln!(text, "  {} take long: beside them {}", names(plan.hedged), reads.join(", "));
     }
-    let bearable = geometry.parity();
-    if plan.steps().is_empty() && plan.lost.count_ones() > bearable {
-        let _ = writeln!(text, "  fails, because the row bears the loss of {bearable} at most");
+    let tolerable = geometry.parity();
+    if plan.steps().is_empty() && plan.lost.count_ones() > tolerable {
+        let _ = writeln!(text, "  fails, because the row bears the loss of {tolerable} at most");
         return text;
     }
     if matches!(plan.purpose, Purpose::Write | Purpose::Parity | Purpose::Resync) {

@@ -33,7 +33,7 @@ pub(crate) struct Audit<'a> {
 enum Content {
     /// Read, or decoded.
     Bytes(Vec<u8>),
-    /// More is lost than the code bears.
+    /// More is lost than the code tolerates.
     Lost,
     /// It cannot be decoded while an update of its row is under way.
     Unsettled,
@@ -142,7 +142,7 @@ impl Audit<'_> {
     }
 
     /// What parity covers of a whole row, by the code where it cannot be read; `None` if more is lost than the code
-    /// bears.
+    /// tolerates.
     fn complete(&self, row: u64) -> Option<Covered> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -209,7 +209,7 @@ impl Audit<'_> {
         self.unlogged.contains_key(&(row, parity)) || self.array.log_member(parity).is_some_and(is_lost)
     }
 
-    /// A row may only be given up if more of it was lost than the code bears.
+    /// A row may only be given up if more of it was lost than the code tolerates.
     fn lost_too_much(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -346,7 +346,7 @@ impl Audit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// Whether some group has lost more members than the code bears, so that a flush may find no room for
+    /// Whether some group has lost more members than the code tolerates, so that a flush may find no room for
     /// what controller memory holds.
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
@@ -358,7 +358,7 @@ impl Audit<'_> {
 
     /// Whether a request over these pages of the array may fail, given the faults that happened and the parity columns
     /// that could not be told meanwhile:
-    /// because a row has lost more than its code bears and, for a read or without parity, one of its pages is
+    /// because a row has lost more than its code tolerates and, for a read or without parity, one of its pages is
     /// among what is lost.
     pub(crate) fn may_fail(
         &self,

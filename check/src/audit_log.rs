@@ -85,7 +85,7 @@ impl LogAudit<'_> {
         (row, lost)
     }
 
-    /// The content of a page of the log, by its stripe if it cannot be read; `None` if more is lost than the code bears.
+    /// The content of a page of the log, by its stripe if it cannot be read; `None` if more is lost than the code tolerates.
     pub(crate) fn content(&self, member: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
         if let Some(bytes) = self.read(member, page) {
             return Some(bytes.to_vec());
@@ -99,7 +99,7 @@ impl LogAudit<'_> {
         Some(row.swap_remove(number as usize))
     }
 
-    /// Parity of a stripe that is wholly written, as far as the code bears what is lost of it.
+    /// Parity of a stripe that is wholly written, as far as the code tolerates what is lost of it.
     fn stripe(&self, stripe: &StripeView) -> Result<(), String> {
         let geometry = self.array.geometry();
         let parity = stripe.columns.iter().filter(|column| column.0 >= geometry.data).count() as u32;

@@ -11,7 +11,7 @@ use stripewise_flash::spec::{
 use stripewise_flash::{DeviceSpec, Level, Order, Rate, Share};
 use stripewise_sim::Layout;
 
-use crate::storm::Draw;
+use crate::stress::Draw;
 
 /// A device of which `layout.devices` have `members` members, unless what was drawn cannot work.
 pub(crate) fn device(draw: &mut Draw, layout: Layout, members: u32) -> Option<DeviceSpec> {

@@ -2,7 +2,7 @@
 //! with colliding requests, pages that go bad and members that die, and an oracle that knows what every
 //! sector may hold.
 //!
-//! A [`Case`] is all that decides a run; [`storm::case`] draws one from a seed. [`run`] plays it and returns
+//! A [`Case`] is all that decides a run; [`stress::case`] draws one from a seed. [`run`] plays it and returns
 //! the first promise of the fault contract (`docs/checking.md`) that was broken.
 
 #![forbid(unsafe_code)]
@@ -23,7 +23,7 @@ mod player;
 mod run;
 mod shrink;
 mod stamp;
-pub mod storm;
+pub mod stress;
 
 pub use bugs::{Options, Planted};
 pub use case::{Ask, Case, Loss, What};

@@ -186,7 +186,7 @@ impl LogHistory {
         stays[first..].iter()
     }
 
-    /// Whether since `event`, with these faults of media, `chunk` was in a stripe that lost more than the code bears.
+    /// Whether since `event`, with these faults of media, `chunk` was in a stripe that lost more than the code tolerates.
     fn may_be_lost(&self, audit: &LogAudit<'_>, chunk: u64, event: u64, faults: &[Fault]) -> bool {
         self.since(chunk, event).any(|stay| {
             let Some(stripe) = &stay.stripe else { return stay.at == At::Lost };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::{Parser, Subcommand};
-use stripewise_check::{Case, Planted, storm};
+use stripewise_check::{Case, Planted, stress};
 
 use command::compose::Compose;
 use command::crashes::Crashes;
@@ -97,7 +97,7 @@ impl Arguments {
             return Ok(runner.one(&case, &format!("case {file}"), &format!("--case {file}")));
         }
         if let Some(seed) = self.seed {
-            return Ok(runner.one(&storm::case(seed), &format!("seed {seed}"), &format!("--seed {seed}")));
+            return Ok(runner.one(&stress::case(seed), &format!("seed {seed}"), &format!("--seed {seed}")));
         }
         if let Some(seeds) = &self.seeds {
             return Ok(self.many(&runner, seeds.clone(), Duration::MAX));
@@ -115,7 +115,7 @@ impl Arguments {
         let mut progress = Progress::new();
         for seed in seeds {
             let (name, replay) = (format!("seed {seed}"), format!("--seed {seed}"));
-            match runner.run(0, &storm::case(seed), &name, &replay, None) {
+            match runner.run(0, &stress::case(seed), &name, &replay, None) {
                 Ok(summary) => events += summary.events,
                 Err(failure) => {
                     println!("{}", runner.line(&name, &failure, &replay));

@@ -499,11 +499,11 @@ impl<'a> Run<'a> {
         self.settle()
     }
 
-    /// Takes away each member in turn, with as many others of its group as the code still bears, and decodes everything.
+    /// Takes away each member in turn, with as many others of its group as the code still tolerates, and decodes everything.
     /// A controller that gathers is needed to find its pages again, and loses members but once, for good; else a new
     /// controller finds everything where its address says.
     fn fail_each(&mut self) -> Result<(), String> {
-        let losses = self.bearable_losses();
+        let losses = self.tolerable_losses();
         // So are its marks of rows whose parity covers nothing any more, and of content that was lost, and what it knows of
         // a log.
         let array = &self.simulation.array;
@@ -538,7 +538,7 @@ impl<'a> Run<'a> {
     }
 
     /// Of each group all that may still be lost together: each of its members, with others of the group behind it.
-    fn bearable_losses(&self) -> Vec<Vec<u16>> {
+    fn tolerable_losses(&self) -> Vec<Vec<u16>> {
         let geometry = self.simulation.array.geometry();
         let mut losses = Vec::new();
         for group in 0..geometry.groups {

@@ -100,11 +100,11 @@ const SIMPLER_REQUEST: [fn(&mut Case, usize); 3] = [
 mod tests {
     use super::*;
     use crate::case::What;
-    use crate::storm;
+    use crate::stress;
 
     #[test]
     fn a_case_shrinks_to_what_makes_it_fail() {
-        let case = (0..).map(storm::case).find(|case| case.requests.len() == 200).expect("a long case");
+        let case = (0..).map(stress::case).find(|case| case.requests.len() == 200).expect("a long case");
         let fails = |case: &Case| {
             let writes = case.requests.iter().filter(|ask| ask.what == What::Write);
             writes.map(|ask| ask.sectors).sum::<u64>() >= 3

@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Parity members, and so the erasures that the code bears.
+    /// Parity members, and so the erasures that the code tolerates.
     pub fn parity(self) -> u32 {
         if self == Self::Xor { 1 } else { 2 }
     }
@@ -98,7 +98,7 @@ fn with_prime(prime: Option<u32>) -> String {
 pub struct TooManyLost {
     /// Members lost.
     pub lost: u32,
-    /// Members whose loss the code bears.
+    /// Members whose loss the code tolerates.
     pub parity: u32,
 }
 
@@ -158,7 +158,7 @@ impl Code {
         self.data
     }
 
-    /// Parity members, and so the erasures that the code bears.
+    /// Parity members, and so the erasures that the code tolerates.
     pub fn parity(&self) -> u32 {
         self.kind.parity()
     }

@@ -16,7 +16,7 @@ pub struct Cost {
     pub update: u32,
     /// Making one lost data member.
     pub decode_one: u32,
-    /// Making two lost data members, the dearest; none if the code does not bear it.
+    /// Making two lost data members, the dearest; none if the code does not tolerate it.
     pub decode_two: Option<u32>,
 }
 

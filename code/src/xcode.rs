@@ -12,7 +12,7 @@ use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
 
 /// X-Code over `prime` columns of `prime` parts; a column's length is a multiple of that.
 ///
-/// Parts 0 to `prime` - 3 of a column are data, the last two parity. It bears the loss of any two columns.
+/// Parts 0 to `prime` - 3 of a column are data, the last two parity. It tolerates the loss of any two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XCode {
     prime: usize,

@@ -74,7 +74,7 @@ pub enum FileTrouble {
 /// Why a request that was taken was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failed {
-    /// More of a row or stripe is lost than its parity can bear.
+    /// More of a row or stripe is lost than its parity can tolerate.
     #[error(
         "more elements of a row are lost than its parity can bear; what the request covers is not all there"
     )]

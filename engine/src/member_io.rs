@@ -16,9 +16,9 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, Pages, Payload};
 use crate::incidents::{Incident, Incidents};
 use crate::jobs::Jobs;
+use crate::out_of_space::{Waiting, bits};
 use crate::owner::{Keeper, OwnerError};
 use crate::recording::Recording;
-use crate::starved::{Waiting, bits};
 use crate::still::Watch;
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
@@ -149,7 +149,7 @@ pub(crate) struct MemberIo<B> {
     pub(crate) recording: Option<Box<Recording>>,
     counts: Counts,
     /// Writes that found no space.
-    starved: Waiting,
+    out_of_space: Waiting,
     /// Members that stand still.
     pub(crate) watch: Watch,
     pub(crate) incidents: Incidents,
@@ -188,12 +188,12 @@ impl<B: Backend> fmt::Debug for MemberIo<B> {
 
 impl<B: Backend> MemberIo<B> {
     /// Over `backend`; each member admits at most `window` operations at once, at least one. What finds no space waits
-    /// in `starved`.
+    /// in `out_of_space`.
     pub(crate) fn new(
         backend: B,
         window: u32,
         jobs: Jobs,
-        starved: Waiting,
+        out_of_space: Waiting,
         watch: Watch,
         timeout: Duration,
     ) -> Self {
@@ -207,7 +207,7 @@ impl<B: Backend> MemberIo<B> {
             scribe: None,
             recording: None,
             counts: Counts::default(),
-            starved,
+            out_of_space,
             watch,
             incidents: Incidents::default(),
             trouble_count: 0,
@@ -281,28 +281,28 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Whether writes wait for space.
-    pub(crate) fn is_starved(&self) -> bool {
-        self.starved.is_any()
+    pub(crate) fn is_out_of_space(&self) -> bool {
+        self.out_of_space.is_any()
     }
 
     /// The array does without these members, a bit each.
     pub(crate) fn note_gone(&mut self, members: u64) {
-        self.starved.gone = members;
+        self.out_of_space.gone = members;
     }
 
     /// Whether hosts must be told that there is no space.
-    pub(crate) fn is_starved_beyond_parity(&self) -> bool {
-        self.starved.is_felt()
+    pub(crate) fn is_out_of_space_beyond_parity(&self) -> bool {
+        self.out_of_space.is_felt()
     }
 
     /// Whether that has lasted for so long that what came before is answered too.
-    pub(crate) fn is_starved_for_long(&self) -> bool {
-        self.starved.is_lasting()
+    pub(crate) fn is_out_of_space_for_long(&self) -> bool {
+        self.out_of_space.is_lasting()
     }
 
     /// How long until one that waits for space is tried again.
     pub(crate) fn retry_in(&self) -> Option<Duration> {
-        self.starved.due_in()
+        self.out_of_space.due_in()
     }
 
     /// Tries writes again that found no space, if it is time.
@@ -310,7 +310,7 @@ impl<B: Backend> MemberIo<B> {
         if self.fence.is_closed {
             return;
         }
-        while let Some(one) = self.starved.take_due() {
+        while let Some(one) = self.out_of_space.take_due() {
             self.members[one.operation.member as usize].in_flight += 1;
             self.backend.start(one.id, &one.operation, one.page, memory);
         }
@@ -327,11 +327,11 @@ impl<B: Backend> MemberIo<B> {
             if let Some(recording) = self.recording.as_mut().filter(|_| ended.result.is_ok()) {
                 recording.succeeded(ended.operation.member, ended.id, ended.operation.kind);
             }
-            if ended.result.is_ok() && !self.starved.is_any() {
+            if ended.result.is_ok() && !self.out_of_space.is_any() {
                 break ended;
             }
             if member.failure.is_some() {
-                self.starved.forget(ended.id);
+                self.out_of_space.forget(ended.id);
                 break ended;
             }
             if ended.operation.kind == OperationKind::Flush {
@@ -339,7 +339,7 @@ impl<B: Backend> MemberIo<B> {
                 break ended;
             }
             let together = || run_out_together(&self.backend, ended.operation.member);
-            if !self.starved.keeps(&ended, together) {
+            if !self.out_of_space.keeps(&ended, together) {
                 break ended;
             }
         };
@@ -452,7 +452,7 @@ impl<B: Backend> MemberIo<B> {
 
     /// Operations that the member was given and has not done.
     pub(crate) fn in_flight(&self, member: u16) -> u32 {
-        self.members[member as usize].in_flight + self.starved.waiting_for(member)
+        self.members[member as usize].in_flight + self.out_of_space.waiting_for(member)
     }
 
     pub(crate) fn counts(&self) -> Counts {

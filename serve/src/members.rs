@@ -51,7 +51,7 @@ impl Members {
         match command {
             &Command::Fail { member, force } => {
                 let serves = engine.failure(member)?.is_none();
-                if serves && !force && !engine.array().bears_loss_of(member) {
+                if serves && !force && !engine.array().tolerates_loss_of(member) {
                     return Err(Refusal::For(format!(
                         "without element {member} too, the array lacks more than its parity bears, and part of its data cannot \
                          be read; wait for its rebuild, replace what is missing, or use --force"

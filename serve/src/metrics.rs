@@ -114,9 +114,9 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let dropped = "Connections ended because their client broke the protocol, or there were too many";
     counters(to, "dropped_connections", dropped)?.counter(&[], status.dropped_connections)?;
     gauge(to, "full", "1 while a log has no space", f64::from(u8::from(status.full)))?;
-    gauge(to, "starved", "1 while elements have no space", f64::from(u8::from(status.starved)))?;
+    gauge(to, "starved", "1 while elements have no space", f64::from(u8::from(status.out_of_space)))?;
     let refused = "1 while more elements have no space than parity bears, and writes are refused";
-    gauge(to, "starved_beyond_parity", refused, f64::from(u8::from(status.starved_beyond_parity)))?;
+    gauge(to, "starved_beyond_parity", refused, f64::from(u8::from(status.out_of_space_beyond_parity)))?;
     gauge(to, "memory_bytes", "Memory for pages and maps", status.memory_bytes as f64)?;
     if let Some(recording) = &status.recording {
         counters(to, "recorded_requests", "Requests recorded")?.counter(&[], recording.requests)?;

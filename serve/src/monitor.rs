@@ -448,7 +448,7 @@ impl Monitor {
         if let Some((rebuilt, ..)) = array.rebuilding().filter(|(rebuilt, ..)| others.contains(rebuilt)) {
             return Some(format!("the rebuild of member {rebuilt} depends on it"));
         }
-        if !array.bears_loss_of(number) {
+        if !array.tolerates_loss_of(number) {
             return Some("parity does not tolerate the loss of another member".to_owned());
         }
         // One that degrades itself is not to be relied on for each page of this one.

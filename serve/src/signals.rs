@@ -5,7 +5,7 @@ use signal_hook::iterator::Signals;
 
 use crate::error::ServeError;
 
-/// Calls `stop` at the first SIGTERM or SIGINT. A second one ends the program at once, which the array bears as a loss of
+/// Calls `stop` at the first SIGTERM or SIGINT. A second one ends the program at once, which the array tolerates as a loss of
 /// power. SIGHUP does nothing: a server outlives the terminal that started it.
 ///
 /// # Errors

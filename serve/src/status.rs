@@ -19,9 +19,9 @@ pub enum Health {
     Degrading,
     /// A member is being rebuilt.
     Rebuilding,
-    /// Members are out of service, and no more than parity bears.
+    /// Members are out of service, and no more than parity tolerates.
     Degraded,
-    /// More members are out of service than parity bears: something cannot be read.
+    /// More members are out of service than parity tolerates: something cannot be read.
     Failed,
 }
 
@@ -67,9 +67,11 @@ pub struct Status {
     /// Whether a log has no space, and nothing under way that could make some.
     pub full: bool,
     /// Whether members have no space for what is written to them: their files are thin, and their file system full.
-    pub starved: bool,
-    /// Whether those are more than parity bears, so that writes are refused. Otherwise they wait.
-    pub starved_beyond_parity: bool,
+    #[serde(rename = "starved")]
+    pub out_of_space: bool,
+    /// Whether those are more than parity tolerates, so that writes are refused. Otherwise they wait.
+    #[serde(rename = "starved_beyond_parity")]
+    pub out_of_space_beyond_parity: bool,
     /// How operations reach members.
     pub way: String,
     /// Bytes of memory for pages and maps.

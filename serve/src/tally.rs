@@ -247,8 +247,8 @@ impl Tally {
             capacity_bytes: found.capacity,
             used_bytes: found.used,
             full: found.is_full,
-            starved: found.is_starved,
-            starved_beyond_parity: found.is_starved_beyond_parity,
+            out_of_space: found.is_out_of_space,
+            out_of_space_beyond_parity: found.is_out_of_space_beyond_parity,
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
             members,
@@ -354,7 +354,7 @@ fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Healt
 /// The health of an array whose members all serve.
 fn apart_from_members(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
     let is_impaired = found.is_full
-        || found.is_starved
+        || found.is_out_of_space
         || found.rebuild_lost > 0
         || found.scrub.metadata_damaged > found.scrub.metadata_repaired
         || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(apart_from_members(&clean, Some(&Scrubbed::default())), Health::Clean);
         let changes: [fn(&mut stripewise_engine::Status); 3] = [
             |status| status.is_full = true,
-            |status| status.is_starved = true,
+            |status| status.is_out_of_space = true,
             |status| status.rebuild_lost = 1,
         ];
         for change in changes {

@@ -11,7 +11,7 @@ use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
     /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for. While the plan `goes_on`,
-    /// with parity that follows data, flushes wait on: what they cover must bear the loss of a member.
+    /// with parity that follows data, flushes wait on: what they cover must tolerate the loss of a member.
     pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, goes_on: bool, driver: &mut D) {
         let Plan { current, ack_after, .. } = self.plans[plan as usize];
         if current <= ack_after {
@@ -133,7 +133,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether more members are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
+    /// Whether more members are lost than parity can tolerate, or what was acknowledged is lost, so that nothing can be called
     /// durable.
     pub(super) fn has_lost_data(&self) -> bool {
         let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();

@@ -71,7 +71,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of a member.
+    /// A flush waits for all parity that is late or under way, because what it covers must tolerate the loss of a member.
     /// False when a plan or an attachment is wanting; it goes on later.
     pub(super) fn flush_deferred_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         // What a journal has, with what parity covers, needs no parity to be durable.

@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The step of a plan that writes a page which parity covers. A page of a member that is lost needs not be written: the
-    /// others stand for it, as far as the row bears the loss.
+    /// others stand for it, as far as the row tolerates the loss.
     pub(super) fn build_destage(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         let failed = self.columns_on_failed(plan);
@@ -149,7 +149,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Steps of the update `plan` of what the cache had, whose row has lost more than its code bears: what can be written
+    /// Steps of the update `plan` of what the cache had, whose row has lost more than its code tolerates: what can be written
     /// is written, without parity. What cannot is lost though it was acknowledged.
     pub(super) fn build_abandoning<D: Driver<M>>(
         &mut self,

@@ -63,9 +63,9 @@ impl<M: Memory> Array<M> {
         self.failed[member as usize]
     }
 
-    /// Whether all can still be read without `member` too: whether its group does without no more than its parity bears, where
-    /// one that is being rebuilt counts as missing.
-    pub fn bears_loss_of(&self, member: u16) -> bool {
+    /// Whether all can still be read without `member` too: whether its group does without no more than its parity tolerates,
+    /// where one that is being rebuilt counts as missing.
+    pub fn tolerates_loss_of(&self, member: u16) -> bool {
         let rebuilt = self.rebuilding().map(|(member, ..)| u32::from(member));
         let is_missing = |&other: &u32| {
             other == u32::from(member) || self.failed[other as usize] || rebuilt == Some(other)

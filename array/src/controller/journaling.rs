@@ -302,8 +302,8 @@ impl<M: Memory> Array<M> {
     }
 
     /// The members that metadata is to call missing, where those of `told`, a mask, were before: of a group that has lost more
-    /// than parity bears those told before it had. Were all of them told, nobody could open the array again, though its members
-    /// came back.
+    /// than parity tolerates those told before it had. Were all of them told, nobody could open the array again, though its
+    /// members came back.
     pub(super) fn missing_to_tell(&self, told: u64) -> u64 {
         let failed = self.failed_members();
         (0..self.geometry.groups).fold(0, |mask, group| {
@@ -313,8 +313,8 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Ends the updates that wait for the journal or the bitmap in rows which have lost more than parity bears meanwhile: what
-    /// they write would be durable without anybody knowing where it is missing. False when there are none.
+    /// Ends the updates that wait for the journal or the bitmap in rows which have lost more than parity tolerates meanwhile:
+    /// what they write would be durable without anybody knowing where it is missing. False when there are none.
     pub(super) fn fails_beyond<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.has_lost_data() {
             return false;

@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
         check_twin(&roster.superblock, how)
     }
 
-    /// A group of which more members failed than parity bears, `returning` not counted.
+    /// A group of which more members failed than parity tolerates, `returning` not counted.
     fn group_beyond(&self, returning: Option<u16>) -> Option<u32> {
         let its_group = returning.map(|member| self.geometry.group_of(member.into()));
         let failed = |group| self.failed_of_group(group) - u32::from(its_group == Some(group));

@@ -10,7 +10,7 @@ use crate::placement::elastic::durable::Durable;
 /// Why a rebuild goes no further until the array is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// More members of this group failed than its parity bears. All that failed may come back together.
+    /// More members of this group failed than its parity tolerates. All that failed may come back together.
     Beyond(u32),
     /// So many rows could not be made that no more can be told from those that were.
     Unmade(u64),
@@ -61,7 +61,7 @@ impl<M: Memory> Array<M> {
         self.rebuilding()?;
         let roster = self.roster.as_ref()?;
         let is_halted = roster.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
-        self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(roster.unmade)))
+        self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(roster.unrecovered)))
     }
 
     /// Stripes (log) or rows (in place) of which rebuilds could not make what the member has: too much of each is lost, and
@@ -69,7 +69,11 @@ impl<M: Memory> Array<M> {
     /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the member is not whole for good then: the
     /// next scrub or opening of the array tries the rows again, from the first of these on.
     pub fn rebuild_lost(&self) -> u64 {
-        self.roster.as_ref().map(|roster| roster.unmade).or(self.durable().map(|log| log.unmade)).unwrap_or(0)
+        self.roster
+            .as_ref()
+            .map(|roster| roster.unrecovered)
+            .or(self.durable().map(|log| log.unrecovered))
+            .unwrap_or(0)
     }
 
     /// Begins to read everything that an array with metadata has, and to repair what is bad, unless it is read-only; a scrub that
@@ -83,7 +87,7 @@ impl<M: Memory> Array<M> {
         if let Some(roster) = &mut self.roster {
             roster.begin_scrub(rows);
             if let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
-                roster.unmade = 0;
+                roster.unrecovered = 0;
                 rebuild.try_again();
             }
         } else if self.is_kept() {
@@ -130,10 +134,10 @@ impl<M: Memory> Array<M> {
     /// Members have no space for what is written to them, or have some again. While they have none, the log refuses hosts'
     /// writes that would have to wait, those too that came before; what memory took already waits for space. In place writes
     /// that began wait, and nothing is refused.
-    pub fn starve<D: Driver<M>>(&mut self, now: u64, is_starved: bool, driver: &mut D) {
+    pub fn set_out_of_space<D: Driver<M>>(&mut self, now: u64, is_out_of_space: bool, driver: &mut D) {
         self.advance(now);
         if let Some(log) = &mut self.elastic {
-            log.is_starved = is_starved;
+            log.is_out_of_space = is_out_of_space;
         }
         self.poll(driver);
     }

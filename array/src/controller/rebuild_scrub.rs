@@ -125,7 +125,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Members that the plan cannot use. Once everything is read again if that seems to be too many.
-    fn bearable_losses(&mut self, plan: u32) -> Result<u64, TooManyLost> {
+    fn tolerable_losses(&mut self, plan: u32) -> Result<u64, TooManyLost> {
         let lost = self.lost_columns(plan);
         if lost.count_ones() <= self.geometry.parity() {
             self.plans[plan as usize].missing = lost;
@@ -136,7 +136,7 @@ impl<M: Memory> Array<M> {
             return Err(TooManyLost);
         }
         (slot.looked_again, slot.lost) = (true, 0);
-        self.bearable_losses(plan)
+        self.tolerable_losses(plan)
     }
 
     /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What a member came back with is looked at
@@ -152,7 +152,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].acknowledge_here();
             return Ok(());
         }
-        let lost = self.bearable_losses(plan)?;
+        let lost = self.tolerable_losses(plan)?;
         let sources = self.sources(lost);
         self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
         self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
@@ -164,7 +164,7 @@ impl<M: Memory> Array<M> {
     /// The steps of a row that is scrubbed: reading all of it, and writing parity that is not that of its data; or, when a
     /// part of it was found to be bad, decoding that and writing it.
     pub(super) fn build_scrubbed_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
-        let lost = self.bearable_losses(plan)?;
+        let lost = self.tolerable_losses(plan)?;
         let bad = self.plans[plan as usize].lost & !self.columns_on_failed(plan);
         let place = self.plans[plan as usize].place;
         self.plans[plan as usize].wanted = bad;
@@ -257,7 +257,7 @@ impl<M: Memory> Array<M> {
         }
         roster.rebuilding -= 1;
         let Some(rebuild) = &mut roster.rebuild else { return };
-        roster.unmade += u64::from(lost_chunks > 0);
+        roster.unrecovered += u64::from(lost_chunks > 0);
         rebuild.met_damage |= bad & !wanted != 0;
         let row = u64::from(place.page - self.geometry.first_page);
         if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }

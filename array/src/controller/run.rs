@@ -372,7 +372,7 @@ impl<M: Memory> Array<M> {
                 slot.unread_once |= 1 << operation.column;
             }
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
-            Outcome::MediumError if self.bears_write_error(plan, operation.member) => {
+            Outcome::MediumError if self.tolerates_write_error(plan, operation.member) => {
                 self.plans[plan as usize].gave_up = true;
             }
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
@@ -385,7 +385,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// A step ended in trouble: a read step is planned anew without what is lost; after a write step the row is
-    /// degraded, which its parity must bear.
+    /// degraded, which its parity must tolerate.
     pub(super) fn recover<D: Driver<M>>(&mut self, plan: u32, was_reading: bool, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.trouble = false;
@@ -448,7 +448,7 @@ impl<M: Memory> Array<M> {
         }
         self.any_failed = true;
         self.slow.set(member, false);
-        // Rows on the member bear no other loss: none of them is left late.
+        // Rows on the member tolerate no other loss: none of them is left late.
         self.window.flushes_deferred = !self.window.is_empty();
         if let Some(log) = &mut self.log {
             log.lose(member);
@@ -519,7 +519,7 @@ impl<M: Memory> Array<M> {
         self.gather_overdue();
     }
 
-    /// Ends a plan whose row has lost more than its code can bear.
+    /// Ends a plan whose row has lost more than its code can tolerate.
     pub(super) fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.gave_up = true;

@@ -10,7 +10,7 @@ use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::Acknowledge;
 use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
-/// More columns of a row are lost than its code can bear.
+/// More columns of a row are lost than its code can tolerate.
 pub(super) struct TooManyLost;
 
 impl<M: Memory> Array<M> {
@@ -50,11 +50,11 @@ impl<M: Memory> Array<M> {
             slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
             return Ok(());
         }
-        let bearable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
-        if lost.count_ones() > bearable && self.plans[plan as usize].carried != 0 {
+        let tolerable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
+        if lost.count_ones() > tolerable && self.plans[plan as usize].carried != 0 {
             return self.build_abandoning(plan, lost, driver);
         }
-        if lost.count_ones() > bearable {
+        if lost.count_ones() > tolerable {
             // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
             // row, which hosts know to be written: what is lost must not be found to be zeros.
             let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);

@@ -3,7 +3,7 @@
 //!
 //! Source: Yan et al., "Tiny-Tail Flash", FAST 2017 (rotating GC: one plane of a plane group at a time); Li et al.,
 //! "IODA", SOSP 2021 (time windows in which one device of the array may collect). Both bound the collections of a stripe
-//! to what its parity can bear. How a turn passes on is our choice, see [`Turn`].
+//! to what its parity can tolerate. How a turn passes on is our choice, see [`Turn`].
 
 use stripewise_base::Nanos;
 

@@ -156,7 +156,7 @@ pub(crate) struct Roster {
     pub(crate) is_stopping: bool,
     pub(crate) rebuild: Option<Rebuild>,
     /// Rows that the last rebuild could not make and that have lost chunks of hosts, until a scrub finds nothing lost.
-    pub(crate) unmade: u64,
+    pub(crate) unrecovered: u64,
     /// Plans of rebuilding under way, those for a member that failed since among them.
     pub(crate) rebuilding: u32,
     pub(crate) scrub: Option<Rows>,
@@ -227,7 +227,7 @@ impl Roster {
             telling: None,
             is_stopping: false,
             rebuild: None,
-            unmade: 0,
+            unrecovered: 0,
             rebuilding: 0,
             scrub: None,
             scrubs_again: false,
@@ -251,7 +251,7 @@ impl Roster {
         if std::mem::take(&mut self.scrubs_again) {
             self.begin_scrub(rows);
         } else if is_complete && self.scrubbed.lost == 0 && self.rebuild.is_none() {
-            self.unmade = 0;
+            self.unrecovered = 0;
         }
     }
 
@@ -263,7 +263,7 @@ impl Roster {
         is_returned: bool,
         behind: u64,
     ) {
-        self.unmade = 0;
+        self.unrecovered = 0;
         self.rebuild = Some(Rebuild {
             member,
             rows: Rows::new(cursor, rows),

@@ -1,4 +1,4 @@
-//! The section of a scheme that says how an array in place bears a loss of power.
+//! The section of a scheme that says how an array in place tolerates a loss of power.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;

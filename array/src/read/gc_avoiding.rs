@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_one_is_done_without_too_where_the_code_bears_it() {
+    fn a_second_one_is_done_without_too_where_the_code_tolerates_it() {
         assert_eq!(around([5, 0, 0, 7, 0], 0b001), Some(0b01001), "Q stands in for P");
         assert_eq!(around([5, 4, 0, 0, 0], 0b001), Some(0b00011), "P and Q for two data members");
     }

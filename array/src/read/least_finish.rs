@@ -1,4 +1,4 @@
-//! Least predicted finish: of the direct way and those around up to as many columns as the code bears, the one that is
+//! Least predicted finish: of the direct way and those around up to as many columns as the code tolerates, the one that is
 //! predicted to be done first, with queues, what is in service and garbage collection counted.
 //!
 //! Source: ours. Rule (a) of balanced redirected read (paper 002, Algorithm 2) is the case of one column, queues alone and a

@@ -94,8 +94,9 @@ pub struct Checked {
     pub chunks: u64,
     /// Chunks that hosts wrote and that are lost.
     pub lost: u64,
-    /// Damages beside those: pages, parity and copies of metadata. All chunks of their stripes can be read, but the stripes bear
-    /// fewer losses than they should. A scrub repairs that, and opening the array for writing what lies outside of stripes.
+    /// Damages beside those: pages, parity and copies of metadata. All chunks of their stripes can be read, but the stripes
+    /// tolerate fewer losses than they should. A scrub repairs that, and opening the array for writing what lies outside of
+    /// stripes.
     pub reduced: u64,
     /// Damaged pages of stripes of which no chunk counts any more: no trouble.
     pub dead: u64,

@@ -84,16 +84,16 @@ impl Site<'_> {
         })
     }
 
-    /// Refuses to go on with more members of a group gone than its parity bears.
+    /// Refuses to go on with more members of a group gone than its parity tolerates.
     fn check_enough(&self) -> Result<(), OpenError> {
-        let bears = self.geometry.parity() as usize;
+        let tolerates = self.geometry.parity() as usize;
         for group in 0..self.geometry.groups {
             let is_gone = |member: &u32| self.positions[*member as usize].is_none();
             let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
-            if gone.len() > bears {
+            if gone.len() > tolerates {
                 return Err(OpenError::Refused(format!(
                     "too few elements: {gone:?} of group {group} are absent, or the array went on without them, and its parity \
-                     bears {bears}; offer those that are missing"
+                     bears {tolerates}; offer those that are missing"
                 )));
             }
         }

@@ -69,7 +69,7 @@ pub(super) struct Found {
     pub(super) dropped: u64,
     /// Records that should be there and are not whole.
     missing: Vec<u64>,
-    /// Groups of which more members than parity bears cannot be read in the journal's area.
+    /// Groups of which more members than parity tolerates cannot be read in the journal's area.
     unreadable: Vec<u32>,
     /// Pages of it that cannot be read.
     unread: Vec<At>,
@@ -111,9 +111,9 @@ impl Found {
             let is_read = read_ring(site, member, &mut headers, &mut found.unread);
             unread[site.geometry.group_of(member) as usize] += u32::from(!is_read);
         }
-        let bears = site.geometry.parity();
+        let tolerates = site.geometry.parity();
         found.unreadable =
-            (0..site.geometry.groups).filter(|&group| unread[group as usize] > bears).collect();
+            (0..site.geometry.groups).filter(|&group| unread[group as usize] > tolerates).collect();
         let mut collect = |number: u64| {
             let all = headers.get(&number)?;
             all.iter().map(|(header, members)| images(site, header, members)).find(Record::is_whole)

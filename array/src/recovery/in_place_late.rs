@@ -50,7 +50,7 @@ pub(super) fn cover(
         .with(newest.tail, found.records.iter().map(taken));
     for ((group, page), before) in late {
         let row = Row { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
-        // Without it the row has lost more than it bears, and reads of that fail by their checksums.
+        // Without it the row has lost more than it tolerates, and reads of that fail by their checksums.
         let Some(parity) = row.parity(site, &changes, table, code) else { continue };
         let mut record = row.record(site.geometry, &newest, parity, |position| {
             changes.checksum(table, (group, page, position))
@@ -79,7 +79,7 @@ struct Row {
 }
 
 impl Row {
-    /// The parity of its data; nothing if more is lost than its code bears.
+    /// The parity of its data; nothing if more is lost than its code tolerates.
     fn parity(
         &self,
         site: &mut Site<'_>,

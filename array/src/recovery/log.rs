@@ -366,7 +366,7 @@ fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promi
 }
 
 /// Whether everything of a batch is on the members that are there, and decodes where they are not. One that is not was never
-/// promised, and would be a stripe that bears less than others.
+/// promised, and would be a stripe that tolerates less than others.
 fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
     let header = &batch.header;
     let places: Vec<(u16, u32)> =

@@ -189,7 +189,7 @@ fn smallest(media: &dyn Media) -> u32 {
 
 impl<M: Memory> Array<M> {
     /// The controller of the array that `media` offers, in whatever order, with at most as many of its members absent, stale
-    /// or failed as its parity bears. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
+    /// or failed as its parity tolerates. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
     /// member, if that was interrupted.
     ///
     /// # Errors

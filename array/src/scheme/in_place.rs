@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_metadata_in_place_does_not_bear_is_refused_with_the_reason() {
+    fn what_metadata_in_place_does_not_tolerate_is_refused_with_the_reason() {
         let refused = |text: &str| resolve(text).expect_err("a refusal").to_string();
         let on = |text: &str| refused(&format!("metadata = 'on'\n{text}"));
         assert!(on("[geometry]\nlevel = 'raid0'").contains("there is no parity"));

@@ -86,7 +86,7 @@ fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
 
 /// Two pages of a stripe under one parity: chunks that hosts still see are lost, those that were written anew are not.
 #[test]
-fn of_more_damage_than_parity_bears_the_chunks_are_named() {
+fn of_more_damage_than_parity_tolerates_the_chunks_are_named() {
     let mut host = written(RAID5, 5);
     let stripe = stripe_of(&host, 33);
     let (data, parity): (Vec<_>, Vec<_>) = stripe.into_iter().partition(|column| column.2.is_some());

@@ -82,7 +82,7 @@ fn a_member_that_failed_while_the_array_served_is_stale_when_it_is_back() {
     }
 }
 
-/// More fail than parity bears while updates are under way, and come back: what was acknowledged is there.
+/// More fail than parity tolerates while updates are under way, and come back: what was acknowledged is there.
 #[test]
 fn members_that_failed_together_may_come_back_together() {
     let bitmap = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";

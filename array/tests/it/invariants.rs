@@ -97,7 +97,7 @@ fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_
 }
 
 #[test]
-fn invariant_b_summaries_have_a_copy_more_than_parity_bears_losses_and_tell_all_of_each_chunk() {
+fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_all_of_each_chunk() {
     for (scheme, members, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
         let mut host = worn(&scheme, members);
         let array = superblock(&mut host).array;

@@ -220,7 +220,7 @@ fn members_that_fail_together_while_superblocks_tell_of_another_may_come_back_to
 }
 
 #[test]
-fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes_in() {
+fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_comes_in() {
     for (scheme, failing) in [(RAID5, &[1, 2][..]), (BITMAP, &[1, 2]), (RAID6, &[0, 1, 2])] {
         let mut host = full(scheme, 260);
         failing.iter().for_each(|&member| host.fail(member));

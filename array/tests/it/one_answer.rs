@@ -128,7 +128,7 @@ fn a_rebuild_could_not_make_something_exactly_if_a_chunk_of_it_is_lost() {
             assert_eq!(host.scrub().lost, 0);
             settle(&mut host);
         }
-        case.bears_any_loss(&host.copy_of_disk());
+        case.tolerates_any_loss(&host.copy_of_disk());
         true
     });
     assert!(judged > 0);

@@ -131,7 +131,7 @@ fn a_scrub_saves_what_can_be_read_of_a_stripe_that_lost_data_and_counts_the_rest
     host.finish();
     let (checked, _) = check(LOG, &host.copy_of_disk());
     assert_eq!((checked.lost, checked.reduced), (2, 0));
-    // What was saved bears another loss.
+    // What was saved tolerates another loss.
     host.fail(data[2].0);
     for chunk in 0..40 {
         assert_eq!(host.read(chunk), (!lost.contains(&chunk)).then_some(chunk as u8 + 1), "chunk {chunk}");

@@ -333,7 +333,7 @@ fn a_flush_during_which_two_members_go_ends_when_superblocks_tell_of_both() {
 }
 
 #[test]
-fn a_flush_during_which_more_goes_than_parity_bears_fails() {
+fn a_flush_during_which_more_goes_than_parity_tolerates_fails() {
     for at in 0..30 {
         let mut host = host("raid5", 4);
         (0..20).for_each(|chunk| host.write(chunk, 7));

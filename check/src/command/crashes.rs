@@ -13,7 +13,7 @@ use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Scrip
 use super::progress::Progress;
 use super::runner;
 
-/// Loses power at any moment of an array's life, with any of what was not flushed and any members that its parity bears,
+/// Loses power at any moment of an array's life, with any of what was not flushed and any members that its parity tolerates,
 /// opens it again, and holds what is there against docs/fault-contract.md
 #[derive(Args)]
 pub(crate) struct Crashes {

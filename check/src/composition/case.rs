@@ -1,5 +1,5 @@
-//! A case of a combination: the storm with its scheme given. What the choices leave open is drawn from the seed: settings of
-//! the policies, devices, how small the queues are, requests and faults.
+//! A case of a combination: the stress test with its scheme given. What the choices leave open is drawn from the seed: settings
+//! of the policies, devices, how small the queues are, requests and faults.
 
 use stripewise_array::Scheme;
 use stripewise_array::WindowSize;
@@ -19,8 +19,8 @@ use super::axes::Ability;
 use super::{Combination, Space};
 use crate::case::{Case, Loss};
 use crate::media::{Faults, Manner};
-use crate::storm::elastic::{class_keys, filling, hotness, section};
-use crate::storm::{self, Draw};
+use crate::stress::elastic::{class_keys, filling, hotness, section};
+use crate::stress::{self, Draw};
 use crate::{device, stamp};
 
 /// Devices are drawn so many times until one can be what the combination needs. Of ten about three cannot.
@@ -50,7 +50,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     let columns = columns(draw, &scheme);
     let members = columns * scheme.geometry.groups + scheme.log_members();
-    let layout = storm::layout_of(draw, combination.level(), members);
+    let layout = stress::layout_of(draw, combination.level(), members);
     let mut device = device::device(draw, layout, members)?;
     if is_log {
         // Segments need more room than rows do.
@@ -88,17 +88,17 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     for _ in 0..times {
         case.requests.extend(filling(draw, &geometry, pages, page));
     }
-    case.requests.extend(storm::requests(draw, &geometry, pages, page, &[60, 120, 200]));
+    case.requests.extend(stress::requests(draw, &geometry, pages, page, &[60, 120, 200]));
     if draw.percent(40) {
-        case.faults = storm::faults(draw);
+        case.faults = stress::faults(draw);
     }
-    storm::late_answers(draw, &mut case.faults);
+    stress::late_answers(draw, &mut case.faults);
     let requests = case.requests.len() as u64;
-    case.losses = storm::losses(draw, &geometry, requests);
+    case.losses = stress::losses(draw, &geometry, requests);
     if case.scheme.log_members() > 0 {
-        storm::log_losses(draw, &geometry, requests, &mut case.losses);
+        stress::log_losses(draw, &geometry, requests, &mut case.losses);
     }
-    storm::power::power(seed, &mut case);
+    stress::power::power(seed, &mut case);
     if seed.is_multiple_of(2) {
         lose_a_member(draw, &geometry, &mut case);
     } else if case.scheme.check_restart().is_ok() && case.power_losses.is_empty() {
@@ -133,20 +133,20 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         scheme.update = update(draw, scheme.update);
     }
     scheme.geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
-    scheme.code.prime = storm::prime(draw, scheme.code.kind);
-    storm::bounds(draw, scheme);
+    scheme.code.prime = stress::prime(draw, scheme.code.kind);
+    stress::bounds(draw, scheme);
     if scheme.parity.window != WindowSize::default() {
-        storm::window(draw, scheme, columns);
+        stress::window(draw, scheme, columns);
     }
     match scheme.placement.first_writes {
-        FirstWrites::InPlace if is_log => storm::memory(draw, &mut scheme.placement),
+        FirstWrites::InPlace if is_log => stress::memory(draw, &mut scheme.placement),
         FirstWrites::InPlace => {}
-        waits => storm::first_writes(draw, &mut scheme.placement, waits),
+        waits => stress::first_writes(draw, &mut scheme.placement, waits),
     }
     match scheme.placement.policy {
         PlacementPolicy::InPlace => {}
-        PlacementPolicy::McRais => (scheme.zones, scheme.mix) = storm::zones::sections(draw, page_bytes),
-        PlacementPolicy::ParityLogging => scheme.log = storm::log_section(draw, page_bytes),
+        PlacementPolicy::McRais => (scheme.zones, scheme.mix) = stress::zones::sections(draw, page_bytes),
+        PlacementPolicy::ParityLogging => scheme.log = stress::log_section(draw, page_bytes),
         PlacementPolicy::Elastic => {
             let ElasticSection { buffer, classes, .. } = scheme.elastic;
             let drawn = section(draw);
@@ -161,16 +161,16 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         class_keys(draw, scheme, page_bytes);
     }
     let state = scheme.read.state;
-    scheme.read = storm::reading::keys(draw, scheme.read.policy);
+    scheme.read = stress::reading::keys(draw, scheme.read.policy);
     scheme.read.state = state;
     dispatch(draw, scheme);
     if scheme.cache.policy != CachePolicy::None {
-        scheme.cache = storm::in_bytes(storm::cache_of(draw, Some(scheme.cache.policy)), page_bytes);
+        scheme.cache = stress::in_bytes(stress::cache_of(draw, Some(scheme.cache.policy)), page_bytes);
     }
     scheme.coordination = match scheme.coordination.policy {
         CoordinationPolicy::None => scheme.coordination,
-        CoordinationPolicy::Rotating => storm::rotating(draw),
-        CoordinationPolicy::Global => storm::global(draw),
+        CoordinationPolicy::Rotating => stress::rotating(draw),
+        CoordinationPolicy::Global => stress::global(draw),
     };
 }
 

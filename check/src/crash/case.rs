@@ -152,7 +152,7 @@ pub struct Case {
     /// Whether all that it is without come back, or are replaced, before it is read for the last time.
     #[serde(default)]
     pub mends: bool,
-    /// What is destroyed in the end, beyond what parity bears.
+    /// What is destroyed in the end, beyond what parity tolerates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "ruin")]
     pub corruption: Option<Corruption>,

@@ -1,5 +1,5 @@
-//! Corruption beyond the contract: of one structure more is destroyed than parity bears. What the array must do then stands in
-//! rows
+//! Corruption beyond the contract: of one structure more is destroyed than parity tolerates. What the array must do then stands
+//! in rows
 //! `gap` and `beyond` of `docs/fault-contract.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use super::shape::{Kind, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Both superblocks of one member more than parity bears.
+    /// Both superblocks of one member more than parity tolerates.
     Superblocks,
     /// All checkpoints.
     Checkpoints,
@@ -27,7 +27,7 @@ pub enum Target {
     Commits,
     /// The summary of a batch.
     Summary,
-    /// One page more of a stripe than parity bears.
+    /// One page more of a stripe than parity tolerates.
     Stripe,
     /// A record of the redo journal that has two behind it.
     Record,
@@ -282,7 +282,7 @@ impl Corruption {
         doubt.may_be_old = true;
     }
 
-    /// One page more of a stripe of a batch than parity bears.
+    /// One page more of a stripe of a batch than parity tolerates.
     fn stripe_of(
         self,
         batch: &Batch,

@@ -47,7 +47,7 @@ pub struct Counts {
     pub older: u64,
     /// Scrubs that came to their end.
     pub scrubs: u64,
-    /// Arrays of which more was destroyed than parity bears.
+    /// Arrays of which more was destroyed than parity tolerates.
     pub corrupted: u64,
     /// Of those: the ones that were opened by force alone.
     pub forced: u64,

@@ -36,7 +36,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let mut draw = Draw(Prng::stream(seed, 0x7368_6170));
     let kind = draw.one_of(kinds);
     let parity = kind.parity() as u16;
-    // More than twice the parity: any members may be absent that parity bears.
+    // More than twice the parity: any members may be absent that parity tolerates.
     let members = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
     let groups = if draw.percent(15) { 2 } else { 1 };
     let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);

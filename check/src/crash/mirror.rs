@@ -1,5 +1,6 @@
 //! A mirror, so simple that it is known to be right: every page on every member. Its flaws are ones that the checker must
-//! find before it is believed of anything else. Its pages are sectors, it does one request after the other, and bears one loss.
+//! find before it is believed of anything else. Its pages are sectors, it does one request after the other, and tolerates one
+//! loss.
 
 use std::collections::VecDeque;
 

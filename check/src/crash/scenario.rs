@@ -30,7 +30,7 @@ pub(crate) struct Scenario {
     shape: Shape,
     pub(crate) members: Members,
     pub(crate) model: Model,
-    /// Members that count towards what parity bears: they were absent once, or went wrong.
+    /// Members that count towards what parity tolerates: they were absent once, or went wrong.
     lost: u64,
     /// Members without which the array was opened: nothing of them may be read.
     outdated: u64,
@@ -298,7 +298,7 @@ impl Scenario {
     }
 
     /// Whether these members may be lost beside those that are.
-    fn is_bearable(&self, members: u64) -> bool {
+    fn is_tolerable(&self, members: u64) -> bool {
         (self.lost | members).count_ones() <= self.shape.kind.parity()
     }
 
@@ -317,7 +317,7 @@ impl Scenario {
         let is_out = self.outdated & bit != 0;
         // Without checksums nobody can tell, unless the version of its superblock is older.
         let can_tell = is_out || self.is_stopped || self.shape.kind.has_checksums();
-        let is_there = !self.members.is_lost(member) && self.is_bearable(bit);
+        let is_there = !self.members.is_lost(member) && self.is_tolerable(bit);
         if !can_tell || !is_there || !self.members.put_back(member, choice) {
             return;
         }
@@ -350,7 +350,7 @@ impl Scenario {
         let mut absent = 0;
         for member in era.absent.iter().map(|member| 1 << member) {
             // Those that were lost before may have come to nothing in this life.
-            absent |= if self.is_bearable(absent | member) { member } else { 0 };
+            absent |= if self.is_tolerable(absent | member) { member } else { 0 };
         }
         for &cut in &era.cuts {
             let without = if cut.is_whole { 0 } else { absent };
@@ -394,7 +394,7 @@ impl Scenario {
             let bit = 1 << strike.member;
             let can_tell = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
             if can_tell
-                && self.is_bearable(bit)
+                && self.is_tolerable(bit)
                 && server.driver.members.go_wrong(strike.member, strike.wrong, strike.choice)
             {
                 self.goes_wrong(bit);
@@ -536,8 +536,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// More is destroyed than the contract bears: what is lost is told, or the array is not opened but by force; nothing that it
-    /// returns is wrong, and it goes on working.
+    /// More is destroyed than the contract tolerates: what is lost is told, or the array is not opened but by force; nothing that
+    /// it returns is wrong, and it goes on working.
     fn corrupted<S: SystemUnderTest>(&mut self, corruption: Corruption, asks: &[Ask]) -> Result<(), String> {
         let Some(doubt) = corruption.strike(&self.shape, &mut self.members, self.lost) else { return Ok(()) };
         self.doubt = doubt;

@@ -47,7 +47,7 @@ fn what_failed_once_passes() {
 #[test]
 fn a_case_survives_its_file() {
     for seed in 0..50 {
-        let case = stripewise_check::storm::case(seed);
+        let case = stripewise_check::stress::case(seed);
         let text = case.to_toml();
         let again = Case::from_toml("case", &text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.to_toml(), text);
@@ -56,7 +56,7 @@ fn a_case_survives_its_file() {
 
 #[test]
 fn a_case_that_cannot_be_run_says_why() {
-    let mut case = stripewise_check::storm::case(0);
+    let mut case = stripewise_check::stress::case(0);
     let told = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
     case.requests[0].sector = 1 << 40;
     assert!(told(&case).contains("ends behind the array's"), "{}", told(&case));

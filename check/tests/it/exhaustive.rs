@@ -86,7 +86,7 @@ fn any_member_may_be_lost_at_any_event_while_parity_is_late() {
 }
 
 #[test]
-fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_member_is_lost() {
+fn any_read_may_fail_and_the_row_tolerates_it_as_long_as_no_member_is_lost() {
     let mut failed_twice = 0;
     for members in [3, 4] {
         let data = u64::from(members) - 1;

@@ -172,7 +172,7 @@ fn fail_any_two_reads(case: &Case, thin: &mut Thin, mut look: impl FnMut(&Case))
     }
 }
 
-fn bears(case: &Case) {
+fn tolerates(case: &Case) {
     assert_eq!(check(case).seen.failed, 0, "two losses are bearable:\n{}", case.to_toml());
 }
 
@@ -182,7 +182,7 @@ fn any_two_reads_fail(members: u32, mut thin: Thin) -> u64 {
         for pattern in patterns(data) {
             let mut case = raid6(members, update, Before::AFullStripe);
             case.requests = requests(Before::AFullStripe, data, pattern);
-            fail_any_two_reads(&left_asymmetric(case, 2), &mut thin, bears);
+            fail_any_two_reads(&left_asymmetric(case, 2), &mut thin, tolerates);
         }
     }
     thin.runs
@@ -205,7 +205,7 @@ fn a_read_fails_beside_a_loss(members: u32, mut thin: Thin) -> u64 {
                     }
                     for failed in 0..reads(&case) {
                         case.faults.failed_reads = vec![failed];
-                        bears(&case);
+                        tolerates(&case);
                     }
                 }
             }
@@ -246,7 +246,7 @@ fn any_two_members_may_be_lost_at_any_two_events_of_an_update_of_five() {
 }
 
 #[test]
-fn rdp_and_evenodd_bear_the_loss_of_any_two_members_at_any_two_events() {
+fn rdp_and_evenodd_tolerate_the_loss_of_any_two_members_at_any_two_events() {
     assert!(of_each_code(Thin::one_in(499)) > 1_000);
 }
 
@@ -261,7 +261,7 @@ fn any_two_members_may_be_lost_at_any_two_events_where_parity_follows_the_acknow
 }
 
 #[test]
-fn any_two_reads_may_fail_and_the_row_bears_it() {
+fn any_two_reads_may_fail_and_the_row_tolerates_it() {
     let runs = any_two_reads_fail(4, Thin::one_in(1));
     assert!(runs > 500, "{runs} runs");
     let runs = any_two_reads_fail(5, Thin::one_in(2));
@@ -269,7 +269,7 @@ fn any_two_reads_may_fail_and_the_row_bears_it() {
 }
 
 #[test]
-fn any_read_may_fail_and_the_row_bears_it_while_a_member_is_lost() {
+fn any_read_may_fail_and_the_row_tolerates_it_while_a_member_is_lost() {
     assert!(a_read_fails_beside_a_loss(4, Thin::one_in(7)) > 100);
     assert!(a_read_fails_beside_a_loss(5, Thin::one_in(61)) > 100);
 }

@@ -16,5 +16,5 @@ mod planted;
 mod planted_journal;
 mod planted_log;
 mod small;
-mod storm;
+mod stress;
 mod timed;

@@ -6,10 +6,10 @@ use stripewise_array::Bug as Array;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::read::ReadPolicy;
-use stripewise_check::{Case, Failure, Faults, Options, Planted, run, storm};
+use stripewise_check::{Case, Failure, Faults, Options, Planted, run, stress};
 use stripewise_flash::Bug as Flash;
 
-/// Seeds from 0 on within which the storm must find each bug, and a part of what it says then. The table of
+/// Seeds from 0 on within which the stress test must find each bug, and a part of what it says then. The table of
 /// `docs/checking.md` is this one.
 const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::AcknowledgeBeforeWrite), 20),
@@ -107,7 +107,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Flash(Flash::GcKeepsMapping), 20),
 ];
 
-/// Seeds that are run without a bug in this build; `tests/storm.rs` runs many more.
+/// Seeds that are run without a bug in this build; `tests/stress.rs` runs many more.
 const CALM: u64 = 300;
 
 /// Whether `bug` can show in `case`; what cannot show it is not run, so that rare bugs are found in little time.
@@ -137,7 +137,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
     }
 }
 
-/// Whether `bug` needs first writes that wait until their row can be encoded, which a storm of its own draws.
+/// Whether `bug` needs first writes that wait until their row can be encoded, which a stress test of its own draws.
 fn is_about_encoding(bug: Planted) -> bool {
     matches!(bug, Planted::Array(Array::EncodeBufferForgotten | Array::LateMemberEncodesAlone))
 }
@@ -145,7 +145,7 @@ fn is_about_encoding(bug: Planted) -> bool {
 fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
     (0..seeds).find_map(|seed| {
         let options = Options { bug: Some(bug), ..Options::default() };
-        let case = if is_about_encoding(bug) { storm::encoding(seed) } else { storm::case(seed) };
+        let case = if is_about_encoding(bug) { stress::encoding(seed) } else { stress::case(seed) };
         if !concerns(bug, &case) {
             return None;
         }
@@ -189,7 +189,7 @@ fn the_table_of_the_documents_is_the_one_that_is_tested() {
 #[test]
 fn without_a_bug_the_first_seeds_pass() {
     for seed in 0..CALM {
-        run(&storm::case(seed), Options::default())
+        run(&stress::case(seed), Options::default())
             .unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
     }
 }

@@ -6,7 +6,7 @@ use stripewise_array::{
     Acknowledgement, HostRequest, Memory, NoMemory, PageMemory, PlanView, RequestKind, SubmitError, explain,
 };
 use stripewise_base::Nanos;
-use stripewise_check::{Ask, Case, Faults, PageMedia, SECTOR, What, storm};
+use stripewise_check::{Ask, Case, Faults, PageMedia, SECTOR, What, stress};
 use stripewise_flash::{Flash, Shape};
 use stripewise_sim::{Content, Host, Next, Simulation};
 
@@ -120,7 +120,7 @@ fn record<M: Memory, C: Content<M>>(
 fn without_bytes_the_plans_and_the_times_are_the_same() {
     let mut plans = 0;
     for seed in 0..400 {
-        let case = storm::case(seed);
+        let case = stress::case(seed);
         let shape = Shape::new(&case.device, case.members.level, case.members.devices).expect("a shape");
         let page = case.page_bytes();
         let media = PageMedia::new(shape.members, shape.pages_per_member, page, Faults::default(), case.seed);

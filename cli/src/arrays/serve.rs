@@ -60,7 +60,7 @@ Exit codes:
 /// Serve an array as a block device to NBD clients (qemu, nbdfuse, nbd-client, nbdcopy …) and to virtual machines
 ///
 /// Its members are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
-/// bears may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
+/// tolerates may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

@@ -104,8 +104,8 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         visible(&status.scheme),
         time(status.uptime_ns)
     )?;
-    if status.starved {
-        let meanwhile = if status.starved_beyond_parity { "are refused" } else { "wait" };
+    if status.out_of_space {
+        let meanwhile = if status.out_of_space_beyond_parity { "are refused" } else { "wait" };
         writeln!(out, "  NO SPACE on elements: writes {meanwhile} until their file systems have some")?;
     } else if status.full {
         writeln!(out, "  FULL: writes are refused until something is trimmed")?;

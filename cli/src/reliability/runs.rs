@@ -164,7 +164,7 @@ impl Worn {
             digest: run.inputs().digest().to_string(),
             workload: workload(run.inputs()),
             setting: setting.map(|(what, value)| (what, value.cloned())),
-            // A group bears as many losses as it has parity chunks, the members of its log counted.
+            // A group tolerates as many losses as it has parity chunks, the members of its log counted.
             members: members.saturating_sub(logs) / groups + logs,
             logs,
             erases,

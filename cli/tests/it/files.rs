@@ -94,7 +94,7 @@ fn what_was_written_is_told_batch_by_batch_and_clean() {
 }
 
 #[test]
-fn damage_that_parity_bears_is_told_and_more_is_a_loss() {
+fn damage_that_parity_tolerates_is_told_and_more_is_a_loss() {
     let sandbox = written();
     let (path, at) = content_of(&sandbox, 20);
     spoil(&path, at);

@@ -47,7 +47,7 @@ fn nor_while_members_are_lost_and_replaced() {
 }
 
 #[test]
-fn nor_does_that_of_an_array_that_bears_two_losses() {
+fn nor_does_that_of_an_array_that_tolerates_two_losses() {
     holds(|settings| (settings.scheme, settings.members) = ("durable-raid6-was".into(), 6));
 }
 

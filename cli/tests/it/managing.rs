@@ -251,7 +251,7 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
 #[test]
 fn an_array_that_lost_something_is_not_clean() {
     let (sandbox, _served) = served("");
-    // More than parity bears, of the same stripes.
+    // More than parity tolerates, of the same stripes.
     for member in ["element-0", "element-1"] {
         let path = sandbox.path().join("pool").join(member);
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();

@@ -132,7 +132,7 @@ fn a_rebuild_that_lost_something_is_a_warning_until_one_has_lost_nothing() {
     let mut disk = served.disk();
     (0..300).for_each(|chunk| disk.write(chunk * CHUNK, &content(chunk)));
     disk.flush();
-    // With the one that is replaced more than parity bears, of the same stripes.
+    // With the one that is replaced more than parity tolerates, of the same stripes.
     let file = std::fs::OpenOptions::new().write(true).open(sandbox.path().join("pool/element-0")).unwrap();
     file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     sandbox.run("fail pool 1").success();

@@ -1,4 +1,4 @@
-//! Every code against its definition: parities, updates, every loss that it bears, and what it refuses.
+//! Every code against its definition: parities, updates, every loss that it tolerates, and what it refuses.
 
 use stripewise_code::{Code, CodeError, Kind, TooManyLost};
 
@@ -54,7 +54,7 @@ fn an_update_by_the_change_gives_the_parity_of_the_new_data() {
 }
 
 #[test]
-fn every_loss_that_a_code_bears_is_decoded_for_every_width() {
+fn every_loss_that_a_code_tolerates_is_decoded_for_every_width() {
     for code in codes().filter(|code| code.prime() != Some(257)) {
         decodes_every_loss(&code, code.granularity() as usize * 3);
     }

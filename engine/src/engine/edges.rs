@@ -25,7 +25,7 @@ pub(super) struct Edges {
     scrub_repairs: (u64, u64),
     /// The same of copies of metadata.
     metadata_repairs: (u64, u64),
-    starved: Option<bool>,
+    out_of_space: Option<bool>,
     is_epoch_ending: bool,
 }
 
@@ -102,10 +102,11 @@ impl<B: Backend> Engine<B> {
         if is_scrubbing || self.edges.is_scrubbing {
             self.watch_scrub(is_scrubbing);
         }
-        let starved = self.member_io.is_starved().then(|| self.member_io.is_starved_beyond_parity());
-        if starved != self.edges.starved {
-            self.edges.starved = starved;
-            self.member_io.incidents.note(match starved {
+        let out_of_space =
+            self.member_io.is_out_of_space().then(|| self.member_io.is_out_of_space_beyond_parity());
+        if out_of_space != self.edges.out_of_space {
+            self.edges.out_of_space = out_of_space;
+            self.member_io.incidents.note(match out_of_space {
                 Some(is_beyond_parity) => Incident::OutOfSpace { is_beyond_parity },
                 None => Incident::SpaceBack,
             });

@@ -80,7 +80,7 @@ impl<B: Backend> Engine<B> {
     fn fail_shrunk(&mut self) {
         let needed = u64::from(self.array.member_pages()) * u64::from(self.page_bytes());
         for member in 0..self.member_io.backend.count() {
-            let is_there = !self.array.is_failed(member) && self.array.bears_loss_of(member);
+            let is_there = !self.array.is_failed(member) && self.array.tolerates_loss_of(member);
             let path = self.member_io.backend.path(member).filter(|_| is_there);
             let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
             let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {

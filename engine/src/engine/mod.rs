@@ -23,9 +23,9 @@ use crate::clock::{Clock, Timekeeping};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::member_io::{Counts, Failure, MemberIo, Over};
+use crate::out_of_space::{GRACE, Waiting, bits};
 use crate::owner::Keeper;
 use crate::plain::Order;
-use crate::starved::{GRACE, Waiting, bits};
 use crate::still::{Seen, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
@@ -110,7 +110,7 @@ pub struct Engine<B: Backend = Files> {
     known: Option<Known>,
     is_read_only: bool,
     /// Whether the controller was told that members have no space.
-    was_starved: bool,
+    was_out_of_space: bool,
     /// Whether members had news outside of a turn, which the next one has to act on.
     has_news: bool,
     /// Bytes that were trimmed since the last turn began.
@@ -125,16 +125,16 @@ impl<B: Backend> Engine<B> {
         let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         let watch = Watch::new(backend.count(), options.slow);
-        let starved = Waiting::new(options.timeout, borne);
+        let out_of_space = Waiting::new(options.timeout, borne);
         Self {
-            member_io: MemberIo::new(backend, options.window, jobs, starved, watch, options.timeout),
+            member_io: MemberIo::new(backend, options.window, jobs, out_of_space, watch, options.timeout),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
             spares: Spares::default(),
             known: None,
             is_read_only: false,
-            was_starved: false,
+            was_out_of_space: false,
             has_news: false,
             trimmed_bytes: 0,
             opened: Opened::default(),
@@ -201,7 +201,7 @@ impl<B: Backend> Engine<B> {
     /// Makes every request that was completed before durable.
     ///
     /// # Errors
-    /// When more members are lost than parity can bear, so that durability is not to be had.
+    /// When more members are lost than parity can tolerate, so that durability is not to be had.
     pub fn flush(&mut self) -> Result<(), EngineError> {
         self.run(Request::Flush).map(drop)
     }
@@ -217,7 +217,7 @@ impl<B: Backend> Engine<B> {
         }
         let now = self.clock.now();
         let wants_space = matches!(request, Request::Write { .. } | Request::Zero { .. } | Request::Flush);
-        if wants_space && self.member_io.is_starved_beyond_parity() {
+        if wants_space && self.member_io.is_out_of_space_beyond_parity() {
             return Ok(self.member_io.jobs.refuse(request));
         }
         if self.member_io.jobs.is_full(&request) {
@@ -256,7 +256,7 @@ impl<B: Backend> Engine<B> {
         is_anything |= self.exchange();
         is_anything |= self.fail_unconfirmed();
         is_anything |= self.tell_of_space();
-        if self.member_io.is_starved_for_long() {
+        if self.member_io.is_out_of_space_for_long() {
             let now = self.clock.now();
             is_anything |=
                 self.member_io.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
@@ -363,7 +363,7 @@ impl<B: Backend> Engine<B> {
     /// Does what is left to do.
     fn finish(&mut self) -> Result<(), EngineError> {
         while self.step() {
-            if self.member_io.is_starved_beyond_parity() {
+            if self.member_io.is_out_of_space_beyond_parity() {
                 return Err(Failed::NoSpace.into());
             }
         }
@@ -372,17 +372,17 @@ impl<B: Backend> Engine<B> {
 
     /// Tells the controller when members have no space, and when they have some again. Whether it is news.
     fn tell_of_space(&mut self) -> bool {
-        if self.member_io.is_starved() {
+        if self.member_io.is_out_of_space() {
             let rebuilt = self.array.rebuilding().map(|(member, ..)| member);
             let is_gone = |&member: &u16| self.array.is_failed(member) || rebuilt == Some(member);
             self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
         }
-        let is_starved = self.member_io.is_starved_beyond_parity();
-        let is_news = std::mem::replace(&mut self.was_starved, is_starved) != is_starved;
+        let is_out_of_space = self.member_io.is_out_of_space_beyond_parity();
+        let is_news = std::mem::replace(&mut self.was_out_of_space, is_out_of_space) != is_out_of_space;
         if is_news {
             let now = self.clock.now();
-            self.member_io.told(|| Event::Starved { now, is_starved });
-            self.array.starve(now, is_starved, &mut self.member_io);
+            self.member_io.told(|| Event::Starved { now, is_out_of_space });
+            self.array.set_out_of_space(now, is_out_of_space, &mut self.member_io);
         }
         is_news
     }

@@ -90,7 +90,7 @@ impl Engine<Files> {
     }
 
     /// Opens an array whose scheme has `metadata = "on"`, over the files of its members in whatever order, and says what
-    /// was found. What was durable is there, however the engine before ended. At most as many members as parity bears may be
+    /// was found. What was durable is there, however the engine before ended. At most as many members as parity tolerates may be
     /// absent or stale; a rebuild that was interrupted goes on.
     ///
     /// # Errors

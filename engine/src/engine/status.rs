@@ -91,9 +91,9 @@ pub struct Status {
     /// Whether a log has no space, and nothing under way that could make some.
     pub is_full: bool,
     /// Whether writes wait because a member has no space: its file is thin, and its file system full.
-    pub is_starved: bool,
-    /// Whether more members have none than parity bears, so that writes of hosts are refused. Otherwise they wait.
-    pub is_starved_beyond_parity: bool,
+    pub is_out_of_space: bool,
+    /// Whether more members have none than parity tolerates, so that writes of hosts are refused. Otherwise they wait.
+    pub is_out_of_space_beyond_parity: bool,
     /// Segments of a log that are free, and those that there are.
     pub segments: Option<(u32, u32)>,
     /// Its members, in order.
@@ -142,8 +142,8 @@ impl<B: Backend> Engine<B> {
             capacity: self.capacity(),
             used: self.array.used(),
             is_full: self.array.is_full(),
-            is_starved: self.member_io.is_starved(),
-            is_starved_beyond_parity: self.member_io.is_starved_beyond_parity(),
+            is_out_of_space: self.member_io.is_out_of_space(),
+            is_out_of_space_beyond_parity: self.member_io.is_out_of_space_beyond_parity(),
             segments: self.array.segments(),
             members: (0..self.member_io.backend.count()).map(|member| self.status_of(member)).collect(),
             spares: self.spares.count(),

@@ -106,7 +106,8 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// Whether they had none.
-        is_starved: bool,
+        #[serde(rename = "is_starved")]
+        is_out_of_space: bool,
     },
     /// Memory was to be emptied.
     Drained {
@@ -289,7 +290,7 @@ impl fmt::Display for Event {
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
-            Self::Starved { is_starved: true, .. } => f.write_str("elements had no space"),
+            Self::Starved { is_out_of_space: true, .. } => f.write_str("elements had no space"),
             Self::Starved { .. } => f.write_str("elements had space again"),
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),

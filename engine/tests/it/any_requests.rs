@@ -50,8 +50,8 @@ struct Setting {
 }
 
 impl Setting {
-    /// Whether the array bears the loss of `member` beside those that `failed`. A log belongs to every group.
-    fn bears(&self, failed: &[u16], member: u16) -> bool {
+    /// Whether the array tolerates the loss of `member` beside those that `failed`. A log belongs to every group.
+    fn tolerates(&self, failed: &[u16], member: u16) -> bool {
         let groups = (self.members - self.logs) / self.columns;
         let group = |member: u16| match u32::from(member) {
             log if log >= groups * self.columns => groups,
@@ -82,7 +82,7 @@ enum Action {
     Submit { kind: Kind, at: usize, sectors: usize },
     /// So many operations are carried out.
     Step(u8),
-    /// A member fails of a group that bears it.
+    /// A member fails of a group that tolerates it.
     Fail(u32, Failing),
     /// Everything ends, and the whole array is read.
     Settle,
@@ -335,7 +335,7 @@ fn run(setting: &Setting, actions: &[Action]) {
             Action::Fail(member, how) => {
                 let member = (member % setting.members) as u16;
                 let is_new = !bench.failed.contains(&member);
-                if is_new && setting.bears(&bench.failed, member) {
+                if is_new && setting.tolerates(&bench.failed, member) {
                     match how {
                         Failing::Asked => bench.engine.fail(member).unwrap(),
                         Failing::Dead(errno) => bench.faults.kill(member, errno),

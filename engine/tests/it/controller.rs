@@ -154,7 +154,7 @@ fn a_flush_covers_gathered_rows_that_are_on_their_way() {
 
 /// A member that cannot flush may have lost what it acknowledged; without parity that is data.
 #[test]
-fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
+fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
     let media = Media::new(3, 8, 4096);
     let faults = Faults::default();
     let mut engine = Engine::new(&raid0(), faults.around(media.open()), options()).unwrap();

@@ -104,8 +104,8 @@ fn a_member_that_cannot_be_written_is_given_up_and_service_goes_on() {
             break completion;
         }
         let status = engine.status();
-        has_waited |= status.is_starved;
-        assert!(!status.is_starved_beyond_parity);
+        has_waited |= status.is_out_of_space;
+        assert!(!status.is_out_of_space_beyond_parity);
         engine.step();
     };
     assert!(has_waited && completion.result.is_ok() && engine.array().is_failed(0), "{completion:?}");
@@ -134,7 +134,7 @@ fn a_flush_that_found_no_space_is_not_tried_again() {
         if let Some(completion) = engine.take_completion() {
             break completion;
         }
-        assert!(!engine.status().is_starved, "it waits for nothing");
+        assert!(!engine.status().is_out_of_space, "it waits for nothing");
         engine.step();
     };
     assert_eq!(completion.result, Ok(()));
@@ -154,7 +154,7 @@ fn a_member_without_space_is_not_given_up_when_another_is_gone() {
         engine.step();
     }
     let status = engine.status();
-    assert!(status.is_starved && status.is_starved_beyond_parity && !engine.array().is_failed(0));
+    assert!(status.is_out_of_space && status.is_out_of_space_beyond_parity && !engine.array().is_failed(0));
     assert!(matches!(engine.write(PAGE, &page(78)), Err(EngineError::Failed(Failed::NoSpace))));
     faults.allow_writes(0, 0);
     while engine.step() {}
@@ -182,7 +182,7 @@ fn a_member_that_is_gone_is_given_up_at_the_first_read() {
 }
 
 #[test]
-fn more_than_parity_can_bear_is_an_error_and_not_a_lie() {
+fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
     let (_media, _, mut engine) = filled();
     engine.fail(0).unwrap();
     engine.fail(1).unwrap();
@@ -220,7 +220,7 @@ enum Event {
         at: u64,
         sectors: u64,
     },
-    /// A page rots, unless another of its row is rotten: that would be more than parity can bear.
+    /// A page rots, unless another of its row is rotten: that would be more than parity can tolerate.
     Rot {
         member: u16,
         page: u32,

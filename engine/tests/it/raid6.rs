@@ -230,7 +230,7 @@ fn the_third_loss_is_an_error_and_not_a_lie() {
                 Err(EngineError::Failed(Failed::Lost)) => assert!(is_lost, "chunk {chunk} without {gone:?}"),
                 Err(other) => panic!("{other}"),
             }
-            // Three of five lost are more than any stripe bears, whatever the chunk.
+            // Three of five lost are more than any stripe tolerates, whatever the chunk.
             assert!(
                 matches!(engine.write(at, &[1; 512]), Err(EngineError::Failed(Failed::Lost))),
                 "chunk {chunk}"

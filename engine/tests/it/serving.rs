@@ -88,7 +88,7 @@ impl Bench {
     }
 
     /// Whether no member is out of service, and everything is there with any of them lost.
-    fn check_bears_any(&self, options: Options) {
+    fn check_tolerates_any(&self, options: Options) {
         let engine = self.open(options);
         assert!(engine.status().members.iter().all(|member| member.state == MemberCondition::Active));
         engine.close().unwrap();
@@ -128,7 +128,7 @@ fn a_member_that_was_away_gets_what_it_missed() {
         let content = std::fs::read(&away).unwrap();
         assert!(Superblock::parse(&content[content.len() - 4096..]).is_ok());
         bench.paths.insert(2, away);
-        bench.check_bears_any(options);
+        bench.check_tolerates_any(options);
     }
 }
 
@@ -152,7 +152,7 @@ fn a_replacement_is_made_whole_while_hosts_write() {
         bench.check(&mut engine);
         engine.close().unwrap();
         bench.paths[1] = bench.folder.path().join("new");
-        bench.check_bears_any(options);
+        bench.check_tolerates_any(options);
     }
 }
 
@@ -176,7 +176,7 @@ fn a_rebuild_that_was_interrupted_goes_on() {
     while engine.step() {}
     assert_eq!(engine.status().rebuild, None);
     engine.close().unwrap();
-    bench.check_bears_any(Options::default());
+    bench.check_tolerates_any(Options::default());
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_spare_takes_the_place_of_the_first_that_fails() {
     assert!(status.members[3].path.as_ref().unwrap().ends_with("spare"));
     engine.close().unwrap();
     bench.paths[3] = bench.folder.path().join("spare");
-    bench.check_bears_any(Options::default());
+    bench.check_tolerates_any(Options::default());
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_scrub_finds_damage_and_repairs_it() {
         assert_eq!((scrub.bad, scrub.repaired), (0, 0), "everything was repaired");
         bench.check(&mut engine);
         engine.close().unwrap();
-        bench.check_bears_any(options);
+        bench.check_tolerates_any(options);
     }
 }
 
@@ -424,7 +424,8 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         assert!(written > 500, "{written}");
         let status = engine.status();
         assert!(
-            status.is_starved && status.members.iter().all(|member| member.state == MemberCondition::Active)
+            status.is_out_of_space
+                && status.members.iter().all(|member| member.state == MemberCondition::Active)
         );
         assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::NoSpace))));
         let check = |engine: &mut Engine, until: u64| {
@@ -436,7 +437,7 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         };
         check(&mut engine, written);
         small.grow(100);
-        while engine.status().is_starved {
+        while engine.status().is_out_of_space {
             engine.step();
         }
         engine.write(written * PAGE, &content(written)).unwrap();
@@ -497,7 +498,7 @@ fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
         // In place the journal has what was answered, and a flush has nothing to write.
         assert!(scheme.name != "log" || refused.contains(&None), "a flush has to write what memory took");
         let refused: Vec<u64> = refused.into_iter().flatten().collect();
-        assert!(engine.status().is_starved && next > 400, "{next}");
+        assert!(engine.status().is_out_of_space && next > 400, "{next}");
         let check = |engine: &mut Engine, of_refused: u8| {
             let mut found = vec![0; PAGE as usize];
             for page in 0..next {
@@ -511,7 +512,7 @@ fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
         };
         check(&mut engine, 0);
         small.grow(100);
-        while engine.status().is_starved {
+        while engine.status().is_out_of_space {
             engine.step();
         }
         for &page in &refused {

@@ -71,7 +71,8 @@ impl Bars<'_> {
             let left = left.max(labels.reach - room / 2.0);
             (left, room, labels)
         };
-        // What is left of the axis for names is taken from the groups as long as they bear it, so that it makes no drawing wide.
+        // What is left of the axis for names is taken from the groups as long as they tolerate it, so that it makes no drawing
+        // wide.
         let (left, ..) = across(left);
         let (left, room, labels) = across(left);
         let bar = ((room - 8.0) / bars).clamp(BAR_LEAST, BAR_MOST);

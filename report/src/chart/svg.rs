@@ -106,7 +106,7 @@ impl Svg {
     pub(crate) fn finish(self, id: &str, title: &str, description: &str) -> String {
         let Self { width, height, body } = self;
         let (title, description) = (escape(title), escape(description));
-        // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond what its text bears.
+        // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond what its text tolerates.
         let least = if width > super::WIDTH { width * 0.8 } else { 0.0 };
         let size = format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.35);
         let label = format!(r#"role="img" aria-labelledby="{id}-t {id}-d""#);

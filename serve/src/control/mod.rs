@@ -27,7 +27,7 @@ pub enum Command {
         /// Its number.
         #[serde(rename = "element")]
         member: u16,
-        /// Whether it may take more out than parity bears.
+        /// Whether it may take more out than parity tolerates.
         #[serde(default)]
         force: bool,
     },

@@ -127,7 +127,7 @@ fn noise(bytes: usize, chance: &mut Prng) -> Vec<u8> {
 }
 
 /// The array as it should be. Requests under way at the same time touch different parts of it, one a slot.
-fn storm(scheme: &str, seed: u64, discards: bool) {
+fn stress(scheme: &str, seed: u64, discards: bool) {
     const QUEUES: usize = 3;
     const PART: usize = 1 << 20;
     let served = Served::new(scheme);
@@ -198,17 +198,17 @@ fn check(answer: &Answer, wish: &Wish, model: &[u8], when: &str) {
 
 #[test]
 fn what_a_guest_reads_is_what_it_wrote_in_a_log() {
-    (1..=3).for_each(|seed| storm(LOG, seed, true));
+    (1..=3).for_each(|seed| stress(LOG, seed, true));
 }
 
 #[test]
 fn what_a_guest_reads_is_what_it_wrote_in_place() {
-    (4..=5).for_each(|seed| storm(IN_PLACE, seed, false));
+    (4..=5).for_each(|seed| stress(IN_PLACE, seed, false));
 }
 
 #[test]
 fn what_a_guest_reads_is_what_it_wrote_where_the_array_takes_few_requests_at_a_time() {
-    storm(&format!("{LOG}[queues]\nrequests = 3\n"), 6, true);
+    stress(&format!("{LOG}[queues]\nrequests = 3\n"), 6, true);
 }
 
 #[test]

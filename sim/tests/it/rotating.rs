@@ -158,7 +158,7 @@ fn reads_that_decode_around_collections_lose_their_tail_where_members_take_turns
     };
     let [direct, avoiding] = ["", gc_avoiding].map(|read| tail("", read));
     let [alone, both] = ["", gc_avoiding].map(|read| tail(TOKEN, read));
-    // Two that collect are two losses, more than one parity chunk bears.
+    // Two that collect are two losses, more than one parity chunk tolerates.
     assert!(both * 2 < avoiding && avoiding < direct, "{both} {avoiding} {direct}");
     assert!(both * 2 < alone, "{both} {alone}");
 }

@@ -273,7 +273,7 @@ fn detection_names_the_format_and_says_what_it_left_open() {
 }
 
 #[test]
-fn detection_bears_damage_in_a_quarter_of_the_lines_and_no_more() {
+fn detection_tolerates_damage_in_a_quarter_of_the_lines_and_no_more() {
     let text = |good: usize, bad: usize| MSR.repeat(good) + &"junk,1\n".repeat(bad);
     let lenient = OpenOptions { skip_bad: 100, ..OpenOptions::default() };
     assert_eq!(read(text(30, 10), &lenient).expect("three quarters are good").0.len(), 30);

@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref().is_some_and(|log| log.durable.is_some())
     }
 
-    /// Copies of a summary in `group`: enough for one to outlive as many losses as parity bears.
+    /// Copies of a summary in `group`: enough for one to outlive as many losses as parity tolerates.
     fn copies_of_group(&self, group: u32) -> u32 {
         let living = self.geometry.columns - self.failed_of_group(group);
         let copies = if self.has_bug(Bug::SummaryInOneCopy) { 1 } else { self.geometry.parity() + 1 };
@@ -202,7 +202,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `member` may go on though it could not do what it was to: a stripe goes elsewhere.
-    pub(in super::super) fn bears_write_error(&mut self, plan: u32, member: u16) -> bool {
+    pub(in super::super) fn tolerates_write_error(&mut self, plan: u32, member: u16) -> bool {
         let slot = &self.plans[plan as usize];
         if slot.purpose == Purpose::Discard || slot.purpose == Purpose::RepairSummary && slot.carried != 0 {
             // Nobody needs a discard. A copy that scrub was to write anew was bad before, and what it tells of moves.

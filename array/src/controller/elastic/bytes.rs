@@ -105,7 +105,7 @@ impl<M: Memory> Array<M> {
         }
         let mut lost = self.geometry.all_columns() & !sources;
         if self.has_bug(Bug::AbsentTakenForLost) && absent != 0 {
-            // As many as the code bears.
+            // As many as the code tolerates.
             lost = wanted | 1 << absent.trailing_zeros();
         }
         if let Some(code) = &self.code {

@@ -69,7 +69,7 @@ impl<M: Memory> Array<M> {
                 }
                 RequestKind::Write => match self.write_chunk(id, chunk, driver) {
                     Written::Taken => 1,
-                    Written::Waits if self.elastic().is_starved => {
+                    Written::Waits if self.elastic().is_out_of_space => {
                         self.refuse(id);
                         1
                     }

@@ -90,7 +90,7 @@ impl<M: Memory> Array<M> {
         durable.stale = stale;
         durable.write_errors[member as usize] = 0;
         durable.rebuilds = durable.rebuilds.wrapping_add(1);
-        let may_mend = durable.unmade > 0;
+        let may_mend = durable.unrecovered > 0;
         durable.rebuild = Some(Rebuild::new(member, durable.rebuilds, cursor, may_mend));
         self.review_groups();
     }
@@ -283,7 +283,7 @@ impl<M: Memory> Array<M> {
         let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &self.plans[plan as usize];
         let is_scrub = carried != 0;
         let is_stripe = purpose == Purpose::Rebuild;
-        let is_unmade = is_stripe && self.lost_live_columns(plan) != 0;
+        let is_unrecovered = is_stripe && self.lost_live_columns(plan) != 0;
         let is_damaged = gave_up || lost & !self.slots_on_failed(plan, if is_stripe { lost } else { 0 }) != 0;
         let reads_only = self.read_only;
         let log = self.elastic_mut();
@@ -297,7 +297,7 @@ impl<M: Memory> Array<M> {
         if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
             rebuild.walk.under_way -= 1;
             rebuild.met_damage |= is_damaged;
-            durable.unmade += u64::from(is_unmade);
+            durable.unrecovered += u64::from(is_unrecovered);
             if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
                 // No other copy of the summary is left.
                 durable.shaky.push(segment);

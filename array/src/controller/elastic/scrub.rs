@@ -84,7 +84,7 @@ impl<M: Memory> Array<M> {
         if is_complete {
             durable.scrubbed.lost += lost_chunks;
             if durable.scrubbed.lost == 0 {
-                durable.unmade = 0;
+                durable.unrecovered = 0;
             }
         }
     }

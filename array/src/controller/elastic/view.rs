@@ -93,7 +93,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether `chunk` is lost: more of its stripe was than the code bears.
+    /// Whether `chunk` is lost: more of its stripe was than the code tolerates.
     pub fn is_chunk_lost(&self, chunk: u64) -> bool {
         self.elastic.as_ref().is_some_and(|log| log.location(chunk) == Location::Lost)
     }

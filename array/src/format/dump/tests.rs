@@ -239,7 +239,7 @@ fn members_of_others_older_ones_and_copies_are_named() {
 
 /// One copy of the first batch's summary gone, then both: the chain ends where a batch has none.
 #[test]
-fn a_chain_of_batches_bears_the_loss_of_a_copy_and_ends_without_any() {
+fn a_chain_of_batches_tolerates_the_loss_of_a_copy_and_ends_without_any() {
     let mut members = array();
     members.page(0, 24).fill(0);
     let (text, _) = members.dump(Dump::default()).expect("it is an array");

@@ -11,7 +11,7 @@ pub struct ScrubCounts {
     pub bad: u64,
     /// Stripes that were moved because a part of them was bad, and copies of summaries written anew; in place: pages.
     pub repaired: u64,
-    /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity bears.
+    /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity tolerates.
     pub lost: u64,
     /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
     /// checksums, the bitmap) that could not be read or did not hold what they should.

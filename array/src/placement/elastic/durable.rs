@@ -203,7 +203,7 @@ pub(crate) struct Durable {
     /// Rebuilds that were begun.
     pub(crate) rebuilds: u32,
     /// Stripes that rebuilds could not make and that have lost chunks of hosts, since a scrub last found nothing lost.
-    pub(crate) unmade: u64,
+    pub(crate) unrecovered: u64,
     /// Of each segment whether it has stripes that lack what they had on that member.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
@@ -300,7 +300,7 @@ impl Durable {
             sync: Sync::default(),
             rebuild: None,
             rebuilds: 0,
-            unmade: 0,
+            unrecovered: 0,
             stale: Vec::new(),
             scrub: None,
             scrubs_again: false,

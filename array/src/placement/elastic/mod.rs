@@ -88,7 +88,7 @@ pub struct ElasticSection {
     /// How much of the room for data hosts cannot fill.
     pub reserve: Share,
     /// So many members may be lost, and hosts can still write over all that they were offered: room is kept back for stripes
-    /// that are as many chunks shorter. At most what parity bears.
+    /// that are as many chunks shorter. At most what parity tolerates.
     #[serde(skip_serializing_if = "is_none")]
     pub room_for_lost: u32,
     /// Whether each stream is one to the members too.
@@ -225,7 +225,7 @@ impl ElasticCounts {
 pub(crate) enum Location {
     /// It was never written, or trimmed since.
     Unmapped,
-    /// More of its stripe was lost than the code bears.
+    /// More of its stripe was lost than the code tolerates.
     Lost,
     /// In this place of controller memory.
     Buffered(u32),
@@ -304,7 +304,7 @@ pub(crate) struct Elastic {
     /// Of each stream the chunks written and the segments opened; the rest is found when it is asked for.
     pub(crate) stream_counts: Vec<StreamCounts>,
     /// Whether members have no space for what is written to them: hosts are told so rather than made to wait.
-    pub(crate) is_starved: bool,
+    pub(crate) is_out_of_space: bool,
     /// With metadata: what it takes to be opened again.
     pub(crate) durable: Option<Box<Durable>>,
     /// Free segments below which collected ones are wanted back soon.
@@ -355,7 +355,7 @@ impl Elastic {
             collection: None,
             wants_collection: false,
             is_full: false,
-            is_starved: false,
+            is_out_of_space: false,
             stream_counts: vec![StreamCounts::default(); streams],
             in_flight: 0,
             in_flight_relocations: 0,

@@ -250,7 +250,7 @@ impl Case {
     }
 
     /// Whichever P members are absent, everything is read.
-    pub(crate) fn bears_any_loss(&mut self, disk: &Disk) {
+    pub(crate) fn tolerates_any_loss(&mut self, disk: &Disk) {
         let members = disk.members.len();
         let first = self.random.below(members as u64) as usize;
         for second in (0..members).step_by(2) {

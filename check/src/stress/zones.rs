@@ -1,4 +1,4 @@
-//! The storm over zones: small blocks that change their tendency with every few accesses, and zones so small that they are
+//! The stress test over zones: small blocks that change their tendency with every few accesses, and zones so small that they are
 //! full most of the time.
 
 use stripewise_array::MixSection;

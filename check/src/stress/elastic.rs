@@ -1,5 +1,5 @@
-//! The storm over elastic striping: segments of a few rows, so that they are collected all the time, arrays that are filled to
-//! the last chunk, and all that else is drawn.
+//! The stress test over elastic striping: segments of a few rows, so that they are collected all the time, arrays that are filled
+//! to the last chunk, and all that else is drawn.
 
 use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid};

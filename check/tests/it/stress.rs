@@ -1,4 +1,4 @@
-//! The storm itself: it passes, it repeats exactly, and it is a storm.
+//! The stress test itself: it passes, it repeats exactly, and it is a stress test.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
 use stripewise_array::placement::elastic::{ClassBy, ElasticSection};
 use stripewise_array::placement::{LogSection, PlacementPolicy};
-use stripewise_check::{Case, Options, Seen, Summary, run, storm};
+use stripewise_check::{Case, Options, Seen, Summary, run, stress};
 
 /// What seeds came to.
 #[derive(Default)]
@@ -24,10 +24,10 @@ struct Sums {
 }
 
 /// Runs seeds; a failure says how to replay it.
-fn storm(seeds: std::ops::Range<u64>) -> Sums {
+fn stress(seeds: std::ops::Range<u64>) -> Sums {
     let mut sums = Sums::default();
     for seed in seeds {
-        let case = storm::case(seed);
+        let case = stress::case(seed);
         match run(&case, Options::default()) {
             Ok(summary) => {
                 sums.all.add(&summary);
@@ -47,7 +47,7 @@ fn storm(seeds: std::ops::Range<u64>) -> Sums {
 
 #[test]
 fn the_first_seeds_keep_every_promise_and_go_everywhere() {
-    let Sums { all, raid6, two_lost } = storm(0..4000);
+    let Sums { all, raid6, two_lost } = stress(0..4000);
     for Summary { seen, operations, .. } in [all, raid6] {
         goes_everywhere(&seen, &operations);
     }
@@ -96,14 +96,14 @@ fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
 #[test]
 fn first_writes_that_wait_until_their_row_can_be_encoded_keep_every_promise() {
     for seed in 0..800 {
-        let case = storm::encoding(seed);
+        let case = stress::encoding(seed);
         run(&case, Options::default()).unwrap_or_else(|failure| panic!("seed {seed} fails at {failure}"));
     }
 }
 
 #[test]
 fn more_seeds_keep_every_promise() {
-    storm(4000..20_000);
+    stress(4000..20_000);
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn a_run_is_a_function_of_its_seed() {
         (summary, lines.take())
     };
     for seed in 0..20 {
-        let (first, second) = (trace(&storm::case(seed)), trace(&storm::case(seed)));
+        let (first, second) = (trace(&stress::case(seed)), trace(&stress::case(seed)));
         assert_eq!(first, second, "seed {seed}");
         assert!(first.1.len() > 10);
-        assert_eq!(first.0, run(&storm::case(seed), Options::default()), "a trace changes nothing");
+        assert_eq!(first.0, run(&stress::case(seed), Options::default()), "a trace changes nothing");
     }
 }
 
@@ -129,7 +129,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
     let mut counts = BTreeMap::new();
     let mut beyond = 0;
     for seed in 0..seeds {
-        let case = storm::case(seed);
+        let case = stress::case(seed);
         let geometry = case.geometry().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let level = match geometry.level {
             Raid::Raid0 => "RAID-0",

@@ -1,4 +1,4 @@
-//! The storm: from one seed a small array over a small device, requests that collide, and faults.
+//! The stress test: from one seed a small array over a small device, requests that collide, and faults.
 //!
 //! Everything is drawn from all columns of its axis, with the small and the odd preferred: what breaks a
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
@@ -487,14 +487,14 @@ fn slow_members(draw: &mut Draw, faults: &mut Faults) {
     }
 }
 
-/// Mostly as many losses as the code bears, in each group. Sometimes more.
+/// Mostly as many losses as the code tolerates, in each group. Sometimes more.
 pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
     let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
     let mut losses = Vec::new();
     for group in 0..geometry.groups {
-        let bearable = if draw.percent(60) { geometry.parity() } else { 0 };
+        let tolerable = if draw.percent(60) { geometry.parity() } else { 0 };
         let count =
-            if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { bearable };
+            if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { tolerable };
         for _ in 0..count {
             let nth = draw.0.below(u64::from(geometry.columns)) as u32;
             let member = geometry.base(group) + nth * geometry.stride;
@@ -510,7 +510,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
     losses
 }
 
-/// Sometimes a log member is lost, mostly in the place of another one: the code bears no more for it.
+/// Sometimes a log member is lost, mostly in the place of another one: the code tolerates no more for it.
 pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
     if !draw.percent(35) {
         return;
