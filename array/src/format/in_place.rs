@@ -1,4 +1,4 @@
-//! Where things lie on an element of an array in place: `docs/format.md`, "An element" and "In place".
+//! Where things lie on an element of an array in place: `docs/format.md`, "A member" and "In place".
 
 use super::journal::{redo_entries_max, redo_header_pages};
 use super::paged::{CHECKSUMS_AT, INTENT_AT};

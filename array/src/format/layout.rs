@@ -1,4 +1,4 @@
-//! Where things lie on an element: `docs/format.md`, "An element".
+//! Where things lie on an element: `docs/format.md`, "A member".
 
 use super::checkpoint::body_bytes;
 use super::superblock::{Area, superblock_pages};
