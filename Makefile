@@ -20,7 +20,7 @@ setup: ## Fetch what a build needs, so that the rest works without a network
 build: ## Build the `stripewise` command, optimised: target/release/stripewise
 	$(CARGO) build --release --locked
 
-compare: ## Compare three update policies on the built-in workload, with a report
+compare: ## Compare four schemes on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
 test: ## Run all tests
@@ -50,7 +50,7 @@ test-python: python ## Run the tests of the Python package
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
 	$(CARGO) run --release --locked -p stripewise-check -- --minutes $(MINUTES) --from $(FROM)
 
-compose: ## Run combinations of members of all axes through the checking simulation (MINUTES=5 ROWS=0..10000000)
+compose: ## Run combinations of choices on all axes through the checking simulation (MINUTES=5 ROWS=0..10000000)
 	$(CARGO) run --release --locked -p stripewise-check -- compose --all --minutes $(MINUTES) --rows $(or $(ROWS),0..10000000)
 
 lint: ## Check the format and the lints
@@ -70,7 +70,7 @@ bench-codes: ## Measure the parity codes beside ISA-L, a crate and memcpy (ISA-L
 bench-hotness: ## Measure time and memory of hot data identification beside an exact LRU and a hash map
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-hotness
 
-bench-durable: ## Measure metadata's share of writes, recovery and checkpoints of arrays that are opened again
+bench-durable: ## Measure metadata's share of writes, recovery and checkpoints of arrays with metadata
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-durable
 
 bench-engine: ## Measure the engine over files in memory beside plain io_uring
@@ -86,13 +86,13 @@ bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of ma
 bench-reads: ## Measure PIQ, BRR and the other read policies beside asynchronous FIFO, over 64 chips
 	$(CARGO) run --release --locked -p stripewise-sim --example reads
 
-bench-caches: ## Measure what write caches cost the simulator, beside none, over the SSDs of paper 003
+bench-caches: ## Measure the cost of write caches in the simulator, compared with none, over the SSDs of paper 003
 	$(CARGO) run --release --locked -p stripewise-sim --example caches
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
 
-validate: ## Hold the simulator against theory and other simulators (docs/validation.md)
+validate: ## Compare the simulator with theory and other simulators (docs/validation.md)
 	$(CARGO) run --release --locked -p stripewise-validate
 
 fuzz: ## Run the tests with many more cases of each property (CASES=20000)

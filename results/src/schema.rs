@@ -134,13 +134,23 @@ pub fn schema<R: Row>() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
+/// The name of a field's column: the field's own, unless the column has another.
+macro_rules! name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident as $name:literal) => {
+        $name
+    };
+}
+
 /// Lists a row's columns. Every field must stand here with its own type, or it does not compile.
 macro_rules! columns {
-    ($row:ident is $table:ident { $($field:ident: $type:ident $width:ident $description:literal,)* }) => {
+    ($row:ident is $table:ident { $($field:ident $(as $name:literal)?: $type:ident $width:ident $description:literal,)* }) => {
         impl Row for $row {
             const TABLE: Table = Table::$table;
             const COLUMNS: &'static [Column] = &[$(
-                Column { name: stringify!($field), width: Width::$width, description: $description },
+                Column { name: name!($field $(as $name)?), width: Width::$width, description: $description },
             )*];
 
             #[inline(always)]
@@ -167,19 +177,19 @@ columns!(RequestRow is Requests {
     offset_bytes: u64 U64 "First byte on the array, after the trace's addresses were folded onto it.",
     size_bytes: u32 U32 "Length.",
     latency_ns: u64 U64 "Arrival to acknowledgement: the sum of the eight columns that follow.",
-    pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row that another update holds.",
+    pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row lock that another update holds.",
     pre_read_ns: u64 U64 "The pre-read step of the plan that finished last.",
     parity_ns: u64 U64 "The parity computation of the plan that finished last.",
-    member_queue_ns: u64 U64 "The last operation's wait in its element's queue, but for `gc_wait_ns`.",
+    member_queue_ns as "element_queue_ns": u64 U64 "The last operation's wait in its member's queue, without `gc_wait_ns`.",
     gc_wait_ns: u64 U64 "The last operation's wait for garbage collection.",
     bus_ns: u64 U64 "The last operation's transfers.",
     cell_ns: u64 U64 "The last operation's cell time.",
-    buffer_ns: u64 U64 "Time in controller memory, when no element was needed.",
+    buffer_ns: u64 U64 "Time in controller memory, when no member was needed.",
     failed: u8 U8 "1 when the request failed, else 0.",
 });
 
 columns!(MemberRow is Members {
-    member: u32 U32 "Number of the element.",
+    member as "element": u32 U32 "Number of the member.",
     host_read_pages: u64 U64 "Pages read for hosts.",
     host_write_pages: u64 U64 "Pages of data written for hosts.",
     pre_read_pages: u64 U64 "Pages pre-read for parity updates.",
@@ -193,21 +203,21 @@ columns!(MemberRow is Members {
     flash_program_pages: u64 U64 "Pages programmed in all, garbage collection included.",
     erase_blocks: u64 U64 "Blocks erased.",
     gc_move_pages: u64 U64 "Valid pages moved by garbage collection.",
-    gc_stalls: u64 U64 "Garbage collections given up because every written block was full of valid pages.",
+    gc_stalls: u64 U64 "Garbage collections abandoned because every written block was full of valid pages.",
     read_retries: u64 U64 "Retries of page reads at higher read levels.",
-    permission_waits: u64 U64 "Times that writes began to wait because the element may not collect garbage.",
-    permission_wait_ns: u64 U64 "How long they waited for that.",
+    permission_waits: u64 U64 "Times that writes began to wait because the member may not collect garbage.",
+    permission_wait_ns: u64 U64 "Total time of these waits.",
     suspends: u64 U64 "Programs and erases suspended for reads; each time counts.",
     wear_move_pages: u64 U64 "Of `gc_move_pages`, pages moved by static wear-levelling.",
     unmapped_read_pages: u64 U64 "Reads of pages that hold nothing: no cell time, not in `flash_read_pages`.",
     trim_pages: u64 U64 "Pages trimmed.",
     gc_busy_ns: u64 U64 "Time with garbage collection active.",
     cell_busy_ns: u64 U64 "Cell time, summed over dies.",
-    dies: u32 U32 "Dies of the element.",
+    dies: u32 U32 "Dies of the member.",
     busiest_die_ns: u64 U64 "Cell time of the busiest of them.",
-    bus_busy_ns: u64 U64 "Bus time of this element's transfers.",
+    bus_busy_ns: u64 U64 "Bus time of this member's transfers.",
     blocked_sum: u64 U64 "Sum, over arriving requests, of operations then queued or in flight.",
-    blocked_sum_served: u64 U64 "The same, over served requests: what is left as each was acknowledged.",
+    blocked_sum_served: u64 U64 "The same, over served requests, when each was acknowledged.",
     queue_max: u64 U64 "Largest number of operations queued or in flight.",
     operation_mean_ns: u64 U64 "Mean time of a page's read or write, from its entry into the queue to its end.",
     operation_p99_ns: u64 U64 "Time that 99 % of these did not exceed.",
@@ -216,7 +226,7 @@ columns!(MemberRow is Members {
 
 columns!(SampleRow is Samples {
     time_ns: u64 U64 "The instant, in simulated time.",
-    member: u32 U32 "Number of the element.",
+    member as "element": u32 U32 "Number of the member.",
     reads: u32 U32 "Reads queued or in flight.",
     writes: u32 U32 "Writes queued or in flight.",
     collecting: u8 U8 "1 while garbage collection is active, else 0.",
@@ -224,8 +234,8 @@ columns!(SampleRow is Samples {
 });
 
 columns!(GcRow is Gcs {
-    member: u32 U32 "Number of the element.",
-    plane: u32 U32 "Plane within the element.",
+    member as "element": u32 U32 "Number of the member.",
+    plane: u32 U32 "Plane within the member.",
     block: u32 U32 "Victim block within the plane.",
     start_ns: u64 U64 "Start, in simulated time.",
     end_ns: u64 U64 "End of the erase.",
@@ -233,7 +243,7 @@ columns!(GcRow is Gcs {
 });
 
 columns!(UpdateRow is Updates {
-    time_ns: u64 U64 "When it was decided, in simulated time.",
+    time_ns: u64 U64 "Time of the decision, in simulated time.",
     row: u64 U64 "The array's row.",
     dirty_chunks: u32 U32 "Data chunks that it updates.",
     routine: u8 U8 "Its routine: 0 full or short stripe, 1 RMW, 2 RCW, 3 reconstruct, 4 log.",
@@ -248,16 +258,16 @@ columns!(UpdateRow is Updates {
 });
 
 columns!(LatencyRow is Latencies {
-    kind: u8 U8 "Of what: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one element.",
-    member: u32 U32 "Number of the element for kind 3, else 0.",
+    kind: u8 U8 "Kind of requests: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one member.",
+    member as "element": u32 U32 "Number of the member for kind 3, else 0.",
     latency_ns: u64 U64 "A time: to 0.1 % for requests, to 0.4 % for operations.",
     count: u64 U64 "Requests, or operations, that took at most this long.",
 });
 
 columns!(GcSliceRow is GcSlices {
-    collecting: u32 U32 "Number of elements, from 0 to all.",
-    slices: u64 U64 "Slices in which exactly so many had a collection under way at some moment.",
-    slices_at_work: u64 U64 "The same without the pauses of collections that are preempted or in the background.",
+    collecting: u32 U32 "Number of members, from 0 to all.",
+    slices: u64 U64 "Slices in which exactly this number of members collected at some time.",
+    slices_at_work: u64 U64 "The same, without the pauses of collections that are preempted or in the background.",
 });
 
 /// The documentation of the tables, as Markdown: `docs/results.md`, whole.
@@ -277,39 +287,40 @@ pub fn documentation() -> String {
     };
     part(
         "`requests`",
-        "One row a host request, in the order of acknowledgement. Written only when asked for. The parts of \
-         a latency are taken along the path that finished last, and add up to it exactly.",
+        "One row for each host request, in the order of acknowledgement. Written only on request. The \
+         parts of a latency are measured along the path that finished last, and add up to it exactly.",
         RequestRow::COLUMNS,
     );
     part(
         "`elements`",
-        "One row an element, at the end of the run. Counts exclude warm-up. `blocked_sum` over the requests \
-         is what the papers call blocked requests; paper 000 counts them after a request is serviced \
-         (`blocked_sum_served`), the public fork of its simulator when one arrives.",
+        "One row for each member, at the end of the run. Counts exclude warm-up. `blocked_sum` over the \
+         requests is the papers' number of blocked requests; paper 000 counts them after a request is \
+         serviced (`blocked_sum_served`), the public fork of its simulator when one arrives.",
         MemberRow::COLUMNS,
     );
     part(
         "`latencies`",
-        "One row a point of a cumulative distribution, for each kind and element in ascending order. From 99 % on \
-         every value that is told apart; below, at most one for each 0.1 %. The last row of a kind \
-         counts all.",
+        "One row for each point of a cumulative distribution, for each kind and member in ascending \
+         order. From 99 % on, every distinct value has a row; below, at most one value for each 0.1 %. \
+         The last row of a kind counts all.",
         LatencyRow::COLUMNS,
     );
     part(
         "`gc_slices`",
-        "One row a number of elements, from 0 on: how many elements collected garbage at the same time (paper 003, \
-         section 4). Simulated time from the end of warm-up is cut into slices of `gc_slice_ns`; an element counts in a \
-         slice if a block of it is being collected at any moment of it, on whichever die. A collection that is \
-         preempted is under way until its block is erased. No rows where slices are not counted.",
+        "One row for each number of members, from 0 on: how many members collected garbage at the same \
+         time (paper 003, section 4). Simulated time from the end of warm-up is divided into slices of \
+         `gc_slice_ns`. A member counts in a slice if one of its blocks, on any die, is being collected \
+         at some time of the slice. A preempted collection lasts until its block is erased. The table is \
+         empty if slices are not counted.",
         GcSliceRow::COLUMNS,
     );
     part(
         "`updates`",
-        "One row a parity update, in the order of decisions. Written only when asked for. The cost terms are \
-         those of paper 000, Eq. 4 to 7; policies that ask for none leave zeros.",
+        "One row for each parity update, in the order of decisions. Written only on request. The cost \
+         terms are those of paper 000, Eq. 4 to 7; policies without cost terms leave zeros.",
         UpdateRow::COLUMNS,
     );
-    part("`samples`", "One row an element and sampled instant.", SampleRow::COLUMNS);
-    part("`gcs`", "One row a garbage collection of one block.", GcRow::COLUMNS);
+    part("`samples`", "One row for each member and sampled instant.", SampleRow::COLUMNS);
+    part("`gcs`", "One row for each garbage collection of one block.", GcRow::COLUMNS);
     text
 }

@@ -1,4 +1,4 @@
-//! Putting the batches that were found into an empty log: `docs/format.md`, "Opening a log".
+//! Putting the batches that were found into an empty log: `docs/format.md`, "Assembly of a log".
 //!
 //! Batches come in any order, each is looked at once, and nothing of it is kept but its number: opening a log takes eight bytes
 //! a chunk and some 30 a batch beside what serving takes.

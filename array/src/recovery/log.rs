@@ -1,4 +1,4 @@
-//! Creating and opening an array with a log: `docs/format.md`, "Opening a log".
+//! Creating and opening an array with a log: `docs/format.md`, "Assembly of a log".
 
 use super::assemble::Assembly;
 use super::install::Install;

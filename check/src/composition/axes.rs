@@ -65,15 +65,15 @@ impl Sets {
                 let keys = keys.trim().lines().map(|key| format!("`{}`", key.replace('\'', "\"")));
                 return keys.collect::<Vec<_>>().join(", ");
             }
-            Self::Level(Level::Ssd) => "each element is an SSD",
-            Self::Level(Level::Channel) => "each element is a channel with its chips",
-            Self::Level(Level::Chip) => "each element is a chip",
+            Self::Level(Level::Ssd) => "each member is an SSD",
+            Self::Level(Level::Channel) => "each member is a channel with its chips",
+            Self::Level(Level::Chip) => "each member is a chip",
             Self::Preemption => "`gc.preemption = \"moves\"` or `\"phases\"` of the device",
             Self::Members(Ability::Everything) => {
-                "they keep old versions, tell what they do, and collect when they are permitted to"
+                "they keep old versions, report their operations, and collect garbage only with permission"
             }
             Self::Members(Ability::NoOldVersions) => "the same without old versions: memory keeps them",
-            Self::Members(Ability::Nothing) => "none of it, as files and block devices",
+            Self::Members(Ability::Nothing) => "none, like files and block devices",
         };
         words.to_owned()
     }
@@ -94,7 +94,7 @@ const CLASSES: &str =
 pub static AXES: [Axis; COUNT] = [
     Axis {
         name: "geometry",
-        about: "redundancy, where parity lies, which elements form a group",
+        about: "redundancy, place of parity, members of a group",
         members: &[
             keys("raid5", ""),
             keys("raid0", "geometry.level = 'raid0'"),
@@ -118,7 +118,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "code",
-        about: "by which code parity is made",
+        about: "the code that computes parity",
         members: &[
             keys("by-level", ""),
             keys("xor", "code.kind = 'xor'"),
@@ -131,7 +131,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "update",
-        about: "by which routine parity is updated",
+        about: "the routine that updates parity",
         members: &[
             keys("baseline", ""),
             keys("bpu", "update.policy = 'bpu'"),
@@ -145,7 +145,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "parity",
-        about: "when parity is updated, and when the host hears of a write",
+        about: "when parity is updated, and when a write is acknowledged",
         members: &[
             keys("with-data", ""),
             keys("window", "parity.window = 'elements'"),
@@ -155,7 +155,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "placement",
-        about: "where written chunks go",
+        about: "the place of written chunks",
         members: &[
             keys("in-place", ""),
             keys("parity-logging", "placement.policy = 'parity-logging'"),
@@ -168,7 +168,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "first-writes",
-        about: "what the first write of a row does",
+        about: "the first write of a row",
         members: &[
             keys("in-place", ""),
             keys("gather", "placement.first_writes = 'gather'"),
@@ -178,7 +178,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "hotness",
-        about: "how hot chunks are told from cold ones",
+        about: "how hot and cold chunks are distinguished",
         members: &[
             keys("none", ""),
             keys("glru", "hotness.policy = 'glru'"),
@@ -189,7 +189,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "read",
-        about: "from where a chunk is read",
+        about: "the source of a read chunk",
         members: &[
             keys("direct", ""),
             keys("brr", "read.policy = 'brr'"),
@@ -214,7 +214,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "cache",
-        about: "what is kept in memory before it goes to the elements",
+        about: "data that stays in memory before it goes to the members",
         members: &[
             keys("none", ""),
             keys("parity-caching", "cache.policy = 'parity-caching'"),
@@ -228,7 +228,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "collection",
-        about: "which elements collect garbage when",
+        about: "when members collect garbage",
         members: &[
             keys("none", ""),
             Member { name: "semi-preemptive", sets: Sets::Preemption },
@@ -239,7 +239,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "level",
-        about: "what an element is",
+        about: "the device behind a member",
         members: &[
             Member { name: "ssd", sets: Sets::Level(Level::Ssd) },
             Member { name: "channel", sets: Sets::Level(Level::Channel) },
@@ -249,7 +249,7 @@ pub static AXES: [Axis; COUNT] = [
     },
     Axis {
         name: "elements",
-        about: "what elements can do for the controller",
+        about: "abilities of members that the controller uses",
         members: &[
             Member { name: "all", sets: Sets::Members(Ability::Everything) },
             Member { name: "no-old-versions", sets: Sets::Members(Ability::NoOldVersions) },

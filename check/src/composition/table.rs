@@ -35,15 +35,17 @@ fn head(text: &mut String, pairs: &Pairs) {
     let direct = pairs.refusals.len();
     let _ = write!(
         text,
-        "# What goes with what
+        "# Which settings combine
 
-Any member of an axis goes with any member of every other one, unless the two have no meaning together or nobody has built it.
-`stripewise-check compose --table > docs/composition.md` makes this document from the code that decides what a run begins with;
-a test holds it up to date ([checking.md](checking.md#composition) tells how combinations are run).
+Each choice on an axis combines with each choice on every other axis, unless the two contradict each other or their
+combination is not implemented. `stripewise-check compose --table > docs/composition.md` generates this page from the
+code that resolves a scheme at the start of every run; a test keeps it up to date. [checking.md](checking.md#composition)
+describes how combinations are run.
 
-Of the {all} combinations of {COUNT} axes, {accepted} are accepted. Each refusal is one of two members: {direct} pairs refuse each
-other (one of them a member that is always refused), and all else that never comes together follows. {} triples of members of
-three axes occur in some accepted combination; {} combinations are enough to have each of them once.
+Of the {all} combinations of {COUNT} axes, {accepted} are accepted. Each refusal is due to two choices: {direct} pairs refuse
+each other (one of them is a choice that is always refused), and all other impossible combinations follow from these
+pairs. {} triples of choices on three axes occur in some accepted combination; {} combinations are enough to contain each
+triple once.
 ",
         triples.count,
         covering(pairs).len(),
@@ -51,8 +53,8 @@ three axes occur in some accepted combination; {} combinations are enough to hav
 }
 
 fn members(text: &mut String) {
-    text.push_str("\n## Axes\n\nThe first member of an axis is what a scheme has that says nothing.\n\n");
-    text.push_str("| axis | member | is had by |\n| --- | --- | --- |\n");
+    text.push_str("\n## Axes\n\nThe first choice on an axis is the default.\n\n");
+    text.push_str("| axis | choice | set by |\n| --- | --- | --- |\n");
     for axis in &AXES {
         for (nth, member) in axis.members.iter().enumerate() {
             let axis = if nth == 0 { format!("**{}**: {}", axis.name, axis.about) } else { String::new() };
@@ -91,9 +93,10 @@ fn reasons(text: &mut String, pairs: &Pairs) {
         "
 ## Refusals
 
-*No meaning*: the two contradict each other, or one would have nothing to do. *Not built*: they could be had together.
+*No meaning*: the two contradict each other, or one would have no effect. *Not built*: they could be combined, but the
+combination is not implemented.
 
-| who | the array's reason | review |
+| choices | the array's reason | review |
 | --- | --- | --- |
 ",
     );
@@ -117,8 +120,8 @@ fn matrix(text: &mut String, pairs: &Pairs) {
         "
 ## Every pair
 
-`.` goes together, `x` refuse each other, `-` never come together because of such a pair, `X` is always refused. Columns are
-numbered as rows are.
+`.` combines, `x` refuse each other, `-` are impossible together because of such a pair, `X` is always refused. Columns
+have the numbers of the rows.
 
 ```text
 ",
@@ -169,10 +172,10 @@ fn power(text: &mut String, space: &Space) {
         "
 ## Loss of power
 
-These members are accepted, and what they keep in memory alone goes with a loss of power; the array refuses to start again over
-them. With all others, and none of these, it finds its content.
+These choices are accepted, but the state that they keep only in memory is lost with power, so the array refuses to
+restart with them. With all other choices, and none of these, it finds its content.
 
-| axis | member | reason |
+| axis | choice | reason |
 | --- | --- | --- |
 ",
     );
