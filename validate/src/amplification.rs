@@ -15,12 +15,12 @@ use crate::workload::{Made, pages};
 pub(crate) const CLOSED_FORM: Check = Check {
     name: "write-amplification",
     title: "Write amplification, closed forms",
-    about: "Uniform writes of single pages over all of a device of one plane. Collecting the block written longest ago \
+    about: "Uniform writes of single pages over a whole device of one plane. Collecting the block written longest ago \
             amplifies by A(α) = α / (α + W₀(-α e^-α)) (Desnoyers, SYSTOR 2012), collecting any block by 1 / (1 - 1/α); \
-            greedy collection and d-choices as the mean field of Van Houdt (SIGMETRICS 2013) says for blocks of 64 \
-            pages. Measured and computed must be within 1 % (2 % in the quick form). α is what holds data over what is \
-            exported: all blocks but the one in reserve and the one being written, and for FIFO but the half of a \
-            victim that, in the mean, is younger than the page in question.",
+            greedy collection and d-choices amplify as the mean field of Van Houdt (SIGMETRICS 2013) predicts for blocks \
+            of 64 pages. Measured and computed values must be within 1 % (2 % in the quick form). α is the space for \
+            data over the exported space: all blocks except the one in reserve and the one being written, and for FIFO \
+            except the half of a victim that, in the mean, is younger than the page in question.",
     bends: &[Bend::IdleSpare, Bend::AnyVictim],
     run: closed_forms,
 };
@@ -28,9 +28,9 @@ pub(crate) const CLOSED_FORM: Check = Check {
 pub(crate) const ORDER: Check = Check {
     name: "write-amplification-order",
     title: "Write amplification, order of policies",
-    about: "Same device and writes, 25 % over-provisioning: of random, 2-choices, 3-choices, FIFO, 10-choices and greedy \
-            collection each amplifies less than the one before, by 0.2 % at least (Van Houdt, SIGMETRICS 2013; FIFO lies \
-            between few and many choices).",
+    about: "Same device and writes, 25 % over-provisioning: in the order random, 2-choices, 3-choices, FIFO, 10-choices \
+            and greedy collection, each amplifies less than the one before, by 0.2 % at least (Van Houdt, SIGMETRICS \
+            2013; FIFO is between few and many choices).",
     bends: &[Bend::AnyVictim],
     run: order,
 };
@@ -38,9 +38,9 @@ pub(crate) const ORDER: Check = Check {
 pub(crate) const PEER: Check = Check {
     name: "write-amplification-2gib",
     title: "Write amplification beside MQSim",
-    about: "Preset `mqsim-gc-2gib`, 3 M uniform writes of 8 KiB over 90 % of the logical space, 16 at a time, from a fresh \
-            device: over the last 2 M writes MQSim amplifies by 2.99, a correct greedy model by 3.08; ours must lie \
-            between 2.95 and 3.12.",
+    about: "Preset `mqsim-gc-2gib`, 3 M uniform writes of 8 KiB over 90 % of the logical space, 16 at a time, from a \
+            fresh device: over the last 2 M writes MQSim amplifies by 2.99, a correct greedy model by 3.08; our value \
+            must be between 2.95 and 3.12.",
     bends: &[Bend::AnyVictim],
     run: beside_mqsim,
 };

@@ -17,13 +17,13 @@ use crate::rig::Rig;
 pub(crate) const SUITE: Check = Check {
     name: "disksim-suite",
     title: "DiskSim's validation suite",
-    about: "Preset `disksim-suite`, filled in order as DiskSim fills its device, as the one element of a RAID-0. The six \
-            synthetic workloads (generator `disksim`): mean response within 2 % of the documented one; and what else the \
-            suite's own output files say: the deviation of responses within 3 % (10 ns at least), blocks cleaned and pages \
-            moved within 2 %. Sizes and places come from another generator of random numbers than DiskSim's. The quick form \
-            runs the two cases of 5 M requests on a quarter of the device (blocks, requests and address space divided by \
-            four), where what is cleaned and moved must be within 5 %: watermarks and blocks being written, which are whole \
-            numbers, do not divide.",
+    about: "Preset `disksim-suite`, filled in order as DiskSim fills its device, is the only member of a RAID-0. In the \
+            six synthetic workloads (generator `disksim`) the mean response must be within 2 % of the documented one. \
+            Other values of the suite's own output files are compared too: the deviation of responses within 3 % (10 ns \
+            at least), blocks cleaned and pages moved within 2 %. Sizes and places are from another generator of random \
+            numbers than DiskSim's. The quick form runs the two cases of 5 M requests on a quarter of the device \
+            (blocks, requests and address space divided by four). There the blocks cleaned and pages moved must be \
+            within 5 %, because watermarks and blocks being written are whole numbers and cannot be divided.",
     bends: &[Bend::SlowService],
     run: suite,
 };
@@ -31,13 +31,14 @@ pub(crate) const SUITE: Check = Check {
 pub(crate) const TRACES: Check = Check {
     name: "disksim-traces",
     title: "DiskSim's validation suite, real traces",
-    about: "The same device under the suite's Postmark and IOzone traces, where STRIPEWISE_TRACES has them (`disksim/`): \
+    about: "The same device runs the suite's Postmark and IOzone traces, if STRIPEWISE_TRACES has them (`disksim/`): \
             mean response within 2 % of the documented one, blocks cleaned within 2 %. The means of reads and of writes \
-            alone, from the output file, within 5 %: the total is DiskSim's, but reads come out some 3 % shorter and writes \
-            as much longer. Why is not known; requests at one instant, rows that are held, and what is cleaned are not \
-            the cause. DiskSim's driver, controller and bus arbitration have no counterpart here. Slices of Financial1 and \
-            WebSearch2 run too, as far as the trace goes, and their means are noted: DiskSim's figures of them are not at \
-            hand, so they have no verdict. The same holds for a trace of PCMark, of which there is none.",
+            alone, from the output file, must be within 5 %: the total is DiskSim's, but reads are some 3 % shorter and \
+            writes are longer by the same time. The cause is not known; requests at one instant, locked rows and \
+            cleaning are not the cause. DiskSim's driver, controller and bus arbitration have no counterpart here. \
+            Slices of Financial1 and WebSearch2 run too, as far as the trace goes, and their means are noted: DiskSim's \
+            figures for them are not available, so they have no verdict. The same applies to a trace of PCMark, which is \
+            not available.",
     bends: &[Bend::SlowService],
     run: traces,
 };

@@ -16,9 +16,10 @@ use crate::workload::{Ends, Made, pages};
 pub(crate) const CHANNEL: Check = Check {
     name: "channel-limits",
     title: "Throughput of a channel with 1 to 8 dies",
-    about: "A read takes its die for cell time and transfer, a program for command, transfer and cell time; the channel's bus \
-            for what is not cell time. With enough of them, in order over D dies, throughput is D over the time on the die \
-            while dies are short, and 1 over the time on the bus once that is: the smaller of the two, within 0.2 %.",
+    about: "A read occupies its die for cell time and transfer, a program for command, transfer and cell time; both \
+            occupy the channel's bus for the time outside the cells. With enough operations in order over D dies, \
+            throughput is D over the time on the die while dies are the limit, and 1 over the time on the bus once the \
+            bus is: the smaller of the two, within 0.2 %.",
     bends: &[Bend::SlowService],
     run: channel,
 };
@@ -26,8 +27,8 @@ pub(crate) const CHANNEL: Check = Check {
 pub(crate) const IDLE: Check = Check {
     name: "idle-latency",
     title: "Latency of an idle device",
-    about: "One page at a time on the devices that come with the program: the sum of command, cell time, transfer of data and \
-            spare area, and host link, worked out by hand from each preset's source. Exact to the nanosecond.",
+    about: "One page at a time on the built-in devices: the latency is the sum of command, cell time, transfer of data \
+            and spare area, and host link, computed by hand from each preset's source. Exact to the nanosecond.",
     bends: &[Bend::SlowService],
     run: idle,
 };
@@ -35,8 +36,8 @@ pub(crate) const IDLE: Check = Check {
 pub(crate) const CLOSED: Check = Check {
     name: "closed-loop",
     title: "Throughput times latency",
-    about: "In a closed loop with q requests under way, throughput times mean latency is q (Little), whatever happens inside: \
-            queues, parity, collection. Within 1 %, for the ends of the run.",
+    about: "In a closed loop with q requests in flight, throughput times mean latency is q (Little), independent of \
+            queues, parity and collection. Within 1 %, for the ends of the run.",
     bends: &[Bend::DoubledLatency],
     run: closed,
 };

@@ -18,21 +18,22 @@ use crate::workload::{Made, Poisson, pages};
 pub(crate) const WAITS: Check = Check {
     name: "queue-waits",
     title: "Waiting at one die",
-    about: "Reads of a Poisson process at one die wait as long as Pollaczek's and Khinchine's formula says: service is the \
-            device's own (M/D/1), exponential (M/M/1; an override that exists for validation alone), exponential in the \
-            cells and fixed on the bus, or a mixture of reads and programs (M/G/1). The queue is the element's own \
-            (`ssd`) or the controller's (`channel`). With read priority, each class waits as Cobham's formula says. The \
-            theory's value must lie in our confidence interval of 99.9 % (31 batch means).",
+    about: "Reads of a Poisson process at one die wait as the formula of Pollaczek and Khinchine predicts. Service is \
+            the device's own (M/D/1), exponential (M/M/1; an override that exists only for validation), exponential in \
+            the cells and fixed on the bus, or a mixture of reads and programs (M/G/1). The queue is that of the member \
+            (`ssd`) or of the controller (`channel`). With read priority, each class waits as Cobham's formula predicts. \
+            The theory's value must be in our confidence interval of 99.9 % (31 batch means).",
     bends: &[Bend::SlowService],
     run: waits,
 };
 
 pub(crate) const INSTRUMENTS: Check = Check {
     name: "queue-instruments",
-    title: "What is counted of a queue",
-    about: "In the same queues: the share of time that the die is busy is the load ρ; the mean number in the system, \
-            sampled at regular instants, is arrival rate times mean response (Little); and an arriving request finds as \
-            many as an outside observer does (Poisson arrivals see time averages), itself not counted.",
+    title: "Counters of a queue",
+    about: "The same queues are checked for three properties. The share of time that the die is busy is the load ρ. The \
+            mean number in the system, sampled at regular instants, is arrival rate times mean response (Little). An \
+            arriving request finds the same number as an outside observer (Poisson arrivals see time averages), not \
+            counting itself.",
     bends: &[Bend::SlowService],
     run: instruments,
 };

@@ -15,9 +15,10 @@ use crate::workload::{Ends, Made, pages};
 pub(crate) const COUNTS: Check = Check {
     name: "raid-counts",
     title: "Pages that a RAID-5 update moves",
-    about: "k whole chunks of one stripe of d = n - 1 are written, everything having been written before: read-modify-write \
-            pre-reads k + 1 pages, read-construct-write d - k, both write k + 1; all d chunks together pre-read nothing. \
-            Counted for every n, k and place in the stripe; each row counts the cases that are exactly so.",
+    about: "k whole chunks of one stripe of d = n - 1 are written, after everything was written before. \
+            Read-modify-write pre-reads k + 1 pages, read-construct-write d - k; both write k + 1. All d chunks together \
+            need no pre-reads. Counted for every n, k and place in the stripe; each row counts the cases with exactly \
+            these numbers.",
     bends: &[Bend::OtherRoutine],
     run: counts,
 };
@@ -25,9 +26,9 @@ pub(crate) const COUNTS: Check = Check {
 pub(crate) const SHARES: Check = Check {
     name: "raid-shares",
     title: "Capacity, degraded reads, where parity lies",
-    about: "RAID-5 of n elements offers n - 1 of them. With one element lost, one read of each page costs 2 (n - 1) / n \
-            element reads in the mean: a page of the lost element is decoded from the n - 1 others. One write of each \
-            page writes parity on each element equally often, whichever way it rotates. All exact.",
+    about: "RAID-5 of n members offers the capacity of n - 1. With one member lost, one read of each page costs 2 (n - \
+            1) / n member reads in the mean: a page of the lost member is decoded from the n - 1 others. One write of \
+            each page writes parity equally often on each member, with every rotation. All exact.",
     bends: &[Bend::FixedParity],
     run: shares,
 };
@@ -35,10 +36,10 @@ pub(crate) const SHARES: Check = Check {
 pub(crate) const SMALL_WRITES: Check = Check {
     name: "raid-small-writes",
     title: "Small writes of a saturated RAID-5",
-    about: "A small write costs four operations (two reads, two writes), so n elements that do X operations a second do at \
-            most n X / 4 small writes a second, and where programs take longer than reads n / (2 read + 2 program). With 32 \
-            requests for each element under way they come close: 96 % at least. 0.3 % above is left to the edges of the \
-            window of time, and to the few updates that meet on a row and are merged.",
+    about: "A small write costs four operations (two reads, two writes), so n members that perform X operations a second \
+            perform at most n X / 4 small writes a second, and if programs take longer than reads n / (2 read + 2 \
+            program). With 32 requests in flight for each member they reach at least 96 % of that. The 0.3 % above it \
+            allow for the edges of the window of time, and for the few updates that meet on a row and are merged.",
     bends: &[Bend::OtherRoutine, Bend::SlowService],
     run: small_writes,
 };
