@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod idioms;
 pub mod layers;
 pub mod markdown;
 pub mod source;

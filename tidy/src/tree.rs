@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::idioms::{self, Idioms};
 use crate::{Complaint, layers, markdown, source};
 
 /// Folders that hold nothing of ours.
@@ -61,12 +62,15 @@ fn is_text(path: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     matches!(extension, "rs" | "md" | "toml" | "py" | "pyi" | "sh" | "yml" | "yaml")
         || name == "Makefile"
+        || path == idioms::LIST
         || path.starts_with(".ci/")
 }
 
 /// Applies every rule to every file it is about.
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
+    let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
+    let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
         complaints.extend(source::banned_words(path, text));
         if path.ends_with(".rs") {
@@ -81,6 +85,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(layers::arrows(path, text));
         }
         if path.ends_with(".md") {
+            complaints.extend(idioms.in_document(path, text));
             complaints.extend(markdown::one_title(path, text));
             complaints.extend(markdown::links_resolve(path, text, &|target| root.join(target).exists()));
         }
