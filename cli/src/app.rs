@@ -9,8 +9,11 @@ use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
 use crate::{compare, completions, explain, man, overhead, paper, reliability, report, run, timeline, trace};
 
+/// What the short help says instead of examples.
+const SHORT: &str = "`stripewise COMMAND --help` explains a command, with examples.";
+
 const EXAMPLES: &[Example] = &[
-    ("stripewise compare", "three update policies on a built-in workload"),
+    ("stripewise compare", "four schemes on a built-in workload"),
     (
         "stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw",
         "the same on a trace of yours",
@@ -20,10 +23,10 @@ const EXAMPLES: &[Example] = &[
     ("stripewise create pool --files pool --force", "an array over five files, for `stripewise serve pool`"),
 ];
 
-/// Simulate arrays of flash, compared scheme by scheme, and serve them as block devices.
+/// Simulate arrays of flash, compare schemes, and serve arrays as block devices.
 #[derive(Debug, Parser)]
 #[command(name = "stripewise", version, long_version = long_version(), propagate_version = true)]
-#[command(after_help = section_and(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
+#[command(after_help = SHORT, after_long_help = section_and(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
 pub(crate) struct App {
     /// Show no progress and no remarks, only results and errors
     #[arg(short, long, global = true, help_heading = "Global options")]

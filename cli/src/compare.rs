@@ -40,12 +40,12 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Compare schemes: run the same requests through each, and print a table
+/// Run the same requests through several schemes, and compare them
 ///
 /// Without arguments: paper 000's Baseline, BPU and Adaptive, and this project's default scheme, on a workload with the
-/// statistics of paper 000's hm_0, over the six channels of its device. Each scheme runs with several seeds; the first
-/// scheme is the one that the others are compared with, by paired differences and their 95 % intervals. A run whose results
-/// are there already is not computed again. At the end, report.html in the directory of results has the figures.
+/// statistics of paper 000's hm_0, over the six channels of its device. Each scheme runs with several seeds. The other schemes
+/// are compared with the first one by paired differences and their 95 % intervals. A run whose results exist is not computed
+/// again. At the end, report.html in the directory of results has the figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -13,7 +13,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise completions fish > ~/.config/fish/completions/stripewise.fish", "for fish"),
 ];
 
-/// Print a script that completes commands and options in a shell
+/// Print a shell completion script
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

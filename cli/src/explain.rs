@@ -50,8 +50,8 @@ const EXAMPLES: &[Example] = &[
 
 /// Print the plan of a request, and why its routine was chosen
 ///
-/// The array is empty and idle; requests are planned one after the other, in the order given. Data members of
-/// a row are D0, D1 …, its parity is P, and Q where there are two.
+/// The array is empty and idle; requests are planned one after the other, in the order given. The data columns of a row are D0,
+/// D1 …; its parity is P, and Q if there are two.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -12,6 +12,7 @@ mod context;
 mod examples;
 mod explain;
 mod failure;
+mod groups;
 mod histogram;
 mod interrupt;
 mod level;
@@ -35,7 +36,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use app::App;
 use context::Context;
@@ -44,20 +45,21 @@ use stripewise_base::text::VisibleLines;
 
 /// The whole command line interface, for help texts, completions and tests.
 pub fn command() -> clap::Command {
-    App::command()
+    groups::grouped(App::command())
 }
 
 /// Runs the command line `arguments`, the program's name first, and says how it ended:
 /// 0 done, 1 failed, 2 not understood, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let app = match App::try_parse_from(arguments) {
-        Ok(app) => app,
-        Err(answer) => {
-            // Help and version are answers and not errors. A reader that has gone wants neither.
-            let _ = answer.print();
-            return ExitCode::from(answer.exit_code().clamp(0, 255) as u8);
-        }
-    };
+    let app =
+        match command().try_get_matches_from(arguments).and_then(|matches| App::from_arg_matches(&matches)) {
+            Ok(app) => app,
+            Err(answer) => {
+                // Help and version are answers and not errors. A reader that has gone wants neither.
+                let _ = answer.print();
+                return ExitCode::from(answer.exit_code().clamp(0, 255) as u8);
+            }
+        };
     app.color.apply();
     if !app.handles_signals() {
         interrupt::install();

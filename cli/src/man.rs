@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 const EXAMPLES: &[Example] =
     &[("stripewise man ~/.local/share/man/man1", "for `man stripewise-serve` and the others")];
 
-/// Write the manual: a page for every command, in a folder
+/// Write the manual pages to a folder
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -34,13 +34,13 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Count what parity updates cost beside the data: parity logging, and RAID in place
+/// Count the chunks that parity updates read and write
 ///
-/// No device and no time, only the chunks that each request would have read and written beside its own: pre-reads, chunks
-/// of a log, parity. Paper 001, Fig. 12, compares these. A request that covers a stripe writes its parity; any other is an
-/// update. `parity logging` pre-reads the old data and writes a delta for each parity to a log that is never merged back.
-/// `in place` takes RMW or RCW, whichever pre-reads less, and need not read chunks that were never written; `in place,
-/// blind` does not know which those are.
+/// There is no device and no time. The command counts the chunks that each request would read and write in addition to its own:
+/// pre-reads, log chunks and parity. Paper 001, Fig. 12, compares these. A request that covers a stripe writes its parity; every
+/// other request is an update. `parity logging` pre-reads the old data and writes a delta for each parity to a log that is never
+/// merged back. `in place` takes RMW or RCW, whichever pre-reads less, and does not read chunks that were never written;
+/// `in place, blind` does not know which chunks these are.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -98,7 +98,7 @@ pub(crate) struct Schemes;
 
 impl Kind for Schemes {
     const ABOUT: [&'static str; 3] = [
-        "List and show schemes: one policy on every axis, as a TOML file",
+        "List and show schemes: a policy for every axis",
         "List the schemes that come with the program",
         "Show a scheme as TOML with every default",
     ];
@@ -139,7 +139,7 @@ pub(crate) struct Devices;
 
 impl Kind for Devices {
     const ABOUT: [&'static str; 3] = [
-        "List and show devices: modelled SSDs, as TOML files",
+        "List and show modelled SSDs",
         "List the devices that come with the program",
         "Show a device as TOML with every default",
     ];
@@ -197,7 +197,7 @@ pub(crate) struct ShowProfile {
 
 impl Kind for Profiles {
     const ABOUT: [&'static str; 3] = [
-        "List and show workload profiles: statistics that a trace is generated from",
+        "List and show workload profiles, for generated traces",
         "List the workloads that come with the program",
         "Show a profile as TOML, or the generator that a paper's workload is",
     ];

@@ -19,11 +19,11 @@ const EXAMPLES: &[Example] = &[
     ("stripewise report stripewise-results -o all.html", "the same, into another file"),
 ];
 
-/// Make a report of runs: one HTML file with figures, drawn from the runs' tables
+/// Make a report of runs: one HTML file with figures
 ///
-/// It needs nothing but a browser, and no network. Each run stands under its scheme's name in every figure for which it has
-/// data; seeds of one scheme and workload are one bar, with its 95 % interval. Runs of a directory come in the order of their
-/// update policies; runs that are named come in the order given.
+/// The report needs only a browser and no network. Each run stands under its scheme's name in every figure for which it has data;
+/// the seeds of one scheme and workload are one bar with its 95 % interval. The runs of a directory are in the order of their
+/// update policies; runs that are named are in the order given.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -26,9 +26,9 @@ const EXAMPLES: &[Example] = &[
     ("stripewise run --requests 50k --seed 2 --out elsewhere", "another seed, another directory"),
 ];
 
-/// Run one scheme, and print every total and what each member did
+/// Run one scheme, and print its totals and those of each member
 ///
-/// The tables are left in the directory of results, one directory a run, as Parquet files.
+/// The tables stay in the directory of results, one directory per run, as Parquet files.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

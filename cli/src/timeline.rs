@@ -23,10 +23,10 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Show what a run does moment by moment: write a trace that Perfetto's viewer opens
+/// Write the time line of a run for Perfetto's viewer
 ///
-/// Channels with their buses and dies are tracks; reads, pre-reads, writes, parity and garbage collection are slices on
-/// them, with page, times and block beside each; arrows lead from a host request to its operations. Open the file at
+/// Channels with their buses and dies are tracks. Reads, pre-reads, writes, parity and garbage collection are slices on them,
+/// with page, times and block beside each; arrows lead from a host request to its operations. Open the file at
 /// https://ui.perfetto.dev, which reads it in the browser and sends it nowhere.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]

@@ -25,11 +25,12 @@ Exit codes:
     1  data is lost, or redundancy is reduced: by damage, or by a member that is absent; standard output says what
     2  the array cannot be opened; standard error says why";
 
-/// Check an array: read everything, every page against its checksum, every stripe against its parity
+/// Verify an array that no server serves: data, parity and metadata
 ///
-/// The array is opened read-only: nothing is written, and nothing is repaired. The summary tells three things apart. A chunk is
-/// LOST if reads of it fail. Redundancy is reduced where a page, its parity or a copy of metadata is damaged and no chunk is
-/// lost: a scrub repairs it. Damaged pages of versions that were overwritten or trimmed since are counted, and are no trouble.
+/// Assembly is read-only: the command writes nothing and repairs nothing. It reads every page and compares it with its checksum,
+/// and every stripe with its parity. The summary distinguishes three cases. A chunk is LOST if reads of it fail. Redundancy is
+/// reduced if a page, its parity or a copy of metadata is damaged and no chunk is lost; a scrub repairs that. Damaged pages of
+/// versions that were overwritten or trimmed since are counted and do no harm.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

@@ -32,9 +32,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Create an empty array over block devices or files
 ///
-/// Of devices, or files that are there, the smallest decides how much of each is used; one that holds anything is refused unless
-/// forced, and one that the system uses is always. With `--files` new files are made, `member-0` and on, which take space only
-/// as they are written. Where the members are is remembered under the array's name.
+/// The smallest device or file decides how much of each is used. A device that holds data is refused without `--force`; a device
+/// that the system uses is always refused. `--files` creates the files `member-0`, `member-1` and so on; they take space only as
+/// they are written. The paths of the members are remembered under the array's name.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

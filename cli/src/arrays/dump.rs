@@ -18,10 +18,11 @@ const EXAMPLES: &[Example] = &[
     ("stripewise dump pool --json", "for a program"),
 ];
 
-/// Show what is on the members of an array, in words: superblocks, checkpoints, commit records, the batches of its log
+/// Print the metadata on the members of an array
 ///
-/// Reads alone, and as far as it can: what is damaged or missing is said and passed over. It tells what is there and does not
-/// decide what counts; that is what opening an array does. Members are named by number, in the order in which they are given.
+/// The command reads superblocks, checkpoints, commit records and the batches of the log. It writes nothing. It reports damaged
+/// or missing structures and continues after them. It prints all copies and does not decide which are valid: assembly does that.
+/// Members are numbered in the order in which they are given.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -27,10 +27,10 @@ Exit codes:
 /// How often the file is looked at for events that come.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Show what happened to an array: members that failed or returned, rebuilds, scrubs, damage, want of space
+/// Print the events of an array: failures, rebuilds, scrubs, damage
 ///
-/// Reads the file that its server writes in the folder of state, so it works when no server runs. The latest one to two MiB are
-/// kept. docs/events.md lists all kinds.
+/// The events come from a file that the server writes to the state folder, so the command works without a running server. The
+/// file keeps the latest one to two MiB. docs/events.md lists all kinds of events.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

@@ -16,10 +16,10 @@ use crate::failure::{Failure, Outcome};
 
 const FAIL: &[Example] = &[("stripewise fail pool 2", "element 2")];
 
-/// Take a member of a served array out of service
+/// Remove a member of a served array from service
 ///
-/// What lies on it is decoded from the others from then on, and what is written goes to the others. `stripewise replace` puts
-/// another in its place.
+/// From then on its content is decoded from the other members, and writes go to the others. `stripewise replace` puts another
+/// device in its place.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(FAIL))]
 pub(crate) struct Fail {
@@ -40,11 +40,11 @@ const REPLACE: &[Example] = &[
     ("stripewise replace pool 2 pool/new-2 --force --wait", "whatever it holds, until it is rebuilt"),
 ];
 
-/// Put a device or file in the place of a member that is out of service, and rebuild it
+/// Replace a failed member with a device or file, and rebuild it
 ///
-/// The array serves meanwhile, and an interrupted rebuild goes on when it is served again. A file that is not there is made, as
-/// large as it must be. The member's own device, when it is back, is taken too: what was written since its own superblocks is
-/// written to it, or all of it where they cannot be trusted, or with `--force`.
+/// The array serves requests during the rebuild, and an interrupted rebuild continues when the array is served again. A file that
+/// does not exist is created with the necessary size. The member's own device can return too. Then only the pages written after
+/// its own superblocks are written to it, or all of them if its superblocks cannot be trusted or with `--force`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(REPLACE))]
 pub(crate) struct Replace {
@@ -70,9 +70,9 @@ pub(crate) struct Replace {
 
 const SPARE: &[Example] = &[("stripewise spare pool pool/spare", "a file")];
 
-/// Give a served array a hot spare: it takes the place of the first member that fails
+/// Add a hot spare to a served array
 ///
-/// It is one again when the array is served the next time, unless something was made of it meanwhile.
+/// The spare replaces the first member that fails. It stays a spare when the array is served again, unless it was used.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(SPARE))]
 pub(crate) struct Spare {
@@ -94,7 +94,7 @@ const SCRUB: &[Example] = &[
     ("stripewise scrub pool --stop", "end it before it is done"),
 ];
 
-/// Read all of a served array, hold it against checksums and parity, and repair what is damaged
+/// Verify all data of a served array, and repair damage
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(SCRUB))]
 pub(crate) struct Scrub {
@@ -115,7 +115,7 @@ const RATE: &[Example] = &[
     ("stripewise rate pool unlimited", "as fast as can be"),
 ];
 
-/// Limit how fast rebuilds and scrubs of a served array go
+/// Limit the speed of the rebuilds and scrubs of a served array
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(RATE))]
 pub(crate) struct Rate {
@@ -129,7 +129,7 @@ pub(crate) struct Rate {
 
 const STOP: &[Example] = &[("stripewise stop pool", "finish, flush, end")];
 
-/// Stop a server: finish what is under way, make it durable, end
+/// Stop a server: complete all requests, flush, exit
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(STOP))]
 pub(crate) struct Stop {

@@ -26,11 +26,11 @@ Exit codes:
     1  it did something else, or the transcript is damaged
     2  the command line was not understood";
 
-/// Replay the transcript of a served array: the same requests, ends of operations, times and failures, in the same order
+/// Replay the transcript of a served array, and compare every step
 ///
-/// No member is needed, and nothing is waited for. A new controller is told what the one that was recorded was told, and each
-/// operation that it starts and each request that it acknowledges is compared with what stands in the transcript. So a failure
-/// that was seen once is seen as often as wanted, in a debugger too.
+/// The replay needs no members and waits for nothing. A new controller receives the recorded requests, completions, times and
+/// failures in the recorded order. Each operation that it starts and each request that it acknowledges is compared with the
+/// transcript. So a failure that occurred once can be repeated as often as needed, also in a debugger.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

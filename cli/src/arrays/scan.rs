@@ -21,9 +21,9 @@ const EXAMPLES: &[Example] = &[
     ("stripewise scan --json", "for a program"),
 ];
 
-/// Find arrays: read the superblocks of files and block devices, and list arrays by UUID
+/// Find arrays by the superblocks on files and block devices
 ///
-/// Reads alone. What cannot be opened is passed over; as root more can.
+/// The command writes nothing. It skips devices that it may not open; as root it can open all of them.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -57,10 +57,12 @@ Exit codes:
     1  the array could not be served or closed
     2  the command line was not understood";
 
-/// Serve an array as a block device to NBD clients (qemu, nbdfuse, nbd-client, nbdcopy …) and to virtual machines
+/// Serve an array as a block device over NBD
 ///
-/// Its members are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
-/// tolerates may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
+/// Clients are qemu, nbdfuse, nbd-client, nbdcopy and virtual machines. The members are found at their last paths, or on any
+/// block device with the array's UUID, or where the command line names them. Starts degraded if no more members are missing than
+/// parity tolerates. The members are opened exclusively. All data that a flush covered survives, no matter how the last server
+/// ended.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

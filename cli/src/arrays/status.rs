@@ -25,9 +25,9 @@ Exit codes, the worst of all arrays shown:
        writes)
     2  failed, not served, or no answer in time";
 
-/// Show how arrays that are served are: members, rebuild and scrub, requests and their latencies
+/// Show the state of served arrays: members, rebuild, latencies
 ///
-/// The exit code tells it too, for monitoring.
+/// The exit code reports the state too, for monitoring.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

@@ -28,9 +28,9 @@ Exit codes:
 
 /// Upgrade an array to this version of the format
 ///
-/// The array must not be served, and all of its members must be there, none of them failed or being rebuilt. One update of the
-/// superblocks is written; data, log and journal stay as they are. A crash at any step leaves an array of the old version or of
-/// the new one; run it again then.
+/// No server may serve the array, all its members must be present, and none may be failed or in a rebuild. The upgrade writes the
+/// superblocks once; data, log and journal stay as they are. A crash at any step leaves an array of the old version or of the new
+/// version; in that case, run the command again.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, NOTES))]
 pub(crate) struct Args {

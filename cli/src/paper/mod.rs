@@ -37,17 +37,17 @@ const EXAMPLES: &[Example] = &[
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
 ];
 
-/// Repeat a paper's evaluation: each of its results beside what is measured here, with a verdict
+/// Repeat a paper's evaluation, and judge its claims
 ///
-/// Paper 000: Baseline, BPU and Adaptive over 5+1 and 7+1 channels of its device, on traces generated to the
-/// statistics it prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and
-/// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Paper 002: Async_FIFO, PIQ and
-/// BRR over the 64 chips of its SSD, on traces generated to its Table II, in real time and as fast as makes the chips as
-/// busy as it prints. Paper 003: WOW, STOW, SIW, caches in the SSDs, none, and a hybrid, over eight SSDs in RAID-0 and nine in
-/// RAID-5, on its HPC mix, its grid W(R, I, W), Exchange as far as its statistics are published, and mixes that change. Paper
-/// 004: MC-RAIS and RAID-5 with chunks of 4, 8 and 32 KiB over three, four and five SSDs, on traces generated to its Table 2,
-/// and chunk sizes against request sizes of random reads and writes. All apart from that on slices of real traces. A run whose
-/// results are there already is not computed again, so that what was interrupted goes on.
+/// Paper 000: Baseline, BPU and Adaptive over 5+1 and 7+1 channels of its device, on traces generated to the statistics that it
+/// prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and RAID-6, on its
+/// Synthetic workload and on traces generated to the known statistics of its others. Paper 002: Async_FIFO, PIQ and BRR over the
+/// 64 chips of its SSD, on traces generated to its Table II, in real time and at the speed that makes the chips as busy as it
+/// prints. Paper 003: WOW, STOW, SIW, caches in the SSDs, no cache, and a hybrid, over eight SSDs in RAID-0 and nine in RAID-5,
+/// on its HPC mix, its grid W(R, I, W), Exchange as far as its statistics are published, and mixes that change. Paper 004:
+/// MC-RAIS and RAID-5 with chunks of 4, 8 and 32 KiB over three, four and five SSDs, on traces generated to its Table 2, and
+/// chunk sizes against request sizes of random reads and writes. Each evaluation also runs on slices of real traces. A run whose
+/// results exist is not computed again, so an interrupted evaluation continues.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

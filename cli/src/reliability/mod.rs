@@ -43,12 +43,12 @@ const EXAMPLES: &[Example] = &[
 /// Source: paper 001, section V-E and Fig. 11.
 const PAPER001_ALPHAS: [f64; 4] = [1.0, 0.37, 0.5, 0.77];
 
-/// The mean time to data loss (MTTDL) of arrays, from rates of failure and repair or from the erases of runs
+/// Estimate the mean time to data loss (MTTDL) of arrays
 ///
-/// Members fail and are repaired at constant rates; data is lost when a parity group misses more members than it has
-/// parities. A member that is erased alpha times as often fails alpha times as often, as paper 001 has it: given
-/// runs, alpha is each run's erases a member over those of the reference. What is not given is as in paper 001: 8
-/// members that last four years, 10,000 repairs a year, one at a time.
+/// Members fail and are repaired at constant rates. Data is lost when a parity group misses more members than it has parity
+/// chunks. A member that is erased alpha times as often fails alpha times as often, as in paper 001: with runs, alpha is the
+/// erases per member of each run over those of the reference. The defaults are those of paper 001: 8 members with a lifetime of
+/// four years, 10,000 repairs a year, one at a time.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

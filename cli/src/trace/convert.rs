@@ -19,8 +19,7 @@ const EXAMPLES: &[Example] = &[
 
 /// Convert a trace to another format
 ///
-/// A time that the format cannot hold is an error, unless rounding is allowed. The file appears under its
-/// name once it is complete.
+/// A time that the format cannot hold is an error, unless rounding is allowed. The output file appears when it is complete.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(super) struct Args {

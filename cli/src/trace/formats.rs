@@ -12,8 +12,7 @@ const EXAMPLES: &[Example] = &[("stripewise trace formats", "the names that --fo
 
 /// List the trace formats
 ///
-/// Each is read and written, plain, gzip or zstd. A format is detected from the first lines unless it is
-/// named.
+/// Every format can be read and written, plain, gzip or zstd. The format is detected from the first lines unless it is named.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -32,7 +32,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Print what is in a trace: mix, sizes, intervals, footprint, skew, updates
+/// Print the statistics of a trace: mix, sizes, intervals, skew
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(super) struct Args {

@@ -22,7 +22,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise trace gen zipf:span=1GiB,requests=10k -o zipf.parquet", "a trace from a generator"),
 ];
 
-/// Look into traces, convert them, cut them, generate them
+/// Inspect, convert, cut and generate traces
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

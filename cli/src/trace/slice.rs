@@ -19,11 +19,10 @@ const EXAMPLES: &[Example] = &[
     ("stripewise trace slice trace.spc asu1.parquet --volume 1 --volume 2", "two volumes"),
 ];
 
-/// Write a part of a trace: some of its time, its requests, its volumes
+/// Write a part of a trace: by time, requests or volumes
 ///
-/// All conditions hold together; the requests are counted among those of the time and volumes. The first
-/// request kept is at time 0. The format is that of the trace, unless the name of the file or --as says
-/// otherwise.
+/// A request must meet all conditions; the requests are counted among those of the time and volumes. The first request kept is at
+/// time 0. The format is that of the trace, unless the file name or --as selects another.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(super) struct Args {

@@ -1,5 +1,6 @@
 //! The documents: what they show can be typed, and the reference is what the program says.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -47,18 +48,81 @@ fn reference() -> String {
         .to_owned();
     let mut command = stripewise::command().term_width(100);
     command.build();
-    section("stripewise", &mut command, &mut text);
+    let shared = shared(&command);
+    section("stripewise", &mut command, &shared, &mut text);
+    let _ = write!(text, "\n## Common options\n\nMany commands have these options.\n\n");
+    let options: Vec<&str> = shared.values().map(String::as_str).collect();
+    block(&options.join("\n\n"), &mut text);
     text
 }
 
-fn section(path: &str, command: &mut clap::Command, text: &mut String) {
-    let help = command.render_long_help().to_string();
-    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
-    let _ = write!(text, "\n## {path}\n\n```text\n{}\n```\n", lines.join("\n"));
+/// The options that at least [`MANY`] commands have, the same in all: how each looks, and its help.
+fn shared(program: &clap::Command) -> BTreeMap<String, String> {
+    fn count(command: &clap::Command, all: &mut BTreeMap<String, (u32, String)>) {
+        for option in command.get_arguments().filter(|option| is_common(option)) {
+            all.entry(look(option)).or_insert_with(|| (0, alone(command, option))).0 += 1;
+        }
+        command.get_subcommands().filter(|sub| sub.get_name() != "help").for_each(|sub| count(sub, all));
+    }
+    let mut all = BTreeMap::new();
+    program.get_subcommands().for_each(|sub| count(sub, &mut all));
+    all.into_iter().filter(|(_, (count, _))| *count >= MANY).map(|(look, (_, help))| (look, help)).collect()
+}
+
+/// The help of one option of a command.
+fn alone(command: &clap::Command, option: &clap::Arg) -> String {
+    let others = command.get_arguments().filter(|other| other.get_id() != option.get_id());
+    let others: Vec<clap::Id> = others.map(|other| other.get_id().clone()).collect();
+    let hide = |shown: clap::Command, id| shown.mut_arg(id, |other| other.hide(true));
+    let shown = others.into_iter().fold(command.clone(), hide);
+    shown.help_template("{options}").render_long_help().to_string().trim_end().to_owned()
+}
+
+const MANY: u32 = 3;
+
+/// Whether an option may be described apart from its command: `--help` and positions may not.
+fn is_common(option: &clap::Arg) -> bool {
+    option.get_long().is_some_and(|long| long != "help" && long != "version") && !option.is_hide_set()
+}
+
+/// All that a help text shows of an option.
+fn look(option: &clap::Arg) -> String {
+    let texts = (option.get_help().map(ToString::to_string), option.get_long_help().map(ToString::to_string));
+    format!(
+        "{} {:?} {texts:?} {:?}",
+        option.get_id(),
+        option.get_short_and_visible_aliases(),
+        option.get_default_values()
+    )
+}
+
+fn section(path: &str, command: &mut clap::Command, shared: &BTreeMap<String, String>, text: &mut String) {
+    let is_shared = |option: &&clap::Arg| is_common(option) && shared.contains_key(&look(option));
+    let common: Vec<(clap::Id, String)> = command
+        .get_arguments()
+        .filter(is_shared)
+        .map(|option| (option.get_id().clone(), format!("`--{}`", option.get_long().unwrap_or_default())))
+        .collect();
+    let mut shown = command.clone();
+    for (id, _) in &common {
+        shown = shown.mut_arg(id, |option| option.hide(true));
+    }
+    let _ = write!(text, "\n## {path}\n\n");
+    block(&shown.render_long_help().to_string(), text);
+    if !common.is_empty() {
+        let names: Vec<&str> = common.iter().map(|(_, name)| name.as_str()).collect();
+        let _ = write!(text, "\n[Common options](#common-options): {}.\n", names.join(", "));
+    }
     for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
         let path = format!("{path} {}", sub.get_name());
-        section(&path, sub, text);
+        section(&path, sub, shared, text);
     }
+}
+
+/// A block of text as the program prints it.
+fn block(help: &str, text: &mut String) {
+    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let _ = write!(text, "```text\n{}\n```\n", lines.join("\n"));
 }
 
 #[test]

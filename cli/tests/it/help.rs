@@ -22,7 +22,11 @@ fn commands() -> Vec<(String, clap::Command)> {
 
 /// The examples that a command's help shows.
 fn examples(command: &clap::Command) -> Vec<String> {
-    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let text = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     text.lines().filter_map(|line| line.strip_prefix("  stripewise ")).map(str::to_owned).collect()
 }
 
