@@ -65,7 +65,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         let (around, direct) = plan.around_ns;
         let _ = writeln!(
             text,
-            "  goes around {}, which would take {direct} ns; the others take {around} ns",
+            "  avoids {}, which would take {direct} ns; the others take {around} ns",
             names(plan.around)
         );
     }
@@ -76,7 +76,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     }
     let tolerable = geometry.parity();
     if plan.steps().is_empty() && plan.lost.count_ones() > tolerable {
-        let _ = writeln!(text, "  fails, because the row bears the loss of {tolerable} at most");
+        let _ = writeln!(text, "  fails, because the row tolerates the loss of {tolerable} at most");
         return text;
     }
     if matches!(plan.purpose, Purpose::Write | Purpose::Parity | Purpose::Resync) {
@@ -102,11 +102,15 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                 text.push_str("take new data for the delta")
             }
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
-            Step::Journal => text.push_str("wait until the journal has what is written"),
+            Step::Journal => text.push_str("wait until the journal has the new content"),
             Step::Compute { pages } => {
                 let work = match plan.decision.routine {
                     _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {
-                        if plan.around == 0 { "decode what is lost" } else { "decode what it goes around" }
+                        if plan.around == 0 {
+                            "decode what is lost"
+                        } else {
+                            "decode the chunk that it avoids"
+                        }
                     }
                     Routine::Reconstruct => "decode what is lost and compute parity",
                     Routine::Log => "compute deltas",
@@ -124,7 +128,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                             OperationKind::Read => "read",
                             OperationKind::Write => "write",
                             OperationKind::Trim => "trim",
-                            OperationKind::Flush => return format!("flush element {}", operation.member),
+                            OperationKind::Flush => return format!("flush member {}", operation.member),
                         };
                         in_words(verb, &operation, geometry)
                     })
@@ -144,7 +148,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
 fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
     let is_delta = u32::from(operation.member) >= geometry.members;
     format!(
-        "{verb} {}{} (element {} page {}, {})",
+        "{verb} {}{} (member {} page {}, {})",
         if is_delta { "delta of " } else { "" },
         name(u32::from(operation.column), geometry),
         operation.member,
@@ -165,7 +169,7 @@ fn costs(decision: &Decision, text: &mut String) {
             ),
             Reason::LighterLoad | Reason::Overloaded => writeln!(
                 text,
-                "  {name} reads an element of load {update} at most; the mean load is {delay} (weighted, in 4 KiB)"
+                "  {name} reads a member of load {update} at most; the mean load is {delay} (weighted, in 4 KiB)"
             ),
             _ => Ok(()),
         };
@@ -199,7 +203,7 @@ mod tests {
             "  RMW costs 810 ns: 180 for its slowest pre-read, 630 for the writes that it delays\n\
              \x20 RCW costs 180 ns: 90 for its slowest pre-read, 90 for the writes that it delays\n"
         );
-        assert!(words(Reason::LighterLoad).contains("RMW reads an element of load 180 at most"));
+        assert!(words(Reason::LighterLoad).contains("RMW reads a member of load 180 at most"));
         assert_eq!(words(Reason::FewerPreReads), "");
     }
 }

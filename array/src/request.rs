@@ -53,9 +53,7 @@ pub enum SubmitError {
     #[error("the array was opened read-only: it takes no writes and no trims")]
     ReadOnly,
     /// A log has used up what tells versions of its chunks apart since it was opened.
-    #[error(
-        "the log has used up the births of its epoch: it takes no writes and no trims; open the array anew"
-    )]
+    #[error("write sequence numbers are exhausted: the log takes no writes and no trims; restart the server")]
     EpochOver,
 }
 

@@ -222,7 +222,7 @@ impl Audit<'_> {
         if (0..geometry.columns).filter(was_lost).count() > geometry.parity() as usize {
             return Ok(());
         }
-        Err(format!("row {row} was given up though it never lost more than the code bears"))
+        Err(format!("row {row} was recorded as lost though it never lost more than the code tolerates"))
     }
 
     /// Whether the members hold the array's `page` in a version not older than `floor` says of each of its

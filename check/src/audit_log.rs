@@ -122,7 +122,7 @@ impl LogAudit<'_> {
             Some(nth) => {
                 let (_, member, page, _) = stripe.columns[0];
                 let name = ["P", "Q"][nth];
-                Err(format!("{name} of the stripe that begins on element {member}, page {page} is wrong"))
+                Err(format!("{name} of the stripe that begins on member {member}, page {page} is wrong"))
             }
         }
     }
@@ -167,7 +167,7 @@ impl LogAudit<'_> {
             }
             At::Log(member, page) => {
                 let Some(bytes) = self.content(member, page, stripe) else { return Ok(()) };
-                self.versions(chunk, &bytes, &format!("on element {member}, page {page}"), floor)
+                self.versions(chunk, &bytes, &format!("on member {member}, page {page}"), floor)
             }
         }
     }
@@ -193,7 +193,7 @@ impl LogAudit<'_> {
             .collect();
         slots.sort_unstable();
         if let Some(pair) = slots.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("page {} of element {} belongs to two stripes", pair[0].1, pair[0].0));
+            return Err(format!("page {} of member {} belongs to two stripes", pair[0].1, pair[0].0));
         }
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }

@@ -272,7 +272,7 @@ mod tests {
         let other = Operation { member: 0, ..operation(OperationKind::Flush) };
         durable.started(4, other, &[]);
         durable.ended(4, false);
-        assert_eq!(left(&durable).len(), 16, "a flush of another element is none of its business");
+        assert_eq!(left(&durable).len(), 16, "a flush of another member is none of its business");
         durable.started(4, operation(OperationKind::Flush), &[]);
         durable.ended(4, false);
         assert_eq!(left(&durable), [vec![2; 4]].into());

@@ -75,7 +75,9 @@ impl LogHistory {
         }
         for &(chunk, at) in &moved {
             if at == At::Lost && !self.may_be_lost(audit, chunk, 0, faults) {
-                return Err(format!("chunk {chunk} was given up though its stripe is redundant enough"));
+                return Err(format!(
+                    "chunk {chunk} was recorded as lost though its stripe is redundant enough"
+                ));
             }
         }
         let mut of_slot = BTreeMap::new();
@@ -120,7 +122,7 @@ impl LogHistory {
         match stripe.columns.iter().find(is_dead) {
             None => Ok(()),
             Some((_, member, page, _)) => {
-                Err(format!("a new stripe takes page {page} of element {member}, which had failed before"))
+                Err(format!("a new stripe takes page {page} of member {member}, which had failed before"))
             }
         }
     }

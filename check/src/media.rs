@@ -242,7 +242,7 @@ impl PageMedia {
     fn occupy(&mut self, member: u32, page: u32, state: State, how: &str) -> usize {
         let at = self.at(member, page);
         if self.states[at] != State::Erased {
-            self.complain(format!("page {page} of element {member} was {how} without an erase before"));
+            self.complain(format!("page {page} of member {member} was {how} without an erase before"));
         }
         self.states[at] = state;
         at
@@ -299,7 +299,7 @@ impl Media for PageMedia {
     fn copy(&mut self, member: u32, from: u32, to: u32) {
         let source = self.at(member, from);
         if self.states[source] == State::Erased {
-            self.complain(format!("page {from} of element {member} was moved though it holds nothing"));
+            self.complain(format!("page {from} of member {member} was moved though it holds nothing"));
         }
         let at = self.occupy(member, to, self.states[source], "moved to");
         let size = self.page_bytes;
@@ -403,10 +403,10 @@ mod tests {
         media.stage(9, buffer, &memory);
         media.program(1, 5, 9);
         media.program(1, 5, 9);
-        assert_eq!(media.wrong(), Some("page 5 of element 1 was programmed without an erase before"));
+        assert_eq!(media.wrong(), Some("page 5 of member 1 was programmed without an erase before"));
         let (mut media, ..) = self::media(Faults::default());
         media.copy(1, 2, 3);
-        assert_eq!(media.wrong(), Some("page 2 of element 1 was moved though it holds nothing"));
+        assert_eq!(media.wrong(), Some("page 2 of member 1 was moved though it holds nothing"));
     }
 
     #[test]

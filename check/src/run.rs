@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         run.losses = case.losses.clone();
         run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
         if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.member) >= shape.members) {
-            return Err(format!("there is no element {} to be lost", loss.member));
+            return Err(format!("there is no member {} to be lost", loss.member));
         }
         let inside = |ask: &Ask| ask.sector + ask.sectors <= run.model().sectors();
         if let Some(ask) = case.requests.iter().find(|ask| ask.what != What::Flush && !inside(ask)) {
@@ -532,7 +532,7 @@ impl<'a> Run<'a> {
             before.chain(lost.iter().copied()).for_each(|member| other.lose(gone(member)));
             let result = other.read_back();
             self.simulation.world.host.give_tracer(other.simulation.world.host.take_tracer());
-            result.map_err(|what| format!("with elements {lost:?} taken away in the end, {what}"))?;
+            result.map_err(|what| format!("with members {lost:?} taken away in the end, {what}"))?;
         }
         Ok(())
     }

@@ -218,7 +218,7 @@ pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
         lines.push("note      no request counts: the workload has none".to_owned());
     }
     for (name, what) in [
-        ("skipped_lines", "lines of the trace were no requests and were passed over"),
+        ("skipped_lines", "lines of the trace were no requests and were skipped"),
         ("clamped_times", "requests were older than the one before them and got its time"),
         ("failed_requests", "requests FAILED"),
     ] {

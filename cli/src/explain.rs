@@ -33,14 +33,14 @@ const EXAMPLES: &[Example] = &[
         "stripewise explain --scheme always-rcw --write 8KiB@0 --read 64KiB@8KiB",
         "two requests, one after the other",
     ),
-    ("stripewise explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "with an element that failed"),
+    ("stripewise explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "with a member that failed"),
     (
         "stripewise explain --scheme parity-caching --write 4KiB@0 --write 4KiB@8KiB --read 4KiB@0",
         "what waits in a write cache, and leaves it together",
     ),
     (
         "stripewise explain --scheme gc-avoiding --collecting 1 --read 8KiB@8KiB",
-        "a read around an element that collects garbage",
+        "a read around a member that collects garbage",
     ),
     (
         "stripewise explain --elements ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
@@ -289,12 +289,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut now = 0;
     if let Some(member) = listener.collecting.iter().find(|&&member| u32::from(member) >= count) {
         let last = count - 1;
-        return Err(Failure::usage(format!("--collecting {member}: the array's elements are 0 to {last}")));
+        return Err(Failure::usage(format!("--collecting {member}: the array's members are 0 to {last}")));
     }
     for member in args.fail {
         if u32::from(member) >= count {
             let last = count - 1;
-            return Err(Failure::usage(format!("--fail {member}: the array's elements are 0 to {last}")));
+            return Err(Failure::usage(format!("--fail {member}: the array's members are 0 to {last}")));
         }
         listener.failed.push(member);
         array.member_failed(now, member, &mut listener);
@@ -366,7 +366,7 @@ fn settings(
     let groups = match geometry.membership {
         _ if parity == 0 || geometry.groups == 1 => String::new(),
         Membership::Contiguous => format!("{} groups of ", geometry.groups),
-        Membership::LongestCodeInterval => format!("{0} groups, every {0}th element, of ", geometry.groups),
+        Membership::LongestCodeInterval => format!("{0} groups, every {0}th member, of ", geometry.groups),
     };
     let stripe = format!(
         "{groups}{data} data + {parity} parity{log}, {chunk}, page {}, {} in all",

@@ -126,7 +126,7 @@ impl Kind for Schemes {
                 Some(_) => text,
                 None if is_zoned => text,
                 // The one default that depends on the device and so has no value to print.
-                None => text.replacen("[geometry]\n", "[geometry]\n# chunk: one page of the element\n", 1),
+                None => text.replacen("[geometry]\n", "[geometry]\n# chunk: one page of the member\n", 1),
             })
         };
         args.print(What::Scheme, study::scheme, toml, context)

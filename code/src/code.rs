@@ -94,7 +94,7 @@ fn with_prime(prime: Option<u32>) -> String {
 
 /// More members are lost than the code has parities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{lost} members are lost, and the code bears the loss of {parity}")]
+#[error("{lost} members are lost, and the code tolerates the loss of {parity}")]
 pub struct TooManyLost {
     /// Members lost.
     pub lost: u32,

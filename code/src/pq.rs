@@ -28,7 +28,7 @@ fn factors(data: usize, member: usize, lost_data: &[u32], p_lost: bool) -> [u8; 
             let a = field::power(y - x + under);
             [if member as u32 == x { a } else { a ^ 1 }, field::power(255 - x + under)]
         }
-        _ => unreachable!("two parities bear the loss of at most two members"),
+        _ => unreachable!("two parities tolerate the loss of at most two members"),
     }
 }
 

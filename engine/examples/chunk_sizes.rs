@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(text) => text.parse().map_err(|_| format!("`{text}` is no number of MiB"))?,
     };
     println!("RAID-5 of {MEMBERS} files of {} MiB, {mib} MiB a cell", MEMBER_BYTES >> 20);
-    println!("MiB a second, and calls of elements for each page of the host");
+    println!("MiB a second, and calls of members for each page of the host");
     for (kind, name) in [(Kind::Read, "random reads"), (Kind::Write, "random writes")] {
         println!(
             "\n{name:<14}{}",

@@ -25,7 +25,7 @@ pub enum FileTrouble {
     #[error("does not exist; check the path, or create the array first")]
     Missing,
     /// There is one where a new one was to be made.
-    #[error("exists already; open the array instead, or remove the file if nobody needs its content")]
+    #[error("exists already; open the array instead, or remove the file if its content is not needed")]
     Exists,
     /// Somebody else has it open as a member.
     #[error("is in use by another engine, or was named twice; stop the other one, or name each file once")]
@@ -42,7 +42,7 @@ pub enum FileTrouble {
     },
     /// It differs in size from the first.
     #[error(
-        "has {bytes} bytes, but `{}` has {first_bytes}; all elements of an array are equally large",
+        "has {bytes} bytes, but `{}` has {first_bytes}; all members of an array are equally large",
         first.display()
     )]
     Unequal {
@@ -75,12 +75,10 @@ pub enum FileTrouble {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failed {
     /// More of a row or stripe is lost than its parity can tolerate.
-    #[error(
-        "more elements of a row are lost than its parity can bear; what the request covers is not all there"
-    )]
+    #[error("more members of a row are lost than its parity tolerates; a part of the data is lost")]
     Lost,
     /// The array has no space for what it writes.
-    #[error("the array has no space; trim what nobody needs, or give its elements more")]
+    #[error("the array is out of space; trim unused data, or give its members more space")]
     NoSpace,
 }
 
@@ -127,7 +125,7 @@ pub enum EngineError {
     #[error(transparent)]
     Rejoin(#[from] RejoinError),
     /// A member that is offered is not the one that it should be.
-    #[error("element {member} cannot come back from `{}`: {reason}", path.display())]
+    #[error("element {member} cannot return from `{}`: {reason}", path.display())]
     NotThat {
         /// The member.
         member: u16,
@@ -150,7 +148,7 @@ pub enum EngineError {
     #[error("the system has no random numbers for identifiers")]
     NoRandomness,
     /// No such member.
-    #[error("there is no element {member}: the array has {members}, counted from 0")]
+    #[error("there is no member {member}: the array has {members}, counted from 0")]
     NoMember {
         /// The number given.
         member: u16,

@@ -81,13 +81,13 @@ pub enum SpecError {
         below: u32,
     },
     /// Channels and chips keep no queue.
-    #[error("{key} needs the queues of a whole SSD; take the device as one element, or leave it out")]
+    #[error("{key} needs the queues of a whole SSD; take the device as one member, or leave it out")]
     NeedsQueue {
         /// Which one.
         key: &'static str,
     },
     /// Too many members, or none.
-    #[error("{found} elements; there must be from 1 to {limit}: change the level or the number of devices")]
+    #[error("{found} members; there must be from 1 to {limit}: change the level or the number of devices")]
     Members {
         /// How many.
         found: u64,
@@ -95,7 +95,7 @@ pub enum SpecError {
         limit: u32,
     },
     /// More pages than 32-bit addresses within a member allow.
-    #[error("an element of {pages} pages is too large (limit {limit}); make it smaller or its pages larger")]
+    #[error("a member of {pages} pages is too large (limit {limit}); make it smaller or its pages larger")]
     MemberTooLarge {
         /// How many.
         pages: u64,

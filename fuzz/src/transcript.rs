@@ -113,7 +113,7 @@ fn record(folder: &Path) -> Vec<u8> {
         engine.write(nth % 16 * 512, &[nth as u8; 512]).expect("a write");
         if nth == 20 {
             engine.flush().expect("a flush");
-            engine.fail(2).expect("an element");
+            engine.fail(2).expect("a member");
         }
     }
     engine.read(0, &mut [0; 4096]).expect("a read");

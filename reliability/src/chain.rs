@@ -24,7 +24,7 @@ impl<N: Copy + From<u32> + Add<Output = N> + Mul<Output = N> + Div<Output = N>> 
 /// # Panics
 /// If there are no more members than parities.
 pub fn mean_time_to_loss<N: Number>(members: u32, parity: u32, repair: Repair, lambda: N, mu: N) -> N {
-    assert!(members > parity, "a group of {members} elements has data beside {parity} parities");
+    assert!(members > parity, "a group of {members} members has data beside {parity} parities");
     let zero = N::from(0);
     let mut passages: Vec<N> = Vec::with_capacity(parity as usize + 1);
     for failed in 0..=parity {

@@ -71,7 +71,7 @@ const MOST: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// More parities than the members can hold beside data.
-    #[error("{parity} parities leave no data on {members} elements; a group has at least {} elements", parity + 1)]
+    #[error("{parity} parities leave no data on {members} members; a group has at least {} elements", parity + 1)]
     NoData {
         /// Members of a group.
         members: u32,

@@ -219,7 +219,7 @@ fn tracks<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result
         for die in 0..shape.dies_per_bus {
             let number = bus * shape.dies_per_bus + die;
             let member = number / shape.dies_per_member;
-            let name = format!("die {die} (element {member})");
+            let name = format!("die {die} (member {member})");
             packets.track(DIES + u64::from(number), Some(channel), u64::from(die) + 1, &name)?;
         }
     }

@@ -279,12 +279,9 @@ impl FinishedRun {
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.len() == *bytes => {}
                 Ok(metadata) => {
-                    return Err(damaged(
-                        &file,
-                        format!("{} bytes, but {RUN} tells of {bytes}", metadata.len()),
-                    ));
+                    return Err(damaged(&file, format!("{} bytes, but {RUN} says {bytes}", metadata.len())));
                 }
-                Err(error) => return Err(damaged(&file, format!("{RUN} tells of this file, but: {error}"))),
+                Err(error) => return Err(damaged(&file, format!("{RUN} names this file, but: {error}"))),
             }
         }
         let tables: Vec<TableDigest> = tables.into_iter().map(|(digest, _)| digest).collect();

@@ -60,7 +60,7 @@ pub(crate) enum Unfit {
     NoDevice(PathBuf),
     /// New files are for arrays of files.
     #[error(
-        "`{}` does not exist, and a file is made only where all elements in service are files; check the name, or make the file \
+        "`{}` does not exist, and a file is made only where all members in service are files; check the name, or make the file \
          yourself",
         .0.display()
     )]
@@ -228,7 +228,7 @@ mod tests {
         assert!(told.contains("no device") && !misspelt.exists(), "{told}");
         for living in [&[&member, Path::new("/dev/null")][..], &[]] {
             let told = refused(&new, true, living);
-            assert!(told.contains("only where all elements in service are files"), "{told}");
+            assert!(told.contains("only where all members in service are files"), "{told}");
         }
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("gone", &link).unwrap();

@@ -13,7 +13,7 @@ pub enum ServeError {
     #[error("somebody serves at `{}` already; stop that server, or name another socket", .0.display())]
     InUse(PathBuf),
     /// Something is in the place of the socket that is none.
-    #[error("`{}` exists and is no socket; remove it if nobody needs it, or name another", .0.display())]
+    #[error("`{}` exists and is no socket; remove it if it is not needed, or name another", .0.display())]
     NoSocket(PathBuf),
     /// The operating system refused an address.
     #[error("cannot listen at `{at}`: {error}")]

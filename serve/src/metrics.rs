@@ -52,7 +52,7 @@ impl Collector for Metrics {
         array(status, to)?;
         queues_and_repairs(status, to)?;
         requests(status, to)?;
-        let mut family = counters(to, "operations", "Operations on elements that succeeded, by class")?;
+        let mut family = counters(to, "operations", "Operations on members that succeeded, by class")?;
         for operations in &status.operations {
             family.counter(&[("class", &operations.class)], operations.operations)?;
         }
@@ -66,8 +66,8 @@ impl Collector for Metrics {
             ("log_data_chunks", "Data chunks of hosts written", log.data_chunks),
             ("log_parity_chunks", "Parity chunks written", log.parity_chunks),
             ("log_collected_segments", "Segments collected", log.collected_segments),
-            ("log_moved_chunks", "Chunks that collection wrote anew", log.moved_chunks),
-            ("log_absorbed_chunks", "Chunks written anew in memory", log.absorbed_chunks),
+            ("log_moved_chunks", "Live chunks that collection rewrote", log.moved_chunks),
+            ("log_absorbed_chunks", "Chunks overwritten in memory", log.absorbed_chunks),
             ("log_metadata_pages", "Pages of metadata written", log.metadata_pages),
         ] {
             counters(to, name, help)?.counter(&[], value)?;
@@ -114,8 +114,8 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let dropped = "Connections ended because their client broke the protocol, or there were too many";
     counters(to, "dropped_connections", dropped)?.counter(&[], status.dropped_connections)?;
     gauge(to, "full", "1 while a log has no space", f64::from(u8::from(status.full)))?;
-    gauge(to, "starved", "1 while elements have no space", f64::from(u8::from(status.out_of_space)))?;
-    let refused = "1 while more elements have no space than parity bears, and writes are refused";
+    gauge(to, "starved", "1 while members have no space", f64::from(u8::from(status.out_of_space)))?;
+    let refused = "1 while more members have no space than parity tolerates, and writes are refused";
     gauge(to, "starved_beyond_parity", refused, f64::from(u8::from(status.out_of_space_beyond_parity)))?;
     gauge(to, "memory_bytes", "Memory for pages and maps", status.memory_bytes as f64)?;
     if let Some(recording) = &status.recording {
@@ -129,13 +129,13 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
 fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let numbers: Vec<String> = status.members.iter().map(|member| member.number.to_string()).collect();
     let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
-    let mut family = gauges(to, "element_up", "1 while the element serves all that it holds")?;
+    let mut family = gauges(to, "element_up", "1 while the member serves all that it holds")?;
     for (number, member) in numbered() {
         let path = member.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
         let labels = [("element", number), ("path", &path), ("state", &member.state)];
         family.gauge(&labels, f64::from(u8::from(member.state == "active")))?;
     }
-    let mut family = gauges(to, "element_queue", "Operations in the element's queue")?;
+    let mut family = gauges(to, "element_queue", "Operations in the member's queue")?;
     for (number, member) in numbered() {
         family.gauge(&[("element", number)], member.queued as f64)?;
     }

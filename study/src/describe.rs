@@ -49,7 +49,7 @@ pub fn describe_device(spec: &DeviceSpec) -> Result<String, SpecError> {
 pub fn describe_members(layout: Layout, device: &DeviceSpec) -> Result<String, SpecError> {
     let shape = Shape::new(device, layout.level, layout.devices)?;
     let size = human::bytes(u64::from(shape.logical_pages) * device.geometry.page_bytes.0);
-    Ok(format!("{layout} ({} elements of {size})", shape.members))
+    Ok(format!("{layout} ({} members of {size})", shape.members))
 }
 
 /// A pacing, and what it means.

@@ -96,9 +96,9 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             let each = |count: u64| count as f64 / members * f64::from(part);
             let give = lab.pick(0.05, 0.02);
             let erased = each(totals.sum(|row| row.erase_blocks));
-            rows.push(Row::within(name("blocks cleaned, an element"), Unit::Count, cleaned, give, erased));
+            rows.push(Row::within(name("blocks cleaned, a member"), Unit::Count, cleaned, give, erased));
             let found = each(totals.sum(|row| row.gc_move_pages));
-            rows.push(Row::within(name("pages moved, an element"), Unit::Count, moved, give, found));
+            rows.push(Row::within(name("pages moved, a member"), Unit::Count, moved, give, found));
         }
     }
     Ok(rows)
@@ -165,7 +165,7 @@ fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             rows.push(row("reads alone", of_reads, reads));
             rows.push(row("writes alone", of_writes, writes));
             let erased = totals.sum(|row| row.erase_blocks) as f64 / members;
-            let case = format!("{name}: blocks cleaned, an element");
+            let case = format!("{name}: blocks cleaned, a member");
             rows.push(Row::within(case, Unit::Count, cleaned, 0.02, erased));
         }
     }

@@ -15,7 +15,7 @@ use crate::workload::{Made, Poisson, pages};
 pub(crate) const PARTS: Check = Check {
     name: "latency-parts",
     title: "Parts of latencies",
-    about: "Pending, pre-read, parity, element queue, wait for collection, bus, cell and buffer add up to the latency of \
+    about: "Pending, pre-read, parity, member queue, wait for collection, bus, cell and buffer add up to the latency of \
             every single request, exactly, under RAID-5 with collection in all its forms, and no part that the run \
             should contain is missing.",
     bends: &[Bend::LostNanosecond],

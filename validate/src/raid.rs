@@ -156,7 +156,7 @@ fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<Row> {
     let counts = rig.run_with_loss(&mut Made::new(2 * chunks, make), 1, lost_at)?;
     let reads: u64 = counts.iter().map(|of| of[Class::HostRead as usize] + of[Class::Decode as usize]).sum();
     let expected = chunks * 2 * d / u64::from(n);
-    let case = format!("n = {n}, one element lost: reads for {chunks} pages");
+    let case = format!("n = {n}, one member lost: reads for {chunks} pages");
     Ok(Row::exact(case, Unit::Count, expected as f64, reads as f64))
 }
 
@@ -168,7 +168,7 @@ fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<Row> {
     let totals = rig.run(&mut Made::new(chunks, make), &mut ())?;
     let most = totals.members.iter().map(|row| row.parity_write_pages).max().unwrap_or(0);
     let all = totals.sum(|row| row.parity_write_pages);
-    let case = format!("n = {n}, {rotation}: most parity on one element, of its share");
+    let case = format!("n = {n}, {rotation}: most parity on one member, of its share");
     Ok(Row::exact(case, Unit::Ratio, 1.0, most as f64 * f64::from(n) / all as f64))
 }
 

@@ -160,7 +160,7 @@ impl CacheSection {
         }
         let pages = self.size.0 / u64::from(page_bytes);
         if !(1..=u64::from(CHUNKS_MAX)).contains(&pages) {
-            let reason = "must hold one page of the elements at least, and 16777216 of them at most";
+            let reason = "must hold one page of the members at least, and 16777216 of them at most";
             return Err(("cache.size", format!("\"{}\"", self.size), reason));
         }
         if self.low_threshold > self.high_threshold {
@@ -206,18 +206,18 @@ impl CachePolicy {
 
 /// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
-    ("none", "writes go to the elements at once"),
+    ("none", "writes go to the members at once"),
     (
         "parity-caching",
         "updated chunks wait in memory; the least recently updated one leaves with all of its row (paper 001)",
     ),
     (
         "isc",
-        "each element has a cache of its own; parity is updated before pages reach it (paper 003, figure 4b)",
+        "each member has a cache of its own; parity is updated before pages reach it (paper 003, figure 4b)",
     ),
     ("wow", "write groups leave by address, those that were hit a turn later (FAST 2005; paper 003)"),
     ("stow", "WOW with sequential and random writes apart, each with a share that adapts (ATC 2009)"),
-    ("siw", "a cache for each element, parity made first; strips leave together on all elements (paper 003)"),
+    ("siw", "a cache for each member, parity made first; strips leave together on all members (paper 003)"),
     (
         "hybrid",
         "WOW's groups and SIW's short queues, in bursts, as much at a time as the load asks for (paper 003, section 4)",

@@ -19,7 +19,9 @@ pub enum Halt {
 impl std::fmt::Display for Halt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Beyond(group) => write!(f, "more elements of group {group} failed than its parity bears"),
+            Self::Beyond(group) => {
+                write!(f, "more members of group {group} failed than its parity tolerates")
+            }
             Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
         }
     }

@@ -48,16 +48,16 @@ pub enum RejoinError {
     Active(u16),
     /// Another is being rebuilt, or lacks rows that could not be made.
     #[error(
-        "element {0} is being rebuilt; wait for its end, or scrub when rows that it lacks were written anew"
+        "element {0} is being rebuilt; wait for its end, or scrub after the rows that it lacks were written again"
     )]
     Busy(u16),
     /// What comes back might be all that is wanting, and is not to be given up.
     #[error(
-        "more elements of group {0} failed than its parity bears; open the array again with all of them that can be had"
+        "more members of group {0} failed than its parity tolerates; assemble the array with all available members"
     )]
     Beyond(u32),
     /// Not every page of the array has a place there.
-    #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]
+    #[error("it has {pages} pages, and the array takes {needed} of each member; use a larger one")]
     TooSmall {
         /// Pages that it has.
         pages: u32,
@@ -65,7 +65,7 @@ pub enum RejoinError {
         needed: u32,
     },
     /// Identifiers tell members apart.
-    #[error("it has the identifier {uuid}, which element {number} has or had; give a replacement a new one")]
+    #[error("it has the identifier {uuid}, which member {number} has or had; give a replacement a new one")]
     Twin {
         /// The identifier.
         uuid: Uuid,
@@ -87,10 +87,10 @@ pub enum RejoinError {
         epoch: u32,
     },
     /// Nothing is written to the array.
-    #[error("the array was opened to be read alone; open it for writing")]
+    #[error("the array is read-only; assemble it for writing")]
     ReadOnly,
     /// The array has no format on its members.
-    #[error("elements come back into arrays with metadata = \"on\" alone")]
+    #[error("re-adding a member requires metadata = \"on\"")]
     NoMetadata,
 }
 

@@ -47,7 +47,7 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.into(), reason })
         };
         if self.metadata == Metadata::On {
-            let reason = "is opened again from its elements, with nothing kept in memory: use `Array::open`";
+            let reason = "is assembled from its members, with nothing kept in memory: use `Array::open`";
             return refuse("metadata", "\"on\"", reason);
         }
         let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";

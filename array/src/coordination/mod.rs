@@ -153,14 +153,14 @@ pub enum Turn {
 
 /// The members of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
-    ("none", "every element collects garbage when it has to"),
+    ("none", "every member collects garbage when it has to"),
     (
         "rotating",
-        "at most one element of a parity group collects at a time (TTFLASH, FAST 2017; IODA, SOSP 2021)",
+        "at most one member of a parity group collects at a time (TTFLASH, FAST 2017; IODA, SOSP 2021)",
     ),
     (
         "global",
-        "the elements of a group collect in the same windows of time (GGC: Harmonia, MSST 2011; TC 2014)",
+        "the members of a group collect in the same windows of time (GGC: Harmonia, MSST 2011; TC 2014)",
     ),
 ];
 

@@ -114,9 +114,9 @@ pub enum Discipline {
 
 /// The members of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
-    ("async-fifo", "each element serves its own queue in order of arrival (paper 002, section II-D)"),
+    ("async-fifo", "each member serves its own queue in order of arrival (paper 002, section II-D)"),
     ("sync-fifo", "a request is issued when those before it are done (paper 002, section II-D)"),
-    ("piq", "requests without common elements are issued together, in batches (paper 002, Algorithm 1)"),
+    ("piq", "requests without common members are issued together, in batches (paper 002, Algorithm 1)"),
 ];
 
 /// Orders inside a member's queue.

@@ -143,7 +143,7 @@ impl Superblock {
         let page = Bytes(self.page_bytes.into());
         writeln!(
             f,
-            "{} of {page} on each element ({})",
+            "{} of {page} on each member ({})",
             Several(self.pages.into(), "page"),
             bytes(self.pages.into())
         )?;
@@ -260,7 +260,7 @@ impl Display for Tombstone {
         let range = Range(first, first.saturating_add(u64::from(chunks).saturating_sub(1)));
         write!(
             f,
-            "trimmed: chunks {range}, birth {} of epoch {}",
+            "trimmed: chunks {range}, write sequence {} of epoch {}",
             sequence_of(write_seq),
             epoch_of(write_seq)
         )
@@ -281,7 +281,10 @@ impl Display for Commit {
 impl Display for CheckpointHeader {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let Self { epoch, number, horizon, write_seq, body_bytes, segments, chunks, .. } = self;
-        write!(f, "checkpoint {number} of epoch {epoch}: covers batches up to {horizon} and births up to ")?;
+        write!(
+            f,
+            "checkpoint {number} of epoch {epoch}: covers batches up to {horizon} and write sequence numbers up to "
+        )?;
         write!(f, "{} of epoch {}; ", sequence_of(*write_seq), epoch_of(*write_seq))?;
         let (segments, chunks) = (Several((*segments).into(), "segment"), Several(*chunks, "chunk"));
         write!(f, "{segments} and {chunks} in {body_bytes} bytes")
@@ -309,13 +312,13 @@ mod tests {
         let expected = "\
 array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, called \"pool\", of the scheme \"elastic\"
   metadata = \"on\"
-element 2 of 0 to 4: 02020202-0202-0202-0202-020202020202
+member 2 of 0 to 4: 02020202-0202-0202-0202-020202020202
 update 7, epoch 4
 epoch 2 ended with batch 50
 epoch 3 ended with batch 60
 RAID-6 (pq) in a log, 1 group of 5, contiguous
-62 segments of 256 pages on each element
-16384 pages of 4KiB on each element (64MiB)
+62 segments of 256 pages on each member
+16384 pages of 4KiB on each member (64MiB)
 hosts see 32768 pages (128MiB)
 checkpoints: pages 1 to 8
 commit records: pages 9 to 16
@@ -393,7 +396,7 @@ batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on membe
         };
         assert_eq!(
             header.to_string(),
-            "checkpoint 6 of epoch 4: covers batches up to 256 and births up to 5 of epoch 4; \
+            "checkpoint 6 of epoch 4: covers batches up to 256 and write sequence numbers up to 5 of epoch 4; \
              1 segment and 8 chunks in 17 bytes"
         );
     }

@@ -31,7 +31,7 @@ pub struct Dump {
 pub enum DumpError {
     /// None of the members has a superblock that can be read.
     #[error(
-        "no superblock on any of the elements: they hold no array of this format, or all copies are damaged"
+        "no superblock on any of the members: they hold no array of this format, or all copies are damaged"
     )]
     NoArray,
     /// There is no such segment.

@@ -24,7 +24,10 @@ pub const GENERATIONS_BEGIN_MAX: u32 = 1 << 31;
 /// When the epoch is not less than [`EPOCHS_MAX`], or the sequence not less than [`SEQUENCES_MAX`].
 #[inline]
 pub fn write_seq(epoch: u32, sequence: u64) -> u64 {
-    assert!(epoch < EPOCHS_MAX && sequence < SEQUENCES_MAX, "an epoch ends before its births are used up");
+    assert!(
+        epoch < EPOCHS_MAX && sequence < SEQUENCES_MAX,
+        "an epoch ends before its write sequence numbers are exhausted"
+    );
     u64::from(epoch) << SEQUENCE_BITS | sequence
 }
 

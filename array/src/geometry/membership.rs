@@ -50,11 +50,11 @@ impl Membership {
         match self {
             Self::Contiguous => Ok(()),
             Self::LongestCodeInterval if level == Level::Raid0 => Err(
-                "has no meaning without parity, where every element is a group of its own; leave it out with RAID-0",
+                "has no meaning without parity, where every member is a group of its own; leave it out with RAID-0",
             ),
-            Self::LongestCodeInterval if groups == 1 => Err(
-                "has no meaning where all elements form one group; raise geometry.groups, or leave it out",
-            ),
+            Self::LongestCodeInterval if groups == 1 => {
+                Err("has no meaning where all members form one group; raise geometry.groups, or leave it out")
+            }
             Self::LongestCodeInterval => Ok(()),
         }
     }

@@ -117,7 +117,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// Too few or too many members, or a number that groups cannot share.
-    #[error("{members} elements cannot form {groups} group(s) of {level}: {remedy}")]
+    #[error("{members} members cannot form {groups} group(s) of {level}: {remedy}")]
     Members {
         /// Members given.
         members: u32,
@@ -189,10 +189,10 @@ impl Geometry {
             Level::Raid5 | Level::Raid6 => (groups, members / groups),
         };
         if columns > COLUMNS_MAX {
-            return refuse("use at most 64 elements a group: raise geometry.groups");
+            return refuse("use at most 64 members a group: raise geometry.groups");
         }
         if columns < level.columns_min() {
-            return refuse("RAID-6 needs at least 4 elements a group, RAID-5 at least 3, RAID-0 at least 1");
+            return refuse("RAID-6 needs at least 4 members a group, RAID-5 at least 3, RAID-0 at least 1");
         }
         let membership = shape.membership;
         if let Err(reason) = membership.check(level, groups) {
@@ -200,14 +200,14 @@ impl Geometry {
         }
         let chunk = |reason: String| Err(GeometryError::Chunk { chunk_bytes, reason });
         if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(u64::from(page_bytes)) {
-            return chunk(format!("is not a multiple of the element's page of {page_bytes} bytes"));
+            return chunk(format!("is not a multiple of the member's page of {page_bytes} bytes"));
         }
         let Ok(chunk_pages) = u32::try_from(chunk_bytes / u64::from(page_bytes)) else {
             return chunk("is larger than any element".into());
         };
         let stripes = u64::from(member_pages / chunk_pages) * u64::from(groups);
         if stripes == 0 {
-            return chunk(format!("is larger than an element of {member_pages} pages of {page_bytes} bytes"));
+            return chunk(format!("is larger than a member of {member_pages} pages of {page_bytes} bytes"));
         }
         Ok(Self {
             level,

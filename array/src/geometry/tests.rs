@@ -96,7 +96,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let chunk = Geometry::new(&Shape { chunk_bytes: 6000, ..shape(Level::Raid0, 2, 1, 1, Rotation::None) });
     assert!(chunk.unwrap_err().to_string().contains("multiple"));
     let long = Geometry::new(&shape(Level::Raid0, 2, 1, 241, Rotation::None));
-    assert!(long.unwrap_err().to_string().contains("larger than an element"));
+    assert!(long.unwrap_err().to_string().contains("larger than a member"));
 }
 
 /// Stripe, page in the chunk and data member of the array's `page`, by counting chunks one by one: the stripes of all groups
@@ -216,7 +216,7 @@ proptest! {
         prop_assert_eq!(&members, &geometry.group(group).collect::<Vec<_>>());
         prop_assert!(members.iter().all(|&member| geometry.group_of(member) == group));
         let groups = (0..geometry.groups).flat_map(|group| geometry.group(group)).collect::<std::collections::BTreeSet<_>>();
-        prop_assert_eq!(groups, (0..shape.members).collect(), "every element has a group");
+        prop_assert_eq!(groups, (0..shape.members).collect(), "every member has a group");
     }
 
     #[test]

@@ -36,6 +36,6 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("redo", "an update is in a journal with all its pages before it is done in place: no write hole"),
     (
         "intent-bitmap",
-        "regions under update are marked, and their parity is made anew after a loss of power: the write hole stays",
+        "regions under update are marked, and their parity is recomputed after a loss of power: the write hole stays",
     ),
 ];

@@ -78,7 +78,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ),
     (
         "parity-logging",
-        "a chunk is rewritten where it lies; the change of parity goes to log elements (ISCA 1993; paper 001, section V-F)",
+        "a chunk is rewritten where it lies; the change of parity goes to log members (ISCA 1993; paper 001, section V-F)",
     ),
     (
         "elastic",

@@ -82,7 +82,7 @@ mod tests {
     fn a_helper_that_would_be_done_as_the_direct_read_begins_is_idle_enough() {
         assert!(is_around([READ, 0, 0, 0]));
         assert!(!is_around([READ - 1, 0, 0, 0]));
-        assert!(!is_around([0, 0, 0, 0]), "an idle element is read directly");
+        assert!(!is_around([0, 0, 0, 0]), "an idle member is read directly");
     }
 
     #[test]

@@ -92,7 +92,8 @@ impl ReadSection {
         }
         let asks = matches!(policy, ReadPolicy::Brr | ReadPolicy::GcAvoiding | ReadPolicy::LeastFinish);
         if asks && state == StateSource::Model && !tells {
-            let reason = "needs elements that tell what they do, and these tell nothing; use read.state = \"observed\"";
+            let reason =
+                "needs members that tell what they do, and these tell nothing; use read.state = \"observed\"";
             return Err(("read.policy", name(policy.name()), reason));
         }
         Ok(())
@@ -141,14 +142,14 @@ impl ReadPolicy {
 
 /// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
-    ("direct", "from the element that has the chunk, unless it is lost"),
+    ("direct", "from the member that has the chunk, unless it is lost"),
     (
         "brr",
-        "decoded from idler elements when all of them are done before a direct read would begin (paper 002)",
+        "decoded from idler members when all of them are done before a direct read would begin (paper 002)",
     ),
     (
         "gc-avoiding",
-        "decoded from others when the element collects garbage (IODA, SOSP 2021; TTFLASH, FAST 2017)",
+        "decoded from others when the member collects garbage (IODA, SOSP 2021; TTFLASH, FAST 2017)",
     ),
     ("hedged", "directly, and when that takes too long from the others as well (ToleRAID, FAST 2016)"),
     ("least-finish", "whichever way is predicted to be done first, queues and garbage collection counted"),

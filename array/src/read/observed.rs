@@ -143,7 +143,7 @@ mod tests {
         observed.started(now + 150_000, 0, true);
         assert_eq!(observed.stalled_ns(now + slow, 0), 0);
         assert_eq!(observed.stalled_ns(now + slow + 1, 0), slow + 1);
-        assert_eq!(observed.stalled_ns(now + slow + 1, 1), 0, "an element without work does not stall");
+        assert_eq!(observed.stalled_ns(now + slow + 1, 1), 0, "a member without work does not stall");
         observed.ended(now + slow + 5, 0, true, (now, now), 1);
         assert_eq!(observed.stalled_ns(now + slow + 6, 0), 0, "it moved");
     }

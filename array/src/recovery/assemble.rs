@@ -44,15 +44,15 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let troubles = troubles(offered);
     let Some(&(_, any)) = found.first() else {
         return refuse(match &*troubles {
-            "" => "none of the elements has a superblock of Stripewise; create an array first".into(),
+            "" => "none of the members has a superblock of Stripewise; create an array first".into(),
             _ => format!(
-                "none of the elements has a superblock that counts{troubles}; offer others of the array"
+                "none of the members has a superblock that counts{troubles}; offer others of the array"
             ),
         });
     };
     if let Some((at, other)) = found.iter().find(|(_, other)| other.array != any.array) {
         return refuse(format!(
-            "element {at} belongs to array {}, others to {}; offer the elements of one array",
+            "element {at} belongs to array {}, others to {}; offer the members of one array",
             other.array, any.array
         ));
     }
@@ -60,7 +60,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         let twin = found.iter().find(|(other, its)| other < at && its.number == superblock.number);
         if let Some((other, _)) = twin {
             return refuse(format!(
-                "offered elements {other} and {at} are both element {} of array {}; one is a copy: take it out",
+                "offered members {other} and {at} are both member {} of array {}; one is a copy: take it out",
                 superblock.number, superblock.array
             ));
         }
@@ -88,13 +88,13 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         .cloned();
     let Some(superblock) = effective else {
         return refuse(format!(
-            "no version of the superblocks is on all of the elements{troubles}; offer all of the array, or create it anew if \
+            "no version of the superblocks is on all of the members{troubles}; offer all of the array, or create it again if \
              that was cut short"
         ));
     };
     let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();
     if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= superblock.members.len()) {
-        return refuse(format!("the array has no element {number}; its superblocks contradict each other"));
+        return refuse(format!("the array has no member {number}; its superblocks contradict each other"));
     }
     let is_usable = |number: usize| {
         let member = &superblock.members[number];
@@ -135,7 +135,7 @@ pub(super) fn group_of(superblock: &Superblock, number: usize) -> usize {
 fn troubles(offered: &[Copies]) -> String {
     let silent = (0..).zip(offered).filter(|(_, copies)| copies.newest().is_none());
     let tell = |(at, copies): (usize, &Copies)| {
-        copies.trouble.as_ref().map(|trouble| format!("; of offered element {at}, {trouble}"))
+        copies.trouble.as_ref().map(|trouble| format!("; of offered member {at}, {trouble}"))
     };
     silent.filter_map(tell).collect()
 }
@@ -154,7 +154,10 @@ fn check_enough(
             let member = &superblock.members[number];
             match (member.state, is_offered(number)) {
                 (MemberState::Failed, true) => {
-                    format!("{number} (stale: the array went on without it in epoch {})", member.failed_epoch)
+                    format!(
+                        "{number} (stale: the array continued without it in epoch {})",
+                        member.failed_epoch
+                    )
                 }
                 (MemberState::Failed, false) => format!("{number} (failed in epoch {})", member.failed_epoch),
                 (_, true) => format!("{number} (holds an older version of the array)"),
@@ -172,7 +175,7 @@ fn check_enough(
         let gone = of_group(group, &missing);
         if gone.len() > parity {
             return Err(OpenError::Refused(format!(
-                "too few elements: {} of a group of {members} cannot be read, and {} bears {parity}: element {}{troubles}; \
+                "too few members: {} of a group of {members} cannot be read, and {} tolerates {parity}: member {}{troubles}; \
                  offer those that are missing",
                 gone.len(),
                 superblock.level,
@@ -186,7 +189,7 @@ fn check_enough(
     let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
     if parity > 0 && (0..groups).all(could_go_on) {
         return Err(OpenError::Refused(format!(
-            "elements that are absent could have gone on without these: {}{troubles}; offer one of them, or all",
+            "members that are absent could have continued without these: {}{troubles}; offer one of them, or all",
             tell(&absent)
         )));
     }

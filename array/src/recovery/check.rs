@@ -64,7 +64,7 @@ impl fmt::Display for Trouble {
                 }
                 match outcome {
                     Outcome::Done => write!(f, "has another checksum than when it was written")?,
-                    Outcome::Corrupt => write!(f, "is corrupt, as the element says")?,
+                    Outcome::Corrupt => write!(f, "is corrupt, as the member says")?,
                     _ => write!(f, "cannot be read")?,
                 }
                 f.write_str(match decodes {
@@ -73,7 +73,7 @@ impl fmt::Display for Trouble {
                 })
             }
             Self::Parity { member, page } => {
-                write!(f, "stripe at element {member}, page {page}: its parity is not that of its data")
+                write!(f, "stripe at member {member}, page {page}: its parity is not that of its data")
             }
             Self::Copy(copy) => write!(f, "{copy}"),
             Self::Lost { chunk } => write!(f, "chunk {chunk} is LOST: a read of it is an error"),

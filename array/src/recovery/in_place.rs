@@ -92,8 +92,8 @@ impl Site<'_> {
             let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
             if gone.len() > tolerates {
                 return Err(OpenError::Refused(format!(
-                    "too few elements: {gone:?} of group {group} are absent, or the array went on without them, and its parity \
-                     bears {tolerates}; offer those that are missing"
+                    "too few members: {gone:?} of group {group} are absent, or the array continued without them, and its parity \
+                     tolerates {tolerates}; offer those that are missing"
                 )));
             }
         }
@@ -282,7 +282,7 @@ fn redo(
     let tables::Found { mut table, behind, lost } = tables::read(site, opened);
     if !opened.losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
-            "{}; offer more elements, or open it by force and lose that",
+            "{}; offer more members, or open it by force and lose that",
             opened.losses.join("; ")
         )));
     }

@@ -159,10 +159,10 @@ impl Found {
     /// What may be lost, in words.
     pub(super) fn losses(&self) -> impl Iterator<Item = String> + '_ {
         let missing = self.missing.iter().map(|number| {
-            format!("record {number} of the journal is not whole on any element, so updates may be half done")
+            format!("record {number} of the journal is not whole on any member, so updates may be half done")
         });
         let unreadable = self.unreadable.iter().map(|group| {
-            format!("the journal cannot be read on more elements of group {group} than its parity bears")
+            format!("the journal cannot be read on more members of group {group} than its parity tolerates")
         });
         missing.chain(unreadable)
     }

@@ -31,8 +31,8 @@ pub(super) fn create(
     let (room, slots) = (summary::room(members.page_bytes), columns + 2 * parity + 1);
     if room < slots {
         return Err(OpenError::Refused(format!(
-            "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {columns} elements a group a \
-             stripe takes up to {slots}; use fewer elements a group, or larger pages",
+            "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {columns} members a group a \
+             stripe takes up to {slots}; use fewer members a group, or larger pages",
             members.page_bytes
         )));
     }
@@ -169,7 +169,7 @@ pub(super) fn open<M: Memory>(
     losses.extend(newer_checkpoint(&checkpoint.header, commit.as_ref()));
     if !losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
-            "{}; offer more elements, or open it by force and lose that",
+            "{}; offer more members, or open it by force and lose that",
             losses.join("; ")
         )));
     }
@@ -184,8 +184,8 @@ pub(super) fn open<M: Memory>(
     }
     let lost = install.finish();
     losses.extend(lost.iter().map(|&(first, last)| match first == last {
-        true => format!("chunk {first} is lost with the summary that told of it"),
-        false => format!("chunks {first} to {last} are lost with the summaries that told of them"),
+        true => format!("chunk {first} is lost with the summary that listed it"),
+        false => format!("chunks {first} to {last} are lost with the summaries that listed them"),
     }));
     let pages_read = found.pages_read;
     let media: &mut dyn Media = found.media;
@@ -322,7 +322,7 @@ fn newer_checkpoint(taken: &CheckpointHeader, commit: Option<&Commit>) -> Option
         number => format!("checkpoint {number}"),
     };
     Some(format!(
-        "commit record {} tells of {newest} of epoch {}, which cannot be read; the newest that can is {} of epoch {}",
+        "commit record {} names {newest} of epoch {}, which cannot be read; the newest that can is {} of epoch {}",
         commit.number, commit.epoch, taken.number, taken.epoch
     ))
 }

@@ -125,11 +125,11 @@ pub fn create(
     }
     let count = members.count as usize;
     if count > SUPERBLOCK_MEMBERS_MAX {
-        return refuse(format!("{count} elements are too many; use at most {SUPERBLOCK_MEMBERS_MAX}"));
+        return refuse(format!("{count} members are too many; use at most {SUPERBLOCK_MEMBERS_MAX}"));
     }
     if identity.members.len() != count || usize::from(media.count()) != count {
         return refuse(format!(
-            "{} elements are offered and {} named for an array of {count}; make them as many",
+            "{} members are offered and {} named for an array of {count}; make them as many",
             media.count(),
             identity.members.len()
         ));
@@ -241,7 +241,7 @@ impl<M: Memory> Array<M> {
         }
         if assembly.epoch.max(assembly.superblock.epoch) + 1 >= EPOCHS_MAX && !opening.read_only {
             return Err(OpenError::Refused(
-                "the array was opened as often as its births can tell; open it read-only and copy it to another".into(),
+                "the array was assembled as often as its epochs allow; assemble it read-only and copy it to another".into(),
             ));
         }
         if !opening.read_only {
@@ -299,7 +299,7 @@ fn reconstruct_superblocks(
 fn with_blanks(error: OpenError, reconstructed: &[Reconstructed]) -> OpenError {
     let OpenError::Refused(reason) = error else { return error };
     let left = reconstructed.iter().filter(|one| !one.is_taken());
-    let words = left.map(|one| format!("; of offered element {}: {one}", one.offered));
+    let words = left.map(|one| format!("; of offered member {}: {one}", one.offered));
     OpenError::Refused(words.fold(reason, |reason, more| reason + &more))
 }
 

@@ -126,7 +126,7 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Failed(pages) => write!(
                 f,
-                "it is member {member} by {pages} pages, and the array went on without that member; bring it back by `stripewise \
+                "it is member {member} by {pages} pages, and the array continued without that member; bring it back by `stripewise \
                  replace`"
             ),
             Reconstruction::Named => write!(
@@ -247,7 +247,7 @@ impl Remains<'_> {
             let twin = found[..nth].iter().find(|other| one.member.is_some() && other.member == one.member);
             if let (Some(twin), Some(member)) = (twin, one.member) {
                 return Err(OpenError::Refused(format!(
-                    "offered elements {} and {} both have the content of member {member}, and no superblock; one is a copy: take \
+                    "offered members {} and {} both have the content of member {member}, and no superblock; one is a copy: take \
                      it out",
                     twin.offered, one.offered
                 )));
@@ -280,14 +280,14 @@ impl Remains<'_> {
         if let Some(named) = named {
             if usize::from(named) >= known.len() || known[usize::from(named)].is_some() {
                 return Err(OpenError::Refused(format!(
-                    "offered element {offered} is named member {named}, which the array does not have, or which is there; name \
+                    "offered member {offered} is named member {named}, which the array does not have, or which is there; name \
                      one that is missing"
                 )));
             }
             let other = all().find(|(number, tally)| *number != named && tally.right >= PAGES_PROVE);
             if let Some((other, tally)) = other {
                 return Err(OpenError::Refused(format!(
-                    "offered element {offered} is named member {named}, and {} of its pages are those of member {other}; name it \
+                    "offered member {offered} is named member {named}, and {} of its pages are those of member {other}; name it \
                      that, or leave it out",
                     tally.right
                 )));

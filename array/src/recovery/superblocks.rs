@@ -128,7 +128,7 @@ pub(crate) fn check_scheme(
         ("placement", format!("{:?}", superblock.placement), format!("{placement:?}")),
         ("elements", superblock.members.len().to_string(), members.count.to_string()),
         ("bytes of a page", superblock.page_bytes.to_string(), members.page_bytes.to_string()),
-        ("pages of an element", superblock.pages.to_string(), members.pages.to_string()),
+        ("pages of a member", superblock.pages.to_string(), members.pages.to_string()),
         ("level", superblock.level.to_string(), geometry.level.to_string()),
         ("code", format!("{:?}", superblock.code), format!("{code:?}")),
         ("groups", superblock.groups.to_string(), geometry.groups.to_string()),
@@ -196,7 +196,7 @@ fn read_one(media: &mut dyn Media, member: u16) -> Copies {
             Ok(superblock) if fits(&superblock) => return Some(superblock),
             Ok(Superblock { pages: its_pages, page_bytes: its_bytes, .. }) => {
                 trouble = Some(format!(
-                    "its superblock tells of {its_pages} pages of {its_bytes} bytes, and it has {pages} of {page_bytes}: it was \
+                    "its superblock says {its_pages} pages of {its_bytes} bytes, and it has {pages} of {page_bytes}: it was \
                      cut short"
                 ));
             }
@@ -285,6 +285,6 @@ pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), OpenEr
 
 fn failed(member: u16, what: &str, outcome: Outcome) -> OpenError {
     OpenError::Failed(format!(
-        "offered element {member} cannot be {what} ({outcome:?}); take it out, and open the array without it"
+        "offered member {member} cannot be {what} ({outcome:?}); take it out, and open the array without it"
     ))
 }

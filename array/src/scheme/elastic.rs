@@ -26,7 +26,7 @@ impl Scheme {
             return refuse("placement.policy", &"\"elastic\"", reason);
         }
         if geometry.chunk_pages != 1 {
-            let reason = "must be a page of the element with placement.policy = \"elastic\"; leave it out";
+            let reason = "must be a page of the member with placement.policy = \"elastic\"; leave it out";
             return refuse("geometry.chunk", &self.geometry.chunk.unwrap_or_default(), reason);
         }
         if self.update != super::default_update() {
@@ -65,19 +65,19 @@ impl Scheme {
         }
         if section.room_for_lost > geometry.parity().min(geometry.data - 1) {
             let reason =
-                "is more than parity bears, or leaves stripes no data; use 1 for RAID-5, or leave it out";
+                "is more than parity tolerates, or leaves stripes no data; use 1 for RAID-5, or leave it out";
             return refuse("elastic.room_for_lost", &section.room_for_lost, reason);
         }
         if section.acknowledge == AcknowledgeWrites::Durable && section.wait.0 == 0 {
             let reason =
-                "lets a write without company wait for ever; set elastic.wait, for example to \"200ms\"";
+                "lets a write that fills no stripe wait forever; set elastic.wait, for example to \"200ms\"";
             return refuse("elastic.acknowledge", &"\"durable\"", reason);
         }
         self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
         self.check_classes(members)?;
         let summary = self.summary_room(members.page_bytes);
         if summary.is_some_and(|room| room < geometry.columns + geometry.parity() + 1) {
-            let reason = "needs pages that can hold the summary of a stripe; use fewer elements a group, or larger pages";
+            let reason = "needs pages that can hold the summary of a stripe; use fewer members a group, or larger pages";
             return refuse("metadata", &"\"on\"", reason);
         }
         if summary.is_some() && section.acknowledge == AcknowledgeWrites::Durable {
@@ -139,12 +139,11 @@ impl Scheme {
             return refuse("elastic.chunks", &list(), reason);
         }
         if section.segment_rows <= tendencies {
-            let reason =
-                "must be more than the streams of survivors, one for each tendency of blocks; use more rows";
+            let reason = "must be more than the streams of live chunks, one for each tendency of blocks; use more rows";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
         if section.device_streams && members.streams < (self.tiers() + 1) * tendencies {
-            let reason = "needs elements that tell the stream of each class apart, and those of survivors of collection; set \
+            let reason = "needs members that tell the stream of each class apart, and those of live chunks of collection; set \
                 ftl.streams of the device, or leave it out";
             return refuse("elastic.device_streams", &"true", reason);
         }
@@ -188,7 +187,7 @@ mod tests {
         let section = |text: &str| elastic(&format!("[elastic]\nsegment_rows = 4\n{text}"));
         assert!(section("collect_above = '0%'").contains("more than 0%"));
         assert!(section("reserve = '100%'").contains("leaves no room for data"));
-        assert!(section("room_for_lost = 2").contains("is more than parity bears"));
+        assert!(section("room_for_lost = 2").contains("is more than parity tolerates"));
         assert!(section("acknowledge = 'durable'").contains("set elastic.wait"));
         assert!(section("device_streams = true").contains("set ftl.streams of the device"));
         assert!(elastic("[elastic]\nsegment_rows = 1").contains("must be 2 to 65536"));

@@ -25,7 +25,7 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
         if !self.has_journal_section() && !self.journal.is_default() {
-            let reason = "is about updates in place of an array that can be opened again; use metadata = \"on\" with \
+            let reason = "is about updates in place of an array that can be assembled again; use metadata = \"on\" with \
                 placement.policy = \"in-place\", or leave it out";
             return refuse("section", &"[journal]", reason);
         }
@@ -34,12 +34,12 @@ impl Scheme {
         }
         let on = &"\"on\"";
         if self.geometry.level == Level::Raid0 {
-            let reason = "keeps its metadata in as many copies as parity bears losses and one more, and there is no parity; \
+            let reason = "keeps one copy of its metadata more than the losses that parity tolerates, and there is no parity; \
                 use RAID-5 or RAID-6";
             return refuse("metadata", on, reason);
         }
         if members.count as usize > SUPERBLOCK_MEMBERS_MAX {
-            return refuse("metadata", on, "has room for 64 elements in a superblock; use fewer");
+            return refuse("metadata", on, "has room for 64 members in a superblock; use fewer");
         }
         if self.cache.policy != CachePolicy::None {
             let reason = "has no format for a write cache in memory; leave out the section [cache]";

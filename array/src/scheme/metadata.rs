@@ -16,7 +16,7 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key: "metadata", value, reason })
         };
         if members.count as usize > SUPERBLOCK_MEMBERS_MAX {
-            return refuse("is for 64 elements at most, which a superblock can name; use fewer, or \"off\"");
+            return refuse("is for 64 members at most, which a superblock can name; use fewer, or \"off\"");
         }
         match self.placement.policy {
             PlacementPolicy::Elastic | PlacementPolicy::InPlace => Ok(()),

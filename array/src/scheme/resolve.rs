@@ -46,7 +46,7 @@ impl Scheme {
             return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
         }
         if carries_data && self.placement.partial_writes == PartialWrites::RoundUp {
-            let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
+            let reason = "would overwrite bytes that no request wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
         if let Err((key, value, reason)) = self.cache.check(members.page_bytes) {
@@ -165,7 +165,7 @@ impl Scheme {
         let policy = self.placement.policy;
         let looks = matches!(policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
         if dispatch.asks_targets() && (looks || self.placement.first_writes == FirstWrites::Gather) {
-            let reason = "needs to know the elements of a write that waits, which a placement that looks for a place when \
+            let reason = "needs to know the members of a write that waits, which a placement that looks for a place when \
                 it writes does not; use first_writes = \"in-place\", or dispatch.policy = \"async-fifo\" without \
                 dispatch.queue";
             let (key, value) = match policy {
@@ -232,18 +232,18 @@ impl Scheme {
             if section.is_default() {
                 return Ok(());
             }
-            let reason = "has no meaning where every element collects when it has to; use policy = \"rotating\" or \"global\"";
+            let reason = "has no meaning where every member collects when it has to; use policy = \"rotating\" or \"global\"";
             return refuse("section", "[coordination]".into(), reason);
         }
         let is_global = section.policy == CoordinationPolicy::Global;
         let policy = || if is_global { "\"global\"" } else { "\"rotating\"" }.to_owned();
         if self.geometry.level == Level::Raid0 && !is_global {
-            let reason = "has no meaning without parity, since every element is a group of its own; use \"none\", or \
-                \"global\", which takes all elements together";
+            let reason = "has no meaning without parity, since every member is a group of its own; use \"none\", or \
+                \"global\", which takes all members together";
             return refuse("coordination.policy", policy(), reason);
         }
         if !members.gc_control {
-            let reason = "needs elements that collect garbage only when they are permitted to, which files and block \
+            let reason = "needs members that collect garbage only when they are permitted to, which files and block \
                 devices cannot tell; use \"none\"";
             return refuse("coordination.policy", policy(), reason);
         }
@@ -318,7 +318,7 @@ impl Scheme {
         let pages = self.log_pages(members);
         if pages == 0 || pages > u64::from(members.pages) {
             let reason =
-                "must be at least a page and no more than an element; leave it out for a whole element";
+                "must be at least a page and no more than a member; leave it out for a whole element";
             let capacity = self.log.capacity.unwrap_or_default();
             return refuse("log.capacity", format!("\"{capacity}\""), reason);
         }
@@ -346,7 +346,7 @@ impl Scheme {
                 return refuse("code.kind", name(kind), reason);
             }
             (_, Some(Kind::XCode)) => {
-                let reason = "has stripes as many pages deep as there are elements, which no placement writes; use \"pq\" or \
+                let reason = "has stripes as many pages deep as there are members, which no placement writes; use \"pq\" or \
                     \"rdp\"";
                 return refuse("code.kind", name(Kind::XCode), reason);
             }
@@ -430,7 +430,7 @@ mod tests {
         assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
         assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
         assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
-        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
+        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than a member"));
         assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
     }
 

@@ -123,7 +123,7 @@ impl Reason {
             Self::Tie => "both routines pre-read equally many pages; the policy's tie rule decides",
             Self::Always => "the policy always takes this routine",
             Self::Overloaded => "the array is overloaded: fewer pre-reads, and RCW if they are equal",
-            Self::LighterLoad => "its most loaded element is less loaded",
+            Self::LighterLoad => "its most loaded member is less loaded",
             Self::FewTouched => "it touches fewer disks than the policy's share of the group",
             Self::ManyTouched => "it touches as many disks as the policy's share of the group, or more",
             Self::LowerCost => "its cost is lower",
@@ -265,7 +265,7 @@ fn default_point() -> Share {
 /// The columns of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("baseline", "the routine with fewest pre-reads (paper 000, section II-B)"),
-    ("bpu", "the routine whose most loaded element is less loaded (BPU, ICPADS 2016)"),
+    ("bpu", "the routine whose most loaded member is less loaded (BPU, ICPADS 2016)"),
     ("adaptive", "the routine that costs less time, queues and collections counted (paper 000, section III)"),
     ("rmw-vs-reconstruct", "read-modify-write where few disks of the group are touched (DiskSim)"),
     ("always-rmw", "read-modify-write whenever it is possible"),

@@ -252,7 +252,7 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
     assert!(refused("[dispatch]\novertake = 3").contains("policy = \"piq\" alone"));
     assert!(refused("[dispatch]\npolicy = 'piq'\nstrict = false").contains("policy = \"sync-fifo\" alone"));
     let gathers = "[placement]\nfirst_writes = 'gather'\n";
-    assert!(refused(&format!("{gathers}[dispatch]\npolicy = 'piq'")).contains("the elements of a write"));
+    assert!(refused(&format!("{gathers}[dispatch]\npolicy = 'piq'")).contains("the members of a write"));
     assert!(refused(&format!("{gathers}[dispatch]\nqueue = 4")).contains("\"gather\""));
     assert!(refused("[placement]\npolicy = 'elastic'\n[dispatch]\nqueue = 4").contains("\"elastic\""));
 }

@@ -164,7 +164,7 @@ fn invariant_i_any_member_may_be_gone_when_the_array_is_opened() {
         host.disk().members[gone].is_gone = true;
         let mut host = host.lose_power();
         for chunk in 0..60 {
-            assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without element {gone}");
+            assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without member {gone}");
         }
         (0..60).for_each(|chunk| host.write(chunk, 200));
         host.flush();
@@ -575,22 +575,22 @@ fn why_a_member_is_not_taken_for_one_of_the_array_is_told() {
     let mut disk = host.copy_of_disk();
     (0..4).for_each(|member| damage(&mut disk, member));
     let all = Host::refusal(WAS, disk);
-    assert!(all.contains("of offered element 3, superblock: it says that its checksum is"), "{all}");
+    assert!(all.contains("of offered member 3, superblock: it says that its checksum is"), "{all}");
     assert!(!all.contains("create"), "what is there is not to be written over: {all}");
     let mut disk = host.copy_of_disk();
     (1..4).for_each(|member| damage(&mut disk, member));
     disk.members[2].pages.truncate(300);
     let some = Host::refusal(WAS, disk);
-    assert!(some.contains("too few elements: 3 of a group of 4"), "{some}");
-    assert!(some.contains("of offered element 1, superblock: it says that its checksum is"), "{some}");
+    assert!(some.contains("too few members: 3 of a group of 4"), "{some}");
+    assert!(some.contains("of offered member 1, superblock: it says that its checksum is"), "{some}");
     let mut disk = host.copy_of_disk();
     [1, 2].into_iter().for_each(|member| disk.members[member].pages.truncate(300));
     let short = Host::refusal(WAS, disk);
-    let why = "of offered element 2, its superblock tells of 400 pages of 1024 bytes, and it has 300 of 1024: it was cut short";
+    let why = "of offered member 2, its superblock says 400 pages of 1024 bytes, and it has 300 of 1024: it was cut short";
     assert!(short.contains(why), "{short}");
     let nothing = Host::refusal(WAS, Disk::new(4, 400, 1024));
     assert!(
-        nothing.contains("none of the elements has a superblock of Stripewise; create an array first"),
+        nothing.contains("none of the members has a superblock of Stripewise; create an array first"),
         "{nothing}"
     );
 }

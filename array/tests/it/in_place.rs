@@ -451,7 +451,7 @@ fn any_other_member_knows_by_the_bitmap_which_one_failed() {
             disk.members[usize::from(failed)].is_gone = false;
             disk.members[gone].is_gone = true;
             let refusal = Host::refusal(BITMAP, disk);
-            assert!(refusal.contains("the array went on without them"), "{failed}, {gone} gone: {refusal}");
+            assert!(refusal.contains("the array continued without them"), "{failed}, {gone} gone: {refusal}");
         }
     }
 }

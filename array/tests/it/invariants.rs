@@ -63,10 +63,10 @@ fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_members_of_its
     host.flush();
     let stripes = host.array.stripes();
     let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.columns.len()).collect();
-    assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without an element two and P, and one and P");
+    assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without a member two and P, and one and P");
     for stripe in &stripes {
         let members: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1).collect();
-        assert_eq!(members.len(), stripe.columns.len(), "each on an element of its own");
+        assert_eq!(members.len(), stripe.columns.len(), "each on a member of its own");
         assert!(stripe.columns.iter().any(|member| member.3.is_none()), "with parity");
     }
     assert!(stripes[2..].iter().flat_map(|stripe| &stripe.columns).all(|member| member.1 != 0));
@@ -90,7 +90,7 @@ fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_
             && let Some(before) = written.insert((member, page), headers_flushed)
         {
             again += 1;
-            assert!(before < headers_flushed, "page {page} of element {member} is written again too early");
+            assert!(before < headers_flushed, "page {page} of member {member} is written again too early");
         }
     }
     assert!(again > 100, "{again} pages were written again");
@@ -108,7 +108,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
         }
         // Of what is old, single copies may be written over already.
         let newest = on.keys().next_back().copied().unwrap_or_default();
-        assert_eq!(on[&newest].len(), copies, "copies on elements of their own");
+        assert_eq!(on[&newest].len(), copies, "copies on members of their own");
         for stripe in host.array.stripes() {
             for (_, member, page, chunk) in stripe.columns {
                 let Some(chunk) =
@@ -123,7 +123,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
                             entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
                         })
                 });
-                assert!(is_told, "nothing beside its own element tells of chunk {chunk}");
+                assert!(is_told, "nothing beside its own member tells of chunk {chunk}");
                 if chunk > 20 {
                     break;
                 }
@@ -235,10 +235,10 @@ fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone()
         destroy_newest_checkpoint(&mut host);
         let refused = host.try_open(Opening::default()).err().map(|error| error.to_string());
         let refused = refused.unwrap_or_else(|| panic!("{when} it is refused"));
-        assert!(refused.contains("tells of checkpoint"), "{when}: {refused}");
+        assert!(refused.contains("names checkpoint"), "{when}: {refused}");
         let forced = host.try_open(Opening { force: true, ..Opening::default() });
         let forced = forced.unwrap_or_else(|error| panic!("{when}: {error}"));
-        assert!(forced.opened.losses.iter().any(|loss| loss.contains("tells of checkpoint")), "{when}");
+        assert!(forced.opened.losses.iter().any(|loss| loss.contains("names checkpoint")), "{when}");
         host = forced.lose_power();
         assert!(host.opened.losses.is_empty(), "{when}: it is told once");
     }
@@ -284,7 +284,7 @@ fn invariant_n_members_are_known_by_their_identifiers_in_whatever_order_they_are
     let mut disk = host.copy_of_disk();
     disk.members[3] = disk.members[2].clone();
     let refused = Host::refusal(RAID5, disk);
-    assert!(refused.contains("are both element 2"), "{refused}");
+    assert!(refused.contains("are both member 2"), "{refused}");
 }
 
 #[test]

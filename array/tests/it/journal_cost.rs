@@ -22,7 +22,7 @@ impl std::fmt::Display for Cost {
         let Self { data, parity, metadata, flushes, slots } = self;
         let share = metadata / (data + parity + metadata) * 100.0;
         write!(f, "{data:.2} of data, {parity:.2} of parity, {metadata:.2} of metadata ({share:.0} %); ")?;
-        write!(f, "{flushes:.2} flushes of an element, {slots:.2} slots of time")
+        write!(f, "{flushes:.2} flushes of a member, {slots:.2} slots of time")
     }
 }
 

@@ -261,7 +261,10 @@ fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed(
                     let mut after = match Host::try_open_as(RAID5, after, Opening::default()) {
                         Ok(after) => after,
                         Err(error) => {
-                            assert!(error.to_string().contains("the array went on without them"), "{error}");
+                            assert!(
+                                error.to_string().contains("the array continued without them"),
+                                "{error}"
+                            );
                             break;
                         }
                     };

@@ -85,10 +85,10 @@ fn superblocks_of_members_in_turn_are_zeroed_and_repaired_and_the_array_starts_w
         for member in 0..5 {
             wipe(&mut host, member);
             assert_eq!(superblocks(&mut host, member), [None, None]);
-            assert_eq!(found(host.scrub()), (2, 2), "{scheme}: element {member}");
+            assert_eq!(found(host.scrub()), (2, 2), "{scheme}: member {member}");
             let whole = superblocks(&mut host, member);
             assert!(whole.iter().flatten().all(|block| usize::from(block.number) == member), "{scheme}");
-            assert_eq!(whole.iter().flatten().count(), 2, "{scheme}: element {member}");
+            assert_eq!(whole.iter().flatten().count(), 2, "{scheme}: member {member}");
         }
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");
         let mut host = host.lose_power();

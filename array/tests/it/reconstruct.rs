@@ -232,7 +232,7 @@ fn two_devices_with_the_content_of_one_member_are_refused() {
         wipe(&mut disk, 1);
         wipe(&mut disk, 2);
         let refused = refusal(scheme, disk, FORCE);
-        assert!(refused.contains("offered elements 1 and 2 both have the content of member 2"), "{refused}");
+        assert!(refused.contains("offered members 1 and 2 both have the content of member 2"), "{refused}");
     }
 }
 
@@ -273,6 +273,6 @@ fn a_name_that_the_content_contradicts_is_refused() {
         wipe(&mut disk, 1);
         wipe(&mut disk, 2);
         let refused = refusal(scheme, disk, named(&[(2, 1)]));
-        assert!(refused.contains("offered element 1 is named member 2, and"), "{scheme}: {refused}");
+        assert!(refused.contains("offered member 1 is named member 2, and"), "{scheme}: {refused}");
     }
 }

@@ -22,7 +22,7 @@ fn serves_degraded(level: &str, page_bytes: u32, width: usize, failed: &[u16]) {
         host.flush();
     }
     let is_right = |host: &mut Host| (0..chunks).all(|chunk| host.read(chunk) == Some(value(chunk + 3)));
-    let said = format!("{level} over {width} elements with pages of {page_bytes} bytes without {failed:?}");
+    let said = format!("{level} over {width} members with pages of {page_bytes} bytes without {failed:?}");
     assert!(is_right(&mut host), "{said}");
     assert!(is_right(&mut host.lose_power()), "{said}, opened anew");
 }
@@ -52,8 +52,8 @@ fn an_array_whose_summaries_have_no_room_for_each_stripe_is_not_created() {
         [("raid5", 512, 14), ("raid6", 512, 12), ("raid5", 1024, 35), ("raid6", 1024, 33)]
     {
         let refusal = |width| Host::refused_creation(&scheme(level), Disk::new(width, 120, page_bytes));
-        assert_eq!(refusal(most), "", "{level} over {most} elements with pages of {page_bytes} bytes");
+        assert_eq!(refusal(most), "", "{level} over {most} members with pages of {page_bytes} bytes");
         let refusal = refusal(most + 1);
-        assert!(refusal.ends_with("use fewer elements a group, or larger pages"), "{refusal}");
+        assert!(refusal.ends_with("use fewer members a group, or larger pages"), "{refusal}");
     }
 }

@@ -199,7 +199,7 @@ impl Rules {
         assert_eq!(self.headers, self.bodies, "a header lies where its body does");
         assert!(self.is_named, "a record names the checkpoint");
         for copies in [&self.headers, &self.commits].into_iter().filter(|copies| !copies.is_empty()) {
-            assert_eq!(copies.len(), self.copies, "copies on elements of their own");
+            assert_eq!(copies.len(), self.copies, "copies on members of their own");
         }
     }
 }

@@ -62,7 +62,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
     let share = |percent: u32| Share(percent * 10_000);
     scheme.elastic.reserve = arguments.reserve.map_or(scheme.elastic.reserve, share);
     scheme.elastic.collect_above = arguments.collect_above.map_or(scheme.elastic.collect_above, share);
-    println!("{} over {} elements\n", scheme.name, arguments.members);
+    println!("{} over {} members\n", scheme.name, arguments.members);
     println!(
         "4 KiB random writes, 32 at a time, over an array that is 80 % full\n{}\n",
         writes(arguments, &scheme)?

@@ -115,8 +115,8 @@ pub(crate) fn cases(small: &Load, requests: u64) -> Vec<Case> {
         case("1 MiB sequential reads, 8 at a time", large, Against::Files),
         case("4 KiB random writes, a flush after each", flushed(1, requests / 20), Against::OneFile),
         case("4 KiB random writes, a flush after 32", flushed(32, requests / 4), Against::OneFile),
-        case("4 KiB random reads, an element lost", small, Against::Whole),
-        case("4 KiB random writes, an element lost", write(small), Against::Whole),
+        case("4 KiB random reads, a member lost", small, Against::Whole),
+        case("4 KiB random writes, a member lost", write(small), Against::Whole),
     ]
 }
 
@@ -165,7 +165,7 @@ impl<'a> Report<'a> {
         let count = load.span / u64::from(PAGE_BYTES) / 4;
         let taken = drive(engine, &Load { count, ..load }, &mut self.random)?;
         self.notes.push(format!(
-            "without collection {:.3} element bytes are written a byte of 4 KiB random writes",
+            "without collection {:.3} member bytes are written a byte of 4 KiB random writes",
             bytes_a_byte(&taken)
         ));
         Ok(())
@@ -174,7 +174,7 @@ impl<'a> Report<'a> {
     /// Writes to empty arrays, of which one has lost a member: what that costs a write, apart from the collection that comes
     /// sooner because there is less room.
     fn degraded_without_collection(&mut self, bed: &Bed) -> Result<()> {
-        let name = "4 KiB random writes, an element lost, nothing to collect";
+        let name = "4 KiB random writes, a member lost, nothing to collect";
         if !self.wants(name) {
             return Ok(());
         }
@@ -228,10 +228,8 @@ impl<'a> Report<'a> {
         let seconds = rebuild(bed, engine)?;
         let pages = engine.status().members[1].counts.writes - before;
         let mib = (pages * u64::from(PAGE_BYTES)) as f64 / f64::from(1 << 20);
-        self.notes.push(format!(
-            "rebuild of {mib:.0} MiB of an element: {seconds:.2} s, {:.0} MiB/s",
-            mib / seconds
-        ));
+        self.notes
+            .push(format!("rebuild of {mib:.0} MiB of a member: {seconds:.2} s, {:.0} MiB/s", mib / seconds));
         Ok(())
     }
 

@@ -162,7 +162,7 @@ impl Compose {
         let (Sums { runs, failed, all }, _) = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
         let begun = next.load(Ordering::Relaxed).min(rows.len());
         println!(
-            "{} of {runs} runs pass, {begun} of {} rows: {} events, {} elements lost, power lost {} times, {} blocks collected, \
+            "{} of {runs} runs pass, {begun} of {} rows: {} events, {} members lost, power lost {} times, {} blocks collected, \
              {:.1} s",
             runs - failed,
             rows.len(),

@@ -145,13 +145,13 @@ pub const REVIEW: &[Reviewed] = &[
     ),
     line(
         "placement.policy = \"elastic\"",
-        "needs to know the elements of a write that waits",
+        "needs to know the members of a write that waits",
         NotBuilt,
         "the members of log reads could be known; a write has none until its stripe is formed",
     ),
     line(
         "placement.policy = \"mc-rais\"",
-        "needs to know the elements of a write that waits",
+        "needs to know the members of a write that waits",
         NotBuilt,
         "a waiting write may move its block to another zone; until then its members are known",
     ),
@@ -163,7 +163,7 @@ pub const REVIEW: &[Reviewed] = &[
     ),
     line(
         "placement.first_writes",
-        "needs to know the elements of a write that waits",
+        "needs to know the members of a write that waits",
         NotBuilt,
         "reads and later writes have members; a first write has none until its row is full",
     ),
@@ -181,13 +181,13 @@ pub const REVIEW: &[Reviewed] = &[
     ),
     line(
         "read.policy",
-        "needs elements that tell what they do",
+        "needs members that tell what they do",
         NoMeaning,
         "unreported operations can only be observed: `read.state = \"observed\"`",
     ),
     line(
         "coordination.policy",
-        "needs elements that collect garbage only when they are permitted to",
+        "needs members that collect garbage only when they are permitted to",
         NoMeaning,
         "permission cannot control the internal work of a file or a block device",
     ),

@@ -101,27 +101,27 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} with pages torn between sectors", self.torn)?;
         writeln!(f, "{:>12} openings that succeeded", self.opened)?;
         writeln!(f, "{:>12} of them without some elements", self.degraded)?;
-        writeln!(f, "{:>12} with elements that had been absent before", self.returned)?;
+        writeln!(f, "{:>12} with members that had been absent before", self.returned)?;
         writeln!(f, "{:>12} that dropped something begun", self.dropped)?;
         writeln!(f, "{:>12} batches and records that counted behind a checkpoint", self.replayed)?;
-        writeln!(f, "{:>12} elements that went wrong", self.wrongs)?;
-        writeln!(f, "{:>12} elements that came back or were replaced", self.comebacks)?;
+        writeln!(f, "{:>12} members that went wrong", self.wrongs)?;
+        writeln!(f, "{:>12} members that came back or were replaced", self.comebacks)?;
         writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
-        writeln!(f, "{:>12} losses of power while an element was rebuilt", self.while_rebuilding)?;
+        writeln!(f, "{:>12} losses of power while a member was rebuilt", self.while_rebuilding)?;
         writeln!(f, "{:>12} clean stops", self.stops)?;
         writeln!(
             f,
-            "{:>12} elements put back to an earlier moment while the array was closed",
+            "{:>12} members put back to an earlier moment while the array was closed",
             self.put_back
         )?;
         writeln!(f, "{:>12} while it served", self.rolled_back)?;
         writeln!(f, "{:>12} that came back with the content of an earlier moment", self.older)?;
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
-        writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.corrupted)?;
+        writeln!(f, "{:>12} arrays that lost more than parity tolerates", self.corrupted)?;
         writeln!(f, "{:>12} of them opened by force alone", self.forced)?;
         writeln!(
             f,
-            "{:>12} elements without superblocks that were recognized by their content",
+            "{:>12} members without superblocks that were recognized by their content",
             self.reconstructed
         )?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)

@@ -431,7 +431,7 @@ mod tests {
         let until = members.answered(1);
         members.write(1, 3, page(2));
         members.flush(0, until);
-        assert_eq!(left(&members, &[]).len(), 9, "a flush of another element is none of its business");
+        assert_eq!(left(&members, &[]).len(), 9, "a flush of another member is none of its business");
         members.flush(1, until);
         assert_eq!(left(&members, &[]), [[1, 1], [1, 2], [2, 1], [2, 2]]);
         assert_eq!(first_bytes(&members, 1, 3), [2, 2]);

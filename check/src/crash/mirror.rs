@@ -309,10 +309,10 @@ fn a_failure_of_an_enumeration_replays_and_shrinks() {
 fn every_flaw_of_a_mirror_is_found() {
     for (name, failure) in [
         ("flush dropped", first_failure::<Mirror<FLUSH_DROPPED>>(50)),
-        ("flush leaves one element out", first_failure::<Mirror<FLUSH_LEAVES_ONE_OUT>>(200)),
+        ("flush leaves one member out", first_failure::<Mirror<FLUSH_LEAVES_ONE_OUT>>(200)),
         ("not made equal", first_failure::<Mirror<NOT_MADE_EQUAL>>(200)),
         ("made equal, and not flushed", first_failure::<Mirror<MADE_EQUAL_UNFLUSHED>>(2000)),
-        ("stale element read", first_failure::<Mirror<STALE_READ>>(200)),
+        ("stale member read", first_failure::<Mirror<STALE_READ>>(200)),
         ("answers early", first_failure::<Mirror<ANSWERS_EARLY>>(50)),
         ("trim lost", first_failure::<Mirror<TRIM_LOST>>(50)),
         ("an epoch that reached some is believed", first_failure::<Mirror<EPOCH_OF_SOME_BELIEVED>>(200)),

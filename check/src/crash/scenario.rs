@@ -75,7 +75,7 @@ impl Scenario {
         // Everything was flushed, or creation is wrong: power may go right after it.
         let undecided = members.undecided(&[]);
         if let Some(one) = undecided.first() {
-            return Err(format!("creation leaves page {} of element {} unflushed", one.page, one.member));
+            return Err(format!("creation leaves page {} of member {} unflushed", one.page, one.member));
         }
         let mut scenario = Self {
             shape: shape.clone(),
@@ -211,7 +211,7 @@ impl Scenario {
                     return Err(format!("element {member} was not offered as number {position}"));
                 }
                 Some(_) if self.outdated & bit != 0 => {
-                    return Err(format!("stale element {member} is taken for a current one"));
+                    return Err(format!("stale member {member} is taken for a current one"));
                 }
                 None if self.lost & bit == 0 => {
                     return Err(format!("element {member} is left out though nothing is wrong with it"));
@@ -530,7 +530,7 @@ impl Scenario {
         let sets: Vec<u64> = sets(self.shape.members, self.spare(), self.lost).collect();
         for set in sets {
             let mut without = self.clone();
-            let named = |what: String| format!("in the end, without elements {set:#b}: {what}");
+            let named = |what: String| format!("in the end, without members {set:#b}: {what}");
             without.begin::<S>(set, 1).map_err(named)?;
         }
         Ok(())

@@ -45,10 +45,9 @@ impl SimDriver {
     pub(crate) fn put(&mut self, id: OperationId, operation: Operation, page: u32, content: Option<&[u8]>) {
         let Operation { member, page: at, kind, .. } = operation;
         if self.absent & 1 << member != 0 {
-            self.wrong =
-                Some(format!("a {kind:?} of page {at} of element {member}, which the array has not"));
+            self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which the array has not"));
         } else if at >= self.members.pages() {
-            self.wrong = Some(format!("a {kind:?} of page {at} of element {member}, which ends before that"));
+            self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which ends before that"));
         }
         let covers = self.members.answered(member);
         let content = match kind {

@@ -73,7 +73,7 @@ impl fmt::Display for Counts {
             writeln!(f, "of {} sectors that no flush covered members lost {}", self.unflushed, self.dropped)?;
         }
         if self.lost > 0 {
-            writeln!(f, "{} elements were taken out of service, {} replaced", self.lost, self.replaced)?;
+            writeln!(f, "{} members were taken out of service, {} replaced", self.lost, self.replaced)?;
         }
         let mean = self.opening.as_secs_f64() * 1e3 / served as f64;
         write!(

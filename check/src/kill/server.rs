@@ -209,7 +209,7 @@ impl<'a> Server<'a> {
                     return Err(self.broken(&format!("asked to stop, the server ended with {status}")));
                 }
                 None if Instant::now() > until => {
-                    return Err(self.broken("asked to stop, the server goes on"));
+                    return Err(self.broken("asked to stop, the server continues"));
                 }
                 None => std::thread::sleep(Duration::from_millis(5)),
             }

@@ -62,7 +62,7 @@ fn a_case_that_cannot_be_run_says_why() {
     assert!(told(&case).contains("ends behind the array's"), "{}", told(&case));
     case.losses =
         vec![stripewise_check::Loss { event: 0, member: 99, manner: stripewise_check::Manner::Gone }];
-    assert!(told(&case).contains("there is no element 99"), "{}", told(&case));
+    assert!(told(&case).contains("there is no member 99"), "{}", told(&case));
     let error = Case::from_toml("case", "sed = 1").expect_err("an unknown key").to_string();
     assert!(error.contains("seed"), "{error}");
 }

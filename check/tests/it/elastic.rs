@@ -104,7 +104,7 @@ fn lose_any(case: &Case, each: u64) -> u64 {
         for event in (u64::from(member) % each..=whole.played).step_by(each as usize) {
             let losses = vec![Loss { event, member, manner: Manner::Gone }];
             let summary = check(&Case { losses, ..case.clone() });
-            assert_eq!(summary.seen.failed, 0, "one loss is bearable: element {member}, event {event}");
+            assert_eq!(summary.seen.failed, 0, "one loss is bearable: member {member}, event {event}");
             runs += 1;
         }
     }
@@ -199,14 +199,14 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
                 case.scheme.elastic.collect_above = Share::ALL;
                 for is_skewed in [false, true] {
                     let summary = overwritten(case.clone(), 8, is_skewed);
-                    let what = format!("{members} elements, {code:?}, {tiers} tiers, {buffer:?}");
+                    let what = format!("{members} members, {code:?}, {tiers} tiers, {buffer:?}");
                     assert_eq!(summary.seen.failed, 0, "{what}");
                     collected += summary.collected;
                 }
             }
         }
         // Of the smallest, with many tiers, most is replaced in memory.
-        assert!(collected > 300, "{members} elements, {code:?}: {collected} segments collected");
+        assert!(collected > 300, "{members} members, {code:?}: {collected} segments collected");
     }
 }
 
@@ -246,11 +246,11 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
                     Ask { gap_ns: 500_000, ..ask(what, chunk, 1) }
                 }));
                 let summary = check(&case);
-                assert_eq!(summary.seen.failed, 0, "{members} elements, {code:?}, {tiers} tiers, {buffer:?}");
+                assert_eq!(summary.seen.failed, 0, "{members} members, {code:?}, {tiers} tiers, {buffer:?}");
                 collected += summary.collected;
             }
         }
-        assert!(collected > 100, "{members} elements, {code:?}: {collected} segments collected");
+        assert!(collected > 100, "{members} members, {code:?}: {collected} segments collected");
     }
 }
 

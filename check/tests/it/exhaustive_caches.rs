@@ -78,7 +78,7 @@ fn power_may_be_lost_at_any_event_of_a_write_cache() {
                     case.requests = asks(2, pattern, pattern % 2 == 0);
                     case.volatile_members = pattern % 3 == 0;
                     let seen = lose_power_before_each(&mut case, 4);
-                    assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+                    assert_eq!((seen.failed, seen.holes), (0, 0), "no member is lost:\n{}", case.to_toml());
                     assert!(seen.power_losses > 10, "{seen:?}");
                     redone += seen.redone;
                 }

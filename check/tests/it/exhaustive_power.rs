@@ -51,7 +51,7 @@ fn power_may_be_lost_at_any_event_of_an_update() {
                 let mut case = flushed(3, update, pattern, 2);
                 case.volatile_members = volatile;
                 let seen = lose_power_before_each(&mut case, &[3, 9]);
-                assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+                assert_eq!((seen.failed, seen.holes), (0, 0), "no member is lost:\n{}", case.to_toml());
                 assert!(seen.power_losses > 50 && seen.resyncs > 200, "{seen:?}");
             }
         }
@@ -65,7 +65,7 @@ fn power_may_be_lost_at_any_event_of_an_update_of_raid6() {
             let mut case = flushed(4, update, pattern, 2);
             case.scheme.geometry.level = Level::Raid6;
             let seen = lose_power_before_each(&mut case, &[5]);
-            assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+            assert_eq!((seen.failed, seen.holes), (0, 0), "no member is lost:\n{}", case.to_toml());
         }
     }
 }

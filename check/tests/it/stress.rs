@@ -60,7 +60,7 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
         assert!(count > 5_000, "{count} {plans} of logs");
     }
     assert!(collected > 5_000 && seen.no_space > 50, "{collected} segments collected, {seen:?}");
-    assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} elements lost");
+    assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} members lost");
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
     assert!(seen.succeeded > 12 * seen.failed, "{seen:?}: what fails shows little");
     assert!(raid6.seen.succeeded > 12 * raid6.seen.failed, "{:?}: what fails shows little", raid6.seen);
@@ -185,7 +185,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("commit {commit:?} from {high_watermark}"));
             count(format!("{commits} commits"));
             let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.member) >= geometry.members;
-            count(format!("{} log elements lost", case.losses.iter().filter(is_log).count()));
+            count(format!("{} log members lost", case.losses.iter().filter(is_log).count()));
         }
         if case.scheme.placement.policy == PlacementPolicy::Elastic {
             let ElasticSection {
@@ -270,9 +270,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{:?}", loss.manner));
         }
         if case.power_losses.is_empty() {
-            count(format!("volatile elements {}", case.volatile_members));
+            count(format!("volatile members {}", case.volatile_members));
         } else {
-            count(format!("power lost over volatile elements {}", case.volatile_members));
+            count(format!("power lost over volatile members {}", case.volatile_members));
             count(format!("{} losses of power", case.power_losses.len()));
         }
         beyond += u32::from(case.losses_in_a_group(&geometry) > geometry.parity());

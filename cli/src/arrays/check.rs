@@ -14,7 +14,7 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise check pool", "an array whose elements are the files of a folder"),
+    ("stripewise check pool", "an array whose members are the files of a folder"),
     ("stripewise check wide", "an array by its name"),
     ("stripewise check pool --scheme durable-was,elastic.reserve=20%", "one that was created with settings"),
 ];
@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let out = &mut *context.out;
     writeln!(out, "{} stripes, {} pages read", count(checked.stripes), count(checked.pages))?;
     if checked.absent > 0 {
-        writeln!(out, "{} pages are on elements that are not there", count(checked.absent))?;
+        writeln!(out, "{} pages are on members that are not there", count(checked.absent))?;
     }
     writeln!(out, "{} chunks can be read, {} are lost", count(checked.chunks), count(checked.lost))?;
     let absent = opened.positions.iter().filter(|position| position.is_none()).count() as u64;

@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     scheme.resolve(&members, PageMemory::CARRIES_DATA)?;
     let (count, size) = (plan.paths.len(), Bytes(plan.bytes));
     if args.dry_run {
-        writeln!(context.out, "would create array \"{name}\", {}: {count} elements of {size}", scheme.name)?;
+        writeln!(context.out, "would create array \"{name}\", {}: {count} members of {size}", scheme.name)?;
         for (path, content) in plan.paths.iter().zip(&plan.contents) {
             let lost =
                 content.as_ref().map_or(String::new(), |what| format!(", and destroy what it holds: {what}"));
@@ -149,7 +149,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     drop(media);
     let array = identity.array;
-    writeln!(context.out, "array {array}, called \"{name}\": {count} elements of {size}{place}")?;
+    writeln!(context.out, "array {array}, called \"{name}\": {count} members of {size}{place}")?;
     let hint = Hint::new(array.to_string(), &scheme, &paths)?;
     if let Err(Failure::Failed(reason)) = args.places.remember(&name, &hint) {
         context.remark(&format!("{reason}; name its files where a command takes the array's name"));
@@ -174,7 +174,7 @@ fn refuse_known(name: &str, places: &Places) -> Outcome {
         super::search::superblocks(&hint.paths).filter(|(_, block)| block.array.to_string() == hint.array);
     match there.map(|(path, _)| path).next() {
         Some(path) => Err(Failure::failed(format!(
-            "an array called \"{name}\" is remembered, with an element in `{}`; choose another name, or `--force` forgets it",
+            "an array called \"{name}\" is remembered, with a member in `{}`; choose another name, or `--force` forgets it",
             path.display()
         ))),
         None => Ok(()),

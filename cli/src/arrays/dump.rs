@@ -13,7 +13,7 @@ use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise dump pool", "an array whose elements are the files of a folder"),
+    ("stripewise dump pool", "an array whose members are the files of a folder"),
     ("stripewise dump pool/element-0 pool/element-1 --segment 0", "one segment of its log, batch by batch"),
     ("stripewise dump pool --json", "for a program"),
 ];

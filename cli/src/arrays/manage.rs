@@ -36,7 +36,7 @@ pub(crate) struct Fail {
 }
 
 const REPLACE: &[Example] = &[
-    ("stripewise replace pool 2 pool/new-2", "a file in the place of element 2"),
+    ("stripewise replace pool 2 pool/new-2", "a file in the place of member 2"),
     ("stripewise replace pool 2 pool/new-2 --force --wait", "whatever it holds, until it is rebuilt"),
 ];
 

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let scheme = replay.scheme();
     writeln!(
         context.out,
-        "array \"{}\", {} over {} elements, scheme \"{}\"",
+        "array \"{}\", {} over {} members, scheme \"{}\"",
         visible(&head.name),
         scheme.geometry.level,
         head.members,
@@ -82,7 +82,7 @@ fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
     writeln!(out, "{} requests, {} of which failed", count(requests), count(failed_requests))?;
     writeln!(
         out,
-        "{} operations on elements, {} of which failed",
+        "{} operations on members, {} of which failed",
         count(operations),
         count(failed_operations)
     )?;

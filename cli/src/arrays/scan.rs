@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 fn newest(found: &mut [(PathBuf, Superblock)]) -> Superblock {
     found.sort_by(|(path, block), (other_path, other)| (block.number, path).cmp(&(other.number, other_path)));
     let newest = found.iter().map(|(_, block)| block).max_by_key(|block| block.update);
-    newest.expect("an array was found by an element").clone()
+    newest.expect("an array was found by a member").clone()
 }
 
 /// How a member is: what the newest superblock says of it, and whether it is the one that is meant.
@@ -90,10 +90,10 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     writeln!(context.out, "array {array}, called \"{name}\", {level}, {scheme}, {members} elements")?;
     for (path, block) in &*found {
         let state = state(block, &newest);
-        writeln!(context.out, "  element {:<3} {state:<10}  {}", block.number, Visible(path.display()))?;
+        writeln!(context.out, "  member {:<3} {state:<10}  {}", block.number, Visible(path.display()))?;
     }
     for number in absent(found, &newest) {
-        writeln!(context.out, "  element {number:<3} ABSENT")?;
+        writeln!(context.out, "  member {number:<3} ABSENT")?;
     }
     if let Some(owner) = owner(found) {
         let does = if owner.is_released { "released by" } else { "owned by" };

@@ -281,7 +281,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 fn refuse_what_cannot_be(args: &Args) -> Outcome {
     if let Some(address) = args.metrics.filter(|at| !at.ip().is_loopback() && !args.metrics_public) {
         return Err(Failure::usage(format!(
-            "--metrics {address}: other machines reach this address, and whoever reaches it reads the status; give \
+            "--metrics {address}: other machines reach this address, and every client that reaches it reads the status; give \
              --metrics-public too if that is meant, or listen at 127.0.0.1"
         )));
     }
@@ -447,7 +447,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
     if named.is_empty() && known.is_none() {
         return Err(Failure::failed(format!(
-            "no array called \"{}\" is remembered; name its elements by --files or --device, or find them by \
+            "no array called \"{}\" is remembered; name its members by --files or --device, or find them by \
              `stripewise scan`",
             args.name
         )));
@@ -469,7 +469,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     let mut found = look();
     let is_whole = |found: &Outcome<Found>| found.as_ref().is_ok_and(|found| found.missing == 0);
     if !is_whole(&found) && args.wait.0 > 0 {
-        tracing::info!(array = args.name, at_most = %args.wait, "waiting for elements that are missing");
+        tracing::info!(array = args.name, at_most = %args.wait, "waiting for members that are missing");
     }
     while !is_whole(&found) && Instant::now() < until {
         std::thread::sleep(LOOK_AGAIN.min(until.saturating_duration_since(Instant::now())));

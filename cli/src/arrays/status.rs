@@ -106,7 +106,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     )?;
     if status.out_of_space {
         let meanwhile = if status.out_of_space_beyond_parity { "are refused" } else { "wait" };
-        writeln!(out, "  NO SPACE on elements: writes {meanwhile} until their file systems have some")?;
+        writeln!(out, "  NO SPACE on members: writes {meanwhile} until their file systems have some")?;
     } else if status.full {
         writeln!(out, "  FULL: writes are refused until something is trimmed")?;
     }
@@ -115,7 +115,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         let path = Visible(path);
         let reason = member.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
         let slow = if member.slow { ": does not answer, reads go around it" } else { "" };
-        writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", member.number, member.state)?;
+        writeln!(out, "  member {:<3} {:<10}  {path}{reason}{slow}", member.number, member.state)?;
         for remark in remarks(member) {
             writeln!(out, "  {:<24}{}", "", visible(&remark))?;
         }
@@ -132,7 +132,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         writeln!(out, "  spare                   {}", Visible(spare.display()))?;
     }
     if let Some(progress) = &status.rebuild {
-        writeln!(out, "  rebuild of element {}", progress_line(progress))?;
+        writeln!(out, "  rebuild of member {}", progress_line(progress))?;
         if let Some(reason) = &status.rebuild_halted {
             writeln!(out, "  rebuild HALTED: {reason}; {}", watch::HALTED_REMEDY)?;
         }

@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_millis(200);
 
 /// What is to be done about a rebuild that is halted.
 pub(super) const HALTED_REMEDY: &str =
-    "stop the server, and serve the array again with all elements that can be had: it goes on then";
+    "stop the server, and serve the array again with all available members: it continues then";
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ impl Work {
     /// What becomes of it when its server is gone.
     fn later(self) -> &'static str {
         match self {
-            Self::Rebuild => "it goes on when the array is served again",
-            Self::Scrub => "it begins anew when it is asked for again",
+            Self::Rebuild => "it continues when the array is served again",
+            Self::Scrub => "it begins again when it is requested again",
         }
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn until_done(client: &mut Client, work: Work, context: &Context<'_>)
         std::thread::sleep(PERIOD);
         if interrupt::requested() {
             drop(bar);
-            context.remark(&format!("the {what} goes on; `stripewise status` tells how far it is"));
+            context.remark(&format!("the {what} continues; `stripewise status` shows its progress"));
             return Err(Failure::Interrupted);
         }
     }

@@ -10,7 +10,7 @@ use crate::failure::Outcome;
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
     if options.traces.is_some() {
-        context.remark("skipped: real traces; the default scheme is held beside the papers' on their generated workloads");
+        context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");
     }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
     let spans = args.evaluate(&cells(&options), &options, context, |cell, _, finished| {

@@ -34,7 +34,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise reliability stripewise-results --against paper000-baseline",
-        "how long elements last by what each scheme erased, in runs of `stripewise compare`",
+        "how long members last by what each scheme erased, in runs of `stripewise compare`",
     ),
 ];
 
@@ -387,16 +387,16 @@ fn print(rates: &Model, lines: &[Line], context: &mut Context<'_>) -> Outcome {
     if !context.quiet {
         let repair_ns = YEAR_NS as f64 / rates.repairs_per_year;
         let how = match rates.repair {
-            Repair::Single => "one element at a time",
-            Repair::Parallel => "all failed elements side by side",
-            Repair::Together => "all failed elements at once",
+            Repair::Single => "one member at a time",
+            Repair::Parallel => "all failed members side by side",
+            Repair::Together => "all failed members at once",
         };
         let (failures, repairs) = (rates.failures_per_year, rates.repairs_per_year);
         let settings = [
             (
                 "failures",
                 format!(
-                    "{} a year of each element at alpha 1: a mean life of {} y",
+                    "{} a year of each member at alpha 1: a mean life of {} y",
                     shown(failures),
                     shown(1.0 / failures)
                 ),

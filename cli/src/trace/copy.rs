@@ -184,7 +184,7 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
     if read.skipped_bad > 0 {
         let first = read.first_bad.as_deref().unwrap_or_default();
         context.remark(&format!(
-            "passed over {} lines that are no requests; the first: {first}",
+            "skipped {} lines that are no requests; the first: {first}",
             count(read.skipped_bad)
         ));
     }
@@ -193,7 +193,7 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
         context.remark(&format!("{}: {} {what}", read.path.display(), count(read.clamped_times)));
     }
     let counts = [
-        (read.other_lines, "lines were of other events and were passed over"),
+        (read.other_lines, "lines were of other events and were skipped"),
         (read.sorted_times, "requests were older than one before them and were put in their place"),
         (read.spread_times, "requests had the time of the one before them and were spread"),
     ];

@@ -40,7 +40,7 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
         },
     );
     table(
-        "as in paper 000, Table IV: intervals that so many requests do not exceed",
+        "as in paper 000, Table IV: intervals that this share of the requests does not exceed",
         &SHARES.map(|(name, _)| name),
         &|stats| SHARES.map(|(_, share)| clocked(stats, human::time(stats.gaps.quantile_ns(share)))).to_vec(),
     );

@@ -314,7 +314,7 @@ fn the_totals_of_a_run_are_named_with_their_units() {
         if line.starts_with("  ") { format!("  {}{unit}\n", words[0]) } else { format!("{line}\n") }
     };
     let (from, to) = (text.find("Requests\n"), text.find("ELEMENT"));
-    let totals = &text[from.expect("the first group")..to.expect("the elements follow")];
+    let totals = &text[from.expect("the first group")..to.expect("the members follow")];
     golden("run-totals.txt", &totals.lines().map(without_value).collect::<String>());
 }
 
@@ -329,7 +329,7 @@ fn a_run_tells_what_each_ssd_did() {
     assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
 
     let run: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
-    let members = run["elements"].as_array().expect("a row an element");
+    let members = run["elements"].as_array().expect("a row a member");
     assert_eq!(members.len(), 4);
     for name in ["host_write_pages", "erase_blocks"] {
         let sum: u64 = members.iter().map(|row| row[name].as_u64().expect("a count")).sum();

@@ -54,7 +54,7 @@ fn spoil(path: &PathBuf, at: usize) {
 fn a_new_array_is_told_and_clean() {
     let sandbox = Sandbox::new();
     let created = sandbox.run("create --files pool --size 8MiB --name mine").success();
-    assert!(created.ends_with(", called \"mine\": 5 elements of 8MiB in pool\n"), "{created}");
+    assert!(created.ends_with(", called \"mine\": 5 members of 8MiB in pool\n"), "{created}");
     let told = sandbox.run("dump pool").success();
     assert!(told.starts_with("#0: pool/element-0, 8MiB\n"), "{told}");
     assert!(told.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{told}");

@@ -180,13 +180,12 @@ fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
         sandbox.run("fail pool 2 --force").success();
         sandbox.run("fail pool 3 --force").success();
         let told = waiting.join().unwrap();
-        let halted =
-            "the rebuild is halted: more elements of group 0 failed than its parity bears\n  stop the server";
+        let halted = "the rebuild is halted: more members of group 0 failed than its parity tolerates\n  stop the server";
         assert!(told.contains(halted), "{told}");
     });
     let told = sandbox.run("status pool");
     assert!(
-        told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more elements of group 0"),
+        told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more members of group 0"),
         "{told:?}"
     );
     // With what failed it goes on, as was said.

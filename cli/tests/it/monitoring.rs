@@ -78,7 +78,7 @@ fn members_without_space_are_a_warning_until_they_have_some() {
     let mut disk = served.disk();
     let taken = fill(&mut disk, 0);
     assert!(taken > 1000, "{taken}");
-    let no_space = "  NO SPACE on elements: writes are refused";
+    let no_space = "  NO SPACE on members: writes are refused";
     assert_status(&sandbox.run("status pool"), 1, "IMPAIRED", no_space);
     small.grow(200);
     let until = Instant::now() + Duration::from_secs(20);

@@ -156,7 +156,7 @@ fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     assert_eq!((sandbox.run("status").code, &status(&sandbox)["health"]), (0, &Value::from("clean")));
     let refused = sandbox.run("replace pool 2 pool/new").failure(1);
     assert!(refused.contains("element 2 is in service"), "{refused}");
-    assert!(sandbox.run("fail pool 9").failure(1).contains("there is no element 9"));
+    assert!(sandbox.run("fail pool 9").failure(1).contains("there is no member 9"));
     sandbox.run("fail pool 2").success();
     let told = sandbox.run("status");
     assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADED"), "{told:?}");
@@ -421,9 +421,9 @@ fn devices_that_hold_something_are_refused_by_what_they_hold() {
     assert!(would.contains("would take disk2, and destroy what it holds: an ext2"), "{would}");
     assert!(sandbox.run("scan disk0 disk1 disk2").success().is_empty(), "nothing was done yet");
     let created = sandbox.run(&format!("{create} --force --level raid6")).success();
-    assert!(created.ends_with("called \"bay\": 5 elements of 16MiB\n"), "{created}");
+    assert!(created.ends_with("called \"bay\": 5 members of 16MiB\n"), "{created}");
     let refused = sandbox.run("create again disk0 disk1 disk3").failure(1);
-    assert!(refused.contains("`disk0` holds element 0 of the array \"bay\""), "{refused}");
+    assert!(refused.contains("`disk0` holds member 0 of the array \"bay\""), "{refused}");
     let found = sandbox.run("scan disk0 disk1 disk3").success();
     assert!(found.contains(", called \"bay\", RAID-6,") && found.contains("element 2   ABSENT"), "{found}");
     // Two of five may be missing.
@@ -490,7 +490,11 @@ fn what_cannot_be_done_without_is_taken_out_by_force_alone() {
     let served = Served::start(&sandbox, "pool", "");
     sandbox.run("fail pool 1").success();
     let refused = sandbox.run("fail pool 3");
-    assert!(refused.code != 0 && refused.stderr.contains("more than its parity bears"), "{}", refused.stderr);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("more than its parity tolerates"),
+        "{}",
+        refused.stderr
+    );
     sandbox.run("fail pool 1").success();
     sandbox.run("fail pool 3 --force").success();
     sandbox.run("stop pool");

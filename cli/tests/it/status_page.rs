@@ -86,7 +86,7 @@ fn the_page_shows_members_requests_and_a_rebuild() {
     let page = rendered(&address, 1, &sandbox).expect("it was there before");
     let shown = texts(&page);
     let has = |text: &str| shown.iter().any(|shown| shown.contains(text));
-    for text in ["rebuilding", "Rebuild of element 3", "pool/new"] {
+    for text in ["rebuilding", "Rebuild of member 3", "pool/new"] {
         assert!(has(text), "{text} is not in {shown:?}");
     }
     served.kill();

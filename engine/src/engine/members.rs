@@ -225,7 +225,7 @@ impl Engine<Files> {
         match FileMedia::returning(&file)? {
             Some(returning) => self.rejoin_as(member, file, &returning),
             None => {
-                let reason = "it has no superblock; replace the element by it".to_owned();
+                let reason = "it has no superblock; replace the member by it".to_owned();
                 Err(EngineError::NotThat { member, path: file.path().into(), reason })
             }
         }
@@ -245,9 +245,12 @@ impl Engine<Files> {
         self.exists(member)?;
         let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
         let reason = if block.array != known.array {
-            format!("it belongs to array {}; replace the element by it if nobody needs that", block.array)
+            format!(
+                "it belongs to array {}; replace the member by it if that array is not needed",
+                block.array
+            )
         } else if block.uuid != known.members[usize::from(member)] {
-            format!("it is or was element {} of this array; replace the element by it", block.number)
+            format!("it is or was member {} of this array; replace the member by it", block.number)
         } else {
             let stamp = self.array.stamp_of(member, returning.copies.each_ref().map(Option::as_ref));
             let how = Rejoining::Returned { pages: file.pages(), stamp };

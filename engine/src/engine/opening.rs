@@ -120,12 +120,12 @@ impl Engine<Files> {
                 scheme: scheme.name.clone(),
                 key: "metadata",
                 value: "\"off\"".into(),
-                reason: "says nothing of itself on its elements, so it cannot be found again by them; use \"on\"",
+                reason: "says nothing of itself on its members, so it cannot be found again by them; use \"on\"",
             }
             .into());
         }
         let Some(newest) = media.newest_superblock() else {
-            let reason = "none of the elements has a superblock of Stripewise; create an array first";
+            let reason = "none of the members has a superblock of Stripewise; create an array first";
             return Err(OpenError::Refused(reason.into()).into());
         };
         let discard = media.takes_discards(trims(scheme));

@@ -265,15 +265,15 @@ impl fmt::Display for Event {
                 }
             }
             Self::Busy => f.write_str("the request was answered: busy"),
-            Self::Content { member, page, .. } => write!(f, "page {page} of element {member} was known"),
+            Self::Content { member, page, .. } => write!(f, "page {page} of member {member} was known"),
             Self::Earlier { member, page, .. } => {
-                write!(f, "page {page} of element {member} was read as it was before it was written")
+                write!(f, "page {page} of member {member} was read as it was before it was written")
             }
             Self::Completed { id, outcome, .. } => write!(f, "operation {id} ended: {outcome:?}"),
             Self::Timer { .. } => f.write_str("a time had come"),
             Self::Ready { member } => write!(f, "element {member} had room again"),
             Self::Dispatched => f.write_str("operations were offered to elements"),
-            Self::Refused => f.write_str("an element refused an operation"),
+            Self::Refused => f.write_str("a member refused an operation"),
             Self::Failed { member, .. } => write!(f, "element {member} was taken out of service"),
             Self::Rejoined { member, how, .. } => {
                 let is_replaced = matches!(how, Came::Replacement { .. });
@@ -286,7 +286,7 @@ impl fmt::Display for Event {
             Self::Returned { member, stamp: None, .. } => {
                 write!(f, "element {member} came back without a stamp")
             }
-            Self::Stopped { .. } => f.write_str("superblocks were to tell of a clean stop"),
+            Self::Stopped { .. } => f.write_str("superblocks were to record a clean stop"),
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
@@ -295,13 +295,13 @@ impl fmt::Display for Event {
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
             Self::VerifySuperblocks { .. } => f.write_str("superblocks were to be verified"),
-            Self::Resumed { .. } => f.write_str("what was interrupted was to go on"),
+            Self::Resumed { .. } => f.write_str("interrupted work was to continue"),
             Self::Closed => f.write_str("the array was closed"),
             Self::Started { id, operation } => write!(f, "operation {id} started: {}", InWords(operation)),
             Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
-            Self::GaveUp { member } => write!(f, "element {member} was given up"),
+            Self::GaveUp { member } => write!(f, "element {member} failed"),
             Self::Slow { member, is_slow: true, .. } => write!(f, "element {member} did not answer"),
             Self::Slow { member, .. } => write!(f, "element {member} answered again"),
         }
@@ -315,8 +315,8 @@ impl fmt::Display for InWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Operation { page, member, kind, class, .. } = self.0;
         match kind {
-            OperationKind::Flush => write!(f, "flush element {member}"),
-            kind => write!(f, "{kind:?} page {page} of element {member} ({})", class.name()),
+            OperationKind::Flush => write!(f, "flush member {member}"),
+            kind => write!(f, "{kind:?} page {page} of member {member} ({})", class.name()),
         }
     }
 }

@@ -296,7 +296,7 @@ impl Media for ScriptedMedia<'_> {
             }
             let recorded = self.script.peek().map(ToString::to_string);
             let replayed = format!(
-                "page {} of offered element {} was read while the array was opened",
+                "page {} of offered member {} was read while the array was opened",
                 at.page, at.member
             );
             self.script.differs(recorded, Some(replayed));

@@ -145,7 +145,7 @@ fn a_flush_covers_gathered_rows_that_are_on_their_way() {
         while engine.take_completion().is_some() {}
         engine.flush().unwrap();
         for member in 0..3 {
-            assert_eq!(faults.unflushed(member), 0, "seed {seed}, element {member}");
+            assert_eq!(faults.unflushed(member), 0, "seed {seed}, member {member}");
         }
         let written = media.contents().iter().filter(|content| content[0] != 0).count();
         assert_eq!(written, 3, "seed {seed}: both pages and their parity are on the files");

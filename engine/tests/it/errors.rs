@@ -50,7 +50,7 @@ fn what_cannot_be_read_is_decoded_and_written_back() {
         while engine.step() {}
         assert!(!faults.is_rotten(0, 0), "{errno}: the page was written back");
         assert_eq!(engine.counts().done[Class::Repair as usize], 1);
-        assert!(engine.failure(0).unwrap().is_none(), "{errno}: the element stays in service");
+        assert!(engine.failure(0).unwrap().is_none(), "{errno}: the member stays in service");
         drop(engine.close().unwrap());
         media.check_parity(&raid5());
     }
@@ -197,7 +197,7 @@ fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
     engine.write(0, &page(1)).unwrap();
     faults.rot(0, 0, Errno::IO);
     assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
-    assert!(engine.failure(0).unwrap().is_none(), "the element lives");
+    assert!(engine.failure(0).unwrap().is_none(), "the member lives");
     engine.write(0, &page(5)).unwrap();
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![5; 4096], "a whole write heals the page");
 }
@@ -206,7 +206,7 @@ fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
 fn a_member_that_does_not_exist_is_named() {
     let (_media, _, mut engine) = filled();
     let text = engine.fail(4).unwrap_err().to_string();
-    assert_eq!(text, "there is no element 4: the array has 4, counted from 0");
+    assert_eq!(text, "there is no member 4: the array has 4, counted from 0");
 }
 
 /// What happens between requests.

@@ -106,7 +106,7 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
     for member in 0..4 {
         let mut engine = Engine::open(&logs, &paths, options()).unwrap();
         engine.fail(member).unwrap();
-        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {member}");
+        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without member {member}");
     }
     // A chunk of which nobody knows that it was never written is read before it is updated.
     let mut engine = Engine::open(&logs, &paths, options()).unwrap();
@@ -154,7 +154,7 @@ fn files_smaller_than_a_chunk_are_refused_by_the_scheme() {
     let chunky = scheme("name = \"chunky\"\n[geometry]\nchunk = \"128KiB\"");
     let error = Engine::create(&chunky, &paths(&folder, 3), MEMBER_BYTES, options()).unwrap_err();
     assert!(matches!(error, EngineError::Scheme(SchemeError::Geometry { .. })));
-    assert!(error.to_string().contains("larger than an element of 16 pages"), "{error}");
+    assert!(error.to_string().contains("larger than a member of 16 pages"), "{error}");
 }
 
 #[test]
@@ -202,6 +202,6 @@ fn a_trimmed_row_reads_as_zeros_and_its_parity_with_it() {
     for member in 0..3 {
         let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
         engine.fail(member).unwrap();
-        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {member}");
+        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without member {member}");
     }
 }

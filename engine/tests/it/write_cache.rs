@@ -69,7 +69,7 @@ fn what_was_not_flushed_is_in_the_cache_alone_until_the_array_is_closed() {
     let scheme = cached("raid5", 8, "volatile");
     let mut engine = Engine::create(&scheme, &paths, MEMBER_BYTES, options()).unwrap();
     engine.write(0, &[7; PAGE]).unwrap();
-    assert_eq!(engine.counts().done.iter().sum::<u64>(), 0, "no element was asked");
+    assert_eq!(engine.counts().done.iter().sum::<u64>(), 0, "no member was asked");
     assert_eq!(read(&mut engine, 0, PAGE).unwrap(), [7; PAGE]);
     drop(engine);
     let mut engine = Engine::open(&scheme, &paths, options()).unwrap();
@@ -94,7 +94,7 @@ fn what_the_code_cannot_tolerate_is_told_when_it_leaves_the_cache_and_not_before
     assert!(engine.flush().is_err());
     assert!(read(&mut engine, 0, PAGE).is_err());
     assert!(read(&mut engine, PAGE as u64, PAGE).is_err());
-    assert_eq!(read(&mut engine, 2 * PAGE as u64, PAGE).unwrap(), whole[2 * PAGE..], "its element lives");
+    assert_eq!(read(&mut engine, 2 * PAGE as u64, PAGE).unwrap(), whole[2 * PAGE..], "its member lives");
     assert_eq!(engine.array().lost_content().count(), 2);
     assert!(engine.flush().is_err(), "nor is it durable later");
 }

@@ -74,7 +74,7 @@ impl Streams {
 impl Media for Contents {
     fn program(&mut self, member: u32, page: u32, token: u32) {
         let before = self.pages.insert((member, page), token);
-        assert_eq!(before, None, "page {page} of element {member} was programmed twice without an erase");
+        assert_eq!(before, None, "page {page} of member {member} was programmed twice without an erase");
         self.streams.write(member, page, Owner::Stream(self.streams.of(token)));
     }
 

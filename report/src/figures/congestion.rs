@@ -100,12 +100,12 @@ pub(super) fn by_trace(set: &Set) -> Figure {
     notes.extend(means_of_seeds(set));
     Figure {
         id: "imbalance".to_owned(),
-        title: titled(set, "Figure 2", "imbalance of the elements by workload"),
+        title: titled(set, "Figure 2", "imbalance of the members by workload"),
         about: about(
             set,
             &format!(
                 "The coefficient of variation (standard deviation over mean, of the population) of the blocked requests \
-                 of the elements, for {first}: 0 is even, and the more the less even."
+                 of the members, for {first}: 0 is even, and the more the less even."
             ),
             "paper 000, Figure 2 and section II-C, shows it for 62 LUN traces with 5+1, from 0.24 to 1.18. The paper's text \
              samples after each request is served; its public program samples when requests arrive.",
@@ -178,11 +178,11 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
     notes.extend(on_whiskers(set));
     Figure {
         id: "imbalance-by-scheme".to_owned(),
-        title: titled(set, "Figure 7", "imbalance of the elements by scheme"),
+        title: titled(set, "Figure 7", "imbalance of the members by scheme"),
         about: about(
             set,
             "The coefficient of variation (cv: standard deviation over mean, of the population) of the blocked requests \
-             of the elements, sampled when requests arrive: the less the more even is the load.",
+             of the members, sampled when requests arrive: the less the more even is the load.",
             "paper 000, Figure 7: (a) for 5+1, (b) for 7+1; it finds Adaptive's 12.1 % lower than BPU's on average.",
         ),
         legend: scheme_keys(set, false),

@@ -68,12 +68,12 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             None => place,
         };
         let body = if lines.is_empty() {
-            Err("no operation on an element counts in this run".to_owned())
+            Err("no operation on a member counts in this run".to_owned())
         } else {
             let chart = Lines {
                 title: &title,
-                description: "Share of the operations on each element within a latency, from 99 to 100 percent",
-                across: Across::Time("latency of an element's operation"),
+                description: "Share of the operations on each member within a latency, from 99 to 100 percent",
+                across: Across::Time("latency of a member's operation"),
                 upward: "operations within it (%)",
                 range: (99.0, 100.0),
                 lines: &lines,
@@ -88,13 +88,13 @@ pub(super) fn most_congested(set: &Set) -> Figure {
     notes.extend(operations_of_seeds(set));
     Figure {
         id: "congested".to_owned(),
-        title: titled(set, "Figure 3", "tail of the most congested element beside the rest"),
+        title: titled(set, "Figure 3", "tail of the most congested member beside the rest"),
         about: about(
             set,
             &format!(
-                "How large a share of the operations on an element ends within a time, waiting in its queue included, \
-                 from 99 to 100 %: the most congested element beside the others, each a thin line{whose}. Above each \
-                 drawing: blocked requests on the most congested element against the mean of the rest."
+                "How large a share of the operations on a member ends within a time, waiting in its queue included, \
+                 from 99 to 100 %: the most congested member beside the others, each a thin line{whose}. Above each \
+                 drawing: blocked requests on the most congested member against the mean of the rest."
             ),
             "paper 000, Figure 3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested \
              channel's.",
@@ -152,7 +152,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
                 bar.value = over(mean);
                 bar.whisker = over(least).zip(over(most));
                 bar.tip = format!(
-                    "{workload}, {scheme}: 99.9th percentile of the elements {} on average, {} to {}{}",
+                    "{workload}, {scheme}: 99.9th percentile of the members {} on average, {} to {}{}",
                     time(mean),
                     time(least),
                     time(most),
@@ -187,18 +187,18 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         };
         Ok(chart.draw(&format!("{id}-0")))
     } else {
-        Err("no operation on an element counts in these runs".to_owned())
+        Err("no operation on a member counts in these runs".to_owned())
     };
     let mut notes = notes_on(set.runs.iter().filter(|run| run.structure == structure));
     notes.extend(means_of_seeds(set));
     Figure {
         id,
-        title: titled(set, &named.number, &format!("tails of the elements with {structure}")),
+        title: titled(set, &named.number, &format!("tails of the members with {structure}")),
         about: about(
             set,
             &format!(
-                "The 99.9th percentile of the latency of each element's operations, waiting in its queue included: the \
-                 bar is the mean over the elements, the whisker goes from the least to the largest, all over the mean of \
+                "The 99.9th percentile of the latency of each member's operations, waiting in its queue included: the \
+                 bar is the mean over the members, the whisker goes from the least to the largest, all over the mean of \
                  {first}. A short whisker is an even array."
             ),
             "paper 000, Figure 12 (5+1) and Figure 13 (7+1).",

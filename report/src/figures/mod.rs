@@ -199,7 +199,7 @@ fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
         runs.filter(|run| !run.has_parity()).map(|run| run.scheme.as_str()).collect();
     schemes.dedup();
     let listed = schemes.join(", ");
-    (!schemes.is_empty()).then(|| format!("Without parity, over as many elements: {listed}."))
+    (!schemes.is_empty()).then(|| format!("Without parity, over as many members: {listed}."))
 }
 
 /// `name` where there is one structure, else with the structure.

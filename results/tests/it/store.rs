@@ -221,7 +221,7 @@ fn a_run_with_a_harmed_file_is_not_taken_for_a_result() {
         let file = fs::File::options().write(true).open(path).unwrap();
         file.set_len(file.metadata().unwrap().len() - 1).unwrap();
     };
-    assert!(harmed("cut", "requests.parquet", cut).contains("bytes, but run.toml tells of"));
+    assert!(harmed("cut", "requests.parquet", cut).contains("bytes, but run.toml says"));
     harmed("gone", "elements.parquet", |path| fs::remove_file(path).unwrap());
     harmed("no-record", "run.toml", |path| fs::remove_file(path).unwrap());
     harmed("not-toml", "run.toml", |path| fs::write(path, "[[").unwrap());

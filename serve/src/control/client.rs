@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens at the socket.
-    #[error("nobody serves at `{0}`")]
+    #[error("no server is listening on `{0}`")]
     NobodyThere(String),
     /// The server did not answer in time.
     #[error(

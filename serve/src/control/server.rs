@@ -228,7 +228,7 @@ fn put<M: From<Asked>, T>(
     answered.recv_timeout(PATIENCE).map_err(|error| match error {
         RecvTimeoutError::Timeout => {
             let message = format!(
-                "no answer within {} s: the array waits for its elements; it may still do what was asked",
+                "no answer within {} s: the array waits for its members; it may still do what was asked",
                 PATIENCE.as_secs()
             );
             ControlError::new(ControlError::BUSY, message)
@@ -269,7 +269,7 @@ mod tests {
                         continue;
                     }
                 };
-                let refused = ControlError::refused("there is no element 9");
+                let refused = ControlError::refused("there is no member 9");
                 let said = match &command {
                     Command::Fail { member: 9, .. } => Err(refused),
                     _ => Ok(serde_json::to_value(&command).unwrap()),
@@ -289,7 +289,7 @@ mod tests {
         let mut client = Client::connect(&path).unwrap();
         assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
         let refused = client.ask(&Command::Fail { member: 9, force: false }).unwrap_err().to_string();
-        assert_eq!(refused, "there is no element 9");
+        assert_eq!(refused, "there is no member 9");
         let mut other = Client::connect(&path).unwrap();
         assert!(other.ask(&Command::Stop).is_ok());
         thread.join().unwrap();
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn whoever_stops_a_server_that_ends_already_is_told_how_it_ended() {
-        for how in [Some(Ok(Value::Null)), Some(Err(ControlError::refused("an element is gone"))), None] {
+        for how in [Some(Ok(Value::Null)), Some(Err(ControlError::refused("a member is gone"))), None] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.ctl");
             let (sender, inbox) = mailbox::<Asked>().unwrap();

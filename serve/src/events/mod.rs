@@ -376,7 +376,7 @@ impl What {
                 "this host cannot confirm that it owns the array: writes wait until it has".to_owned()
             }
             Self::WritesResumed {} => {
-                "this host has confirmed that it owns the array: writes go on".to_owned()
+                "this host has confirmed that it owns the array: writes continue".to_owned()
             }
             Self::ArrayTakenOver { host } => {
                 format!("{host} took the array over: this host writes nothing more to it")

@@ -113,7 +113,7 @@ impl Virtqueue {
         if !self.is_known && (used.0, self.ring.next_avail()) != (0, 0) {
             self.ring.set_ready(false);
             return Err(Error::InvalidOperation(
-                "the guest goes on after its disk was gone: what it was told was written may be lost; restart the guest",
+                "the guest continues after its disk was gone: writes that it was acknowledged may be lost; restart the guest",
             ));
         }
         self.is_known = true;

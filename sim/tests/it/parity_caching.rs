@@ -95,7 +95,7 @@ fn a_buffer_that_holds_everything_costs_only_what_is_written_out_at_the_end() {
     assert_eq!((cached.cache.destages, cached.cache.destaged), (40, 200));
     assert_eq!(cached.requests.updates.full_stripe, 40);
     let latency = cached.requests.writes.max_ns;
-    assert_eq!(latency, 1_000, "nobody waited for an element");
+    assert_eq!(latency, 1_000, "nobody waited for a member");
     let [pre_reads, data, parity] = overhead(&totals("raid5", "baseline", "", writes));
     assert_eq!((pre_reads, data, parity), (4000, 2000, 2000), "RMW: the chunk and its parity");
 }

@@ -60,7 +60,7 @@ impl LineFormat for BlkParse {
             return Ok(Entry::Event);
         }
         line.blank()?;
-        let rwbs = line.word("what is done, such as R or WS")?;
+        let rwbs = line.word("the action, such as R or WS")?;
         let (flush, kind) = match rwbs {
             [b'F', rest @ ..] => (true, rest.first()),
             rest => (rest.contains(&b'B'), rest.first()),

@@ -82,7 +82,7 @@ impl LineFormat for Fio {
         // Readers number files as they appear.
         let mut known = self.files.len() as u32;
         if record.volume >= FILES {
-            return Err(format!("volume {} is not below {FILES}; number the volumes anew", record.volume));
+            return Err(format!("volume {} is not below {FILES}; renumber the volumes", record.volume));
         }
         while known <= record.volume {
             for action in [" add\n", " open\n"] {

@@ -169,7 +169,7 @@ impl<M: Memory> Array<M> {
     }
 
     fn rebuild_mut(&mut self) -> &mut Rebuild {
-        self.elastic_mut().durable_mut().rebuild.as_mut().expect("only asked for while an element is rebuilt")
+        self.elastic_mut().durable_mut().rebuild.as_mut().expect("only asked for while a member is rebuilt")
     }
 
     /// The steps of what a stripe has on the member that is rebuilt: reading the rest, decoding, writing.

@@ -247,7 +247,7 @@ impl Display for Finding<'_> {
             }
             Self::Remark { device, why } => writeln!(f, "#{device}: {why}"),
             Self::Absent { member, uuid } => {
-                writeln!(f, "ABSENT: member {member}, element {uuid}, was not offered")
+                writeln!(f, "ABSENT: member {member}, member {uuid}, was not offered")
             }
             Self::Array { superblock } => write!(f, "{superblock}"),
             Self::Checkpoint { member, slot, header, segments_used, chunks_written } => {
@@ -294,7 +294,11 @@ impl Display for Finding<'_> {
                         write!(f, ", without members {}", List(members_of(*missing)))?;
                     }
                     if *late != 0 {
-                        write!(f, ", with what late parity covers of {}", Several((*late).into(), "page"))?;
+                        write!(
+                            f,
+                            ", with the chunks that deferred parity covers of {}",
+                            Several((*late).into(), "page")
+                        )?;
                     }
                 }
                 writeln!(f)

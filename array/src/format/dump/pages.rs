@@ -31,7 +31,7 @@ impl<'a> Pages<'a> {
         };
         if let Some(outside) = at.iter().position(|at| !is_there(self.media, at)) {
             self.some(&at[..outside], found);
-            found(outside as u32, Err(format!("the element has no page {}", at[outside].page)));
+            found(outside as u32, Err(format!("the member has no page {}", at[outside].page)));
             return self.some(&at[outside + 1..], &mut |nth, page| found(outside as u32 + 1 + nth, page));
         }
         if !at.is_empty() {
@@ -68,9 +68,9 @@ fn unreadable(outcome: Outcome) -> String {
     let why = match outcome {
         Outcome::Done => "it was read without content",
         Outcome::MediumError => "it cannot be read",
-        Outcome::Corrupt => "the element says that it is corrupt",
-        Outcome::Timeout => "the element does not answer",
-        Outcome::Gone => "the element is gone",
+        Outcome::Corrupt => "the member says that it is corrupt",
+        Outcome::Timeout => "the member does not answer",
+        Outcome::Gone => "the member is gone",
     };
     why.to_owned()
 }

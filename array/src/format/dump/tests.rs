@@ -158,9 +158,9 @@ fn all_that_is_on_the_members_is_told() {
 member 0: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7, behind checkpoint 3
 member 1: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7, behind checkpoint 3
 member 2: 0 commit records
-member 0: slot 1: checkpoint 3 of epoch 1: covers batches up to 5 and births up to 5 of epoch 0; \
+member 0: slot 1: checkpoint 3 of epoch 1: covers batches up to 5 and write sequence numbers up to 5 of epoch 0; \
 3 segments and 20 chunks in 51 bytes: 1 segment in use, 1 chunk written
-member 1: slot 1: checkpoint 3 of epoch 1: covers batches up to 5 and births up to 5 of epoch 0; \
+member 1: slot 1: checkpoint 3 of epoch 1: covers batches up to 5 and write sequence numbers up to 5 of epoch 0; \
 3 segments and 20 chunks in 51 bytes: 1 segment in use, 1 chunk written
 segment 1, generation 2: 2 batches, from 5 to 6, in 8 of 12 slots: 2 chunks in 2 stripes
 segment 2, generation 1: 1 batch, from 7 to 7, in 4 of 12 slots: 1 chunk in 1 stripe
@@ -230,7 +230,7 @@ fn members_of_others_older_ones_and_copies_are_named() {
         "#0: its copies differ: front has update 7, back 6\n",
         "#1: is of another array, 09090909-0909-0909-0909-090909090909, and left out\n",
         "#3: is member 2 as #2 is: a copy of it? left out\n",
-        "ABSENT: member 1, element 01010101-0101-0101-0101-010101010101, was not offered\n",
+        "ABSENT: member 1, member 01010101-0101-0101-0101-010101010101, was not offered\n",
     ] {
         assert!(text.contains(said), "{said}{text}");
     }

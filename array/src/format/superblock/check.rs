@@ -88,7 +88,7 @@ fn check_areas(block: &Superblock) -> Result<(), FormatError> {
         u64::from(superblock_pages(page))..u64::from(block.pages.saturating_sub(superblock_pages(page)));
     FRAME.expect(
         !inner.is_empty(),
-        "pages of an element",
+        "pages of a member",
         block.pages,
         "more than those of two superblocks",
     )?;

@@ -123,7 +123,7 @@ impl ZonesSection {
             let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));
             let chunk = zone.chunk.0;
             if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(member_pages) * page {
-                return refuse("must be a multiple of the element's page, and no more than an element");
+                return refuse("must be a multiple of the member's page, and no more than a member");
             }
             if !largest.is_multiple_of(chunk) {
                 return refuse("must divide the chunk of zones.reads");
@@ -135,7 +135,7 @@ impl ZonesSection {
             let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
             if chunks == 0 {
                 return refuse(
-                    "leaves no zone a chunk on these elements; use smaller chunks or larger elements",
+                    "leaves no zone a chunk on these members; use smaller chunks or larger elements",
                 );
             }
             *found = ((chunk / page) as u32, (chunks * (largest / page)) as u32);

@@ -208,7 +208,7 @@ fn zones_without_meaning_are_refused_with_the_reason() {
     };
     assert!(refused("[geometry]\nchunk = '8KiB'").contains("each zone has its own"));
     assert!(refused("[zones]\nmixed.chunk = '12KiB'").contains("must divide the chunk of zones.reads"));
-    assert!(refused("[zones]\nwrites.chunk = '2KiB'").contains("a multiple of the element's page"));
+    assert!(refused("[zones]\nwrites.chunk = '2KiB'").contains("a multiple of the member's page"));
     assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 0 }").contains("1 to 65536 parts"));
     assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 1000 }").contains("no zone a chunk"));
     assert!(refused("[zones]\nblock = '6KiB'").contains("whole pages"));

@@ -105,8 +105,8 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
         about: about(
             set,
             &format!(
-                "Mean time to data loss by the paper's formulas, with {LAMBDA} failures of an element and {MU} repairs a \
-                 year, when the elements fail alpha times as often as with eSAP: alpha is a scheme's erases over those of \
+                "Mean time to data loss by the paper's formulas, with {LAMBDA} failures of a member and {MU} repairs a \
+                 year, when the members fail alpha times as often as with eSAP: alpha is a scheme's erases over those of \
                  eSAP. First at the alphas that the paper printed, then at those of these runs; the line is eSAP."
             ),
             "paper 001, Figure 11, finds 2 to 20 times.",

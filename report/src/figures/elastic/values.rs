@@ -50,7 +50,7 @@ pub(super) fn responses(set: &Set, cast: &Cast<'_>) -> Figure {
              says what each scheme acknowledges from: memory answers faster than flash.",
             "paper 001, Figure 8, finds WAS(2) 60.9 to 79.3 % below eSAP in RAID-5, 56.8 to 80.9 % in RAID-6. There a \
              write is acknowledged when it is in the buffer, unless it is the one that triggers a flush, which waits for \
-             the flush and for the GC that it needs; \"durable\" acknowledges when the write is on the elements.",
+             the flush and for the GC that it needs; \"durable\" acknowledges when the write is on the members.",
         ),
         total: "response_mean_ns",
         axis: "mean response",
