@@ -1,6 +1,6 @@
-//! The `stripewise` command: reads the command line, calls the layers below, prints what they answer.
+//! The `stripewise` command: reads the command line, calls the layers below, prints their results.
 //!
-//! One file a subcommand. What a notebook would want too is not here but in the crates below.
+//! One file a subcommand. Functions that a notebook would need too are in the crates below, not here.
 
 #![forbid(unsafe_code)]
 
@@ -47,13 +47,13 @@ pub fn command() -> clap::Command {
     App::command()
 }
 
-/// Runs the command line `arguments`, the program's name first, and says how it ended:
-/// 0 done, 1 failed, 2 not understood, 130 interrupted.
+/// Runs the command line `arguments`, which begins with the program's name, and returns the exit code: 0 done, 1
+/// failed, 2 not understood, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let app = match App::try_parse_from(arguments) {
         Ok(app) => app,
         Err(answer) => {
-            // Help and version are answers and not errors. A reader that has gone wants neither.
+            // Help and version are answers and not errors. An error in printing them means that the reader has gone.
             let _ = answer.print();
             return ExitCode::from(answer.exit_code().clamp(0, 255) as u8);
         }
@@ -62,7 +62,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if !app.handles_signals() {
         interrupt::install();
     }
-    // Whatever of it was read from media, files and servers is shown, and not obeyed by the terminal.
+    // Text from media, files and servers is made visible, so the terminal obeys none of it.
     let mut out = VisibleLines::new(anstream::stdout().lock());
     let quiet = app.quiet;
     let outcome = app.run(&mut Context::new(&mut out, quiet));
