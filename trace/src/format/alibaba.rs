@@ -14,7 +14,8 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::new(Alibaba),
 };
 
-/// Where written traces begin: 31 December 2019, 4 pm UTC, when the published one does, in microseconds since 1970.
+/// The time of the first written request: 31 December 2019, 4 pm UTC, as in the published trace, in microseconds
+/// since 1970.
 const WRITTEN_START: u64 = 1_577_808_000_000_000;
 
 struct Alibaba;
