@@ -172,7 +172,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The column where the names behind `others:` begin.
+/// The column where the names after `others:` begin.
 const OTHERS: usize = 10;
 
 /// The remedy for an unknown name.

@@ -1,10 +1,10 @@
 //! The Markov chain of one parity group: its state is the number of failed members, and data is lost in the state
 //! that is one above the number of parities.
 //!
-//! The mean time from a whole group to that state is the sum of the mean first passages h(i) from each state i to i +
-//! 1. In state i the next failure comes at rate a = (n - i)λ and a repair at rate b leads back to state r, so h(i) =
-//! (1 + b(h(r) + … + h(i - 1))) / a. Every term is positive, so nothing cancels. In floats the result is accurate to
-//! a few units in the last place, however much faster repairs are than failures.
+//! The mean time from a whole group to that state is the sum of the mean first passages h(i) from each state i to
+//! i + 1. In state i the next failure comes at rate a = (n - i)λ and a repair at rate b leads back to state r, so
+//! h(i) = (1 + b(h(r) + … + h(i - 1))) / a. Every term is positive, so nothing cancels. In floats the result is accurate
+//! to a few units in the last place, however much faster repairs are than failures.
 //!
 //! Source: S. Karlin, H. M. Taylor, "A First Course in Stochastic Processes", 2nd edition, 1975, chapter 4 (mean
 //! first passages of birth and death processes); paper 001, section V-E (the chain of RAID-5 and RAID-6).

@@ -107,7 +107,7 @@ impl RunInputs {
         &self.replay.text
     }
 
-    /// The run digest. Layout, comments and order of keys in the TOML do not change it; anything else does.
+    /// The run digest. Layout, comments and order of keys in the TOML do not change it; any other change does.
     pub fn digest(&self) -> Digest {
         let mut hasher = Fields(blake3::Hasher::new_derive_key("stripewise 2026 run digest, format 1"));
         hasher.table(&self.configuration.table);

@@ -51,7 +51,7 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// A number, a truth value, or a bracketed or quoted value, as TOML reads it. Anything else is a text: `8KiB` needs
+/// A number, a truth value, or a bracketed or quoted value, as TOML reads it. Any other value is a text: `8KiB` needs
 /// no quotes.
 fn value_of(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();

@@ -51,7 +51,7 @@ pub enum TraceError {
         /// The remedy: the formats to name, the likeliest first.
         remedy: String,
     },
-    /// The file is recognised as something else, or as damaged beyond reading.
+    /// The file is recognized as something else, or is too damaged to read.
     #[error("{path} {reason}", path = path.display())]
     NotATrace {
         /// The file.

@@ -175,7 +175,7 @@ pub(super) fn absolute(path: &Path) -> Outcome<PathBuf> {
         .map_err(|error| Failure::failed(format!("no absolute path of `{}`: {error}", path.display())))
 }
 
-/// `system` for root, else a folder of Stripewise in `home`.
+/// `system` for root, otherwise a folder of Stripewise in `home`.
 fn folder(system: &str, home: Option<PathBuf>) -> Outcome<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return Ok(system.into());

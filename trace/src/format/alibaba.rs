@@ -1,5 +1,6 @@
-//! Alibaba Cloud block traces of 2020 (Li, Wang, Lee and Shi, IISWC 2020): `device_id,opcode,offset,length,timestamp`,
-//! bytes and Unix microseconds. The file beside it, `device_size.csv`, lists capacities and is no trace.
+//! Alibaba Cloud block traces of 2020 (Li, Wang, Lee and Shi, IISWC 2020):
+//! `device_id,opcode,offset,length,timestamp`, bytes and Unix microseconds. The accompanying file `device_size.csv`
+//! lists capacities and is no trace.
 
 use super::fields::{BYTES, OFFSET, dated, letter, push_letter, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};

@@ -15,7 +15,7 @@ const BEYOND: Expected = "a request that ends before 2^64 bytes (its offset is t
 /// Reads fields from the start of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    /// The rest of the line, and whatever lines follow it in the block.
+    /// The rest of the line, and the later lines of the block.
     rest: &'a [u8],
     /// Bytes from the start of the line to the end of the block.
     length: usize,

@@ -289,7 +289,8 @@ fn other_actions_of_blkparse_are_taken_when_they_are_named() {
         assert_eq!(rows(&requests)[0], (0, device, 282_624 * 512, 4_096, R), "{name} at {time}");
         assert_eq!(report.other_lines, 13 - found as u64, "{name}");
     }
-    // A file with only issued requests is detected as blkparse's; it has no request, and the note tells the user
+    // A file with only issued requests is detected as blkparse's. It has no request, and the note names the action to
+    // choose.
     // which action to name.
     let issues: String =
         BLKPARSE.lines().filter(|line| line.contains("  D  ")).map(|line| format!("{line}\n")).collect();
