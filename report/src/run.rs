@@ -37,7 +37,7 @@ pub(crate) struct Run {
     pub(crate) structure: String,
     /// Data and parity chunks of a stripe.
     pub(crate) stripe: String,
-    /// Which protection a write has when it is acknowledged, where that is known.
+    /// The place of a write when it is acknowledged (members or a kind of memory), where that is known.
     pub(crate) acknowledges: Option<&'static str>,
     pub(crate) settings: Settings,
     /// The totals of the first seed.

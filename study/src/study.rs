@@ -73,8 +73,8 @@ impl Finished {
     }
 }
 
-/// Which protection a write has when it is acknowledged, by the scheme of a run; none where this program does not
-/// know the scheme.
+/// The place of a write when it is acknowledged (members or a kind of memory), by the scheme of a run. None where
+/// this program does not know the scheme.
 pub fn acknowledges(inputs: &RunInputs) -> Option<&'static str> {
     Scheme::acknowledges_in(inputs.configuration())
 }

@@ -36,7 +36,7 @@ pub struct Entry {
     pub seed: u64,
     /// All settings. Runs of one scheme in which only the seed differs are joined.
     pub settings: Settings,
-    /// Which protection a write has when it is acknowledged, where that is known.
+    /// The place of a write when it is acknowledged (members or a kind of memory), where that is known.
     pub acknowledges: Option<&'static str>,
     /// The digest of the inputs.
     pub run_digest: Digest,
