@@ -96,7 +96,7 @@ impl Error {
         matches!(self, Self::Damaged { .. } | Self::Read { .. })
     }
 
-    /// For `map_err`: an error of the operating system for a path in writing.
+    /// For `map_err`: an error of the operating system for a path that is written.
     pub(crate) fn io(path: &std::path::Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| {

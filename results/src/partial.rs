@@ -1,4 +1,4 @@
-//! Directories of runs in writing, and the removal of those whose process has ended.
+//! Directories of runs that are being written, and the removal of those whose process has ended.
 //!
 //! A directory is called `.partial-RUN-PROCESS-NUMBER`. Its writer holds a lock on a file in it, which the system
 //! releases when the process ends, in any way. The file names the host, because a lock may be invisible to another
@@ -20,7 +20,7 @@ const ASIDE: &str = "old";
 /// Longer than the name of any host.
 const LONGEST_HOST: u64 = 4096;
 
-/// The directory of a run in writing; removed when dropped.
+/// The directory of a run that is being written; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) path: PathBuf,

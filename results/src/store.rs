@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-/// A run in writing. Dropped before it is finished, it leaves no files.
+/// A run that is being written. Dropped before it is finished, it leaves no files.
 pub struct RunWriter {
     sink: TableSink<File>,
     partial: Partial,

@@ -45,7 +45,7 @@ pub struct WriteReport {
     pub rounded_times: u64,
 }
 
-/// A trace in writing. A file appears under its name only once [`Writer::finish`] has succeeded.
+/// A trace that is being written. A file appears under its name only once [`Writer::finish`] has succeeded.
 pub struct Writer {
     /// For messages.
     path: PathBuf,
