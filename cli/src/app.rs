@@ -1,4 +1,4 @@
-//! The command line: options of every subcommand, and which subcommand does what.
+//! The command line: the options of every subcommand, and the dispatch to the subcommands.
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -84,7 +84,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Makes all output that follows keep to it.
+    /// Applies the choice to all output that follows.
     pub(crate) fn apply(self) {
         match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -96,7 +96,7 @@ impl Color {
 }
 
 impl App {
-    /// Whether the command ends by signals in a way of its own.
+    /// Whether the command handles signals itself.
     pub(crate) fn handles_signals(&self) -> bool {
         matches!(self.command, Command::Serve(_))
     }
@@ -136,7 +136,7 @@ impl App {
     }
 }
 
-/// The version with what results carry to tell apart programs of one version.
+/// The version, with the digest of sources that results carry: it distinguishes programs of one version.
 fn long_version() -> String {
     format!("{}\nsources {}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES)
 }

@@ -1,4 +1,4 @@
-//! `stripewise compare`: the main job. Several schemes over the same requests, side by side.
+//! `stripewise compare`: the main command. Runs several schemes over the same requests, side by side.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -122,7 +122,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             report::write(report, &file, context)?;
         }
     }
-    // The first goes the way of all failures; the others are not to be lost.
+    // The first failure is the result of the command; the others are printed here.
     let mut failures = failures.into_iter();
     let first = failures.next();
     for failure in failures {
@@ -131,7 +131,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     first.map_or(Ok(()), Err)
 }
 
-/// The failures of runs, those that say the same told once with the schemes, or the number of runs, that they are of.
+/// The failures of runs. Equal messages are merged into one, with the schemes or the number of runs that failed.
 fn merged(failures: Vec<(&str, Error)>, study: &Study) -> Vec<Failure> {
     let mut groups: Vec<(Failure, Vec<String>, Vec<&str>)> = Vec::new();
     for (scheme, error) in failures {
@@ -189,7 +189,7 @@ fn print(entries: Vec<Entry>, finished: &[Finished], out: &Path, context: &mut C
     Ok(())
 }
 
-/// Where a run's tables are, and whether it was computed now.
+/// Prints the directory of a run's tables, and whether the run was computed now.
 pub(crate) fn print_place(run: &Finished, context: &mut Context<'_>) -> Outcome {
     if context.quiet {
         return Ok(());
@@ -202,7 +202,7 @@ pub(crate) fn print_place(run: &Finished, context: &mut Context<'_>) -> Outcome 
     Ok(())
 }
 
-/// What folding and reading did to the requests: the same for every scheme of a study.
+/// The effects of folding and reading on the requests: the same for every scheme of a study.
 pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
     let count = |name: &str| match entry.totals.get(name) {
         Some(Figure::Count(count)) => count,

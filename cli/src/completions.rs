@@ -1,4 +1,4 @@
-//! `stripewise completions`: what a shell needs to complete our options.
+//! `stripewise completions`: scripts that complete options in shells.
 
 use clap::Args as ClapArgs;
 use clap_complete::Shell;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    // Into memory first: the generator panics when its output has gone.
+    // The script is built in memory first: the generator panics when its output is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::command(), "stripewise", &mut script);
     Ok(context.out.write_all(&script)?)

@@ -1,4 +1,4 @@
-//! What every subcommand is given: where its output goes and how much it may say.
+//! The context of every subcommand: where its output goes and how much it may print.
 
 use std::io::Write;
 
@@ -7,11 +7,11 @@ use stripewise_base::text::visible_json;
 
 use crate::failure::{Outcome, warn};
 
-/// The surroundings of a subcommand.
+/// The context of a subcommand.
 pub(crate) struct Context<'a> {
     /// The standard output.
     pub(crate) out: &'a mut dyn Write,
-    /// Whether progress and remarks are unwanted.
+    /// Whether progress and remarks are suppressed.
     pub(crate) quiet: bool,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Context<'a> {
         Ok(writeln!(self.out, "{}", visible_json(&text))?)
     }
 
-    /// A remark that is no part of the output.
+    /// Prints a remark that is no part of the output.
     pub(crate) fn remark(&self, message: &str) {
         if !self.quiet {
             warn(message);
@@ -35,7 +35,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Columns of the terminal that the output goes to; 100 where it is none.
+/// Columns of the terminal of the output; 100 where the output is no terminal.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0).unwrap_or(100).max(40)

@@ -1,4 +1,4 @@
-//! Examples in help texts. Tests find them there and parse or run every one.
+//! Examples in help texts. Tests parse or run every one.
 
 /// A command line and what it does.
 pub(crate) type Example = (&'static str, &'static str);
@@ -12,7 +12,7 @@ pub(crate) fn section(examples: &[Example]) -> String {
     text
 }
 
-/// The same, with a text after it.
+/// [`section`], with a text after it.
 pub(crate) fn section_and(examples: &[Example], after: &str) -> String {
     format!("{}\n\n{after}", section(examples))
 }

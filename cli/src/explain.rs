@@ -1,4 +1,4 @@
-//! `stripewise explain`: the plans of requests, and why their routines were chosen.
+//! `stripewise explain`: prints the plans of requests, and why their routines were chosen.
 
 use std::str::FromStr;
 
@@ -96,7 +96,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A request as an argument says it: `SIZE@OFFSET`.
+/// A request in an argument: `SIZE@OFFSET`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Extent {
     offset: u64,
@@ -161,10 +161,10 @@ impl FromArgMatches for Requests {
     }
 }
 
-/// The heading of what happens when all requests were answered.
+/// The heading of the work after all requests were answered.
 const END: &str = "at the end, controller memory is written out";
 
-/// The heading of what happens when members have collected their garbage.
+/// The heading of the work after the members have collected their garbage.
 const AFTER_GC: &str = "when garbage collection is over";
 
 /// Takes every operation and completes it at once; keeps the plans in words.
@@ -178,21 +178,21 @@ struct Listener {
     timers: Vec<Nanos>,
     plans: Vec<Heard>,
     acknowledged: bool,
-    /// What a plan is explained with; known once the array is made.
+    /// The geometry that explanations need; known once the array exists.
     geometry: Option<stripewise_array::geometry::Geometry>,
 }
 
 /// Where the operations of a step begin in a plan's text.
 const STEP: usize = "  step 1: ".len();
 
-/// A plan that was made, before its request was acknowledged or after.
+/// A plan, made before the acknowledgement of its request or after.
 struct Heard {
     text: String,
     late: bool,
 }
 
 impl Heard {
-    /// The plan's lines, cut to `width`. One that was made after the acknowledgement acknowledges nobody.
+    /// The plan's lines, wrapped at `width`. A plan that was made after the acknowledgement shows no acknowledgement.
     fn wrapped(&self, width: usize) -> String {
         let mut text = String::new();
         let lines = self.text.lines().filter(|line| !(self.late && line.starts_with("  -- ")));
@@ -201,7 +201,7 @@ impl Heard {
     }
 }
 
-/// A collection that outlasts whatever else happens.
+/// A collection that outlasts all other work.
 const COLLECTION_NS: Nanos = 10_000_000;
 
 impl MemberLoad for Listener {
@@ -254,7 +254,7 @@ impl Driver<NoMemory> for Listener {
     }
 }
 
-/// Lets everything happen that is under way, timers included, but what waits for garbage collection.
+/// Completes all work in flight, timers included, except the work that waits for garbage collection.
 fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos) {
     loop {
         array.dispatch(listener);
@@ -317,7 +317,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !listener.plans.is_empty() {
         answers.push((AFTER_GC.to_owned(), std::mem::take(&mut listener.plans)));
     }
-    // What controller memory still has goes to the members, as at the end of a run.
+    // The rest of controller memory is written to the members, as at the end of a run.
     listener.acknowledged = true;
     array.drain(now, &mut listener);
     settle(&mut array, &mut listener, &mut now);
@@ -350,7 +350,7 @@ fn settings(
 ) -> Outcome<Vec<(&'static str, String)>> {
     let geometry = array.geometry();
     let parity = geometry.parity();
-    // Without parity a stripe is one chunk; what people call one is a chunk on every member.
+    // Without parity a stripe is one chunk; users expect a chunk on every member.
     let data = if parity == 0 { geometry.members } else { geometry.data };
     let page = device.geometry.page_bytes.0;
     let chunks: Vec<String> =

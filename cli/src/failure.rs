@@ -1,4 +1,4 @@
-//! How a command ends when it does not succeed, and with which exit code.
+//! The ways in which a command fails, and their exit codes.
 
 use std::io;
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::wrap::wrap;
 /// Why a command did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// What was asked for cannot be understood: an option, a name, a scheme or device file.
+    /// The command line cannot be understood: an option, a name, a scheme or device file.
     Usage(String),
-    /// It was understood and could not be done: a trace that cannot be read, a run that failed.
+    /// The command was understood and could not be done: a trace that cannot be read, a run that failed.
     Failed(String),
-    /// It was understood, and what it is about cannot be used at all: an array that cannot be opened. A kind of its own, where
-    /// [`Self::Failed`] means that something was found.
+    /// The command was understood, and its subject cannot be used at all: an array that cannot be assembled. A kind
+    /// of its own, where [`Self::Failed`] means that the command found a problem.
     Refused(String),
-    /// What was found stands in the output; this is its exit code.
+    /// The output contains the finding; this is its exit code.
     Told(u8),
     /// The user stopped it.
     Interrupted,
-    /// Whoever read the output has gone: nothing is left to be done.
+    /// The reader of the output has gone: no work is left.
     ReaderGone,
 }
 
@@ -39,21 +39,21 @@ Exit codes:
     2  the command line, a scheme or a device was not understood
   130  interrupted; a run that was not finished leaves nothing";
 
-/// What a command comes to.
+/// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// A failure of kind 2 that says `message`.
+    /// A failure of kind 2 with `message`.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// A failure of kind 1 that says `message`.
+    /// A failure of kind 1 with `message`.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
 
-    /// The same failure, its message begun with `context`.
+    /// The same failure, with `context` before its message.
     pub(crate) fn within(self, context: &str) -> Self {
         match self {
             Self::Usage(message) => Self::Usage(format!("{context}: {message}")),
@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, of kind 2 where it was of kind 1.
+    /// The same failure, with kind 2 in place of kind 1.
     pub(crate) fn refused(self) -> Self {
         match self {
             Self::Failed(message) => Self::Refused(message),
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// Prints the message, if there is one, and gives the exit code.
+    /// Prints the message, if there is one, and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let (message, code) = match self {
             Self::Usage(message) => (format!("{message}\n\nFor more information, try '--help'."), 2),
@@ -105,8 +105,8 @@ fn anstyle(color: clap::builder::styling::AnsiColor) -> clap::builder::styling::
 
 fn say(label: &str, style: clap::builder::styling::Style, message: &str) {
     use std::io::Write as _;
-    // When nobody reads the standard error there is nobody to tell.
-    // A message may quote what stands on media, in files, or what a server said.
+    // An error here is ignored: no reader is left who could learn of it. A message may quote media, files or a
+    // server, so control characters are made visible.
     let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {}", visible_lines(message));
 }
 
@@ -172,10 +172,10 @@ impl From<Error> for Failure {
     }
 }
 
-/// Where the names behind `others:` begin.
+/// The column where the names after `others:` begin.
 const OTHERS: usize = 10;
 
-/// What to do about a name that nothing has.
+/// The remedy for an unknown name.
 fn where_to_look(what: What, name: &str) -> String {
     match Path::new(name).exists() {
         true => format!("to read the file of that name, write ./{name}"),

@@ -3,7 +3,7 @@
 /// Eighths of a character cell.
 const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// A bar for `share` of the whole, at most `width` characters long. What is not zero is seen.
+/// A bar for `share` of the whole, at most `width` characters long. A share above zero shows at least one eighth.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (width * 8) as f64).ceil() as usize;
     let mut text = "█".repeat(eighths / 8);
@@ -13,8 +13,8 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     text
 }
 
-/// The area below a curve of `heights`, one a column and each a share of the whole height, as `rows` lines from the top
-/// down. What is not zero is seen.
+/// The area below a curve of `heights`, one a column and each a share of the whole height, as `rows` lines from the
+/// top down. A height above zero is visible.
 pub(crate) fn area(heights: &[f64], rows: usize) -> Vec<String> {
     const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let eighths = |height: &f64| (height.clamp(0.0, 1.0) * (rows * 8) as f64).ceil() as usize;

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks everything to stop cleanly, a second one ends the program at once.
+//! Ctrl-C: the first one stops all work cleanly, a second one ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,10 +6,10 @@ use crate::failure::{Failure, Outcome};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// Takes over the signals that ask a program to end.
+/// Handles the signals that ask a program to end.
 pub(crate) fn install() {
-    // Without a handler the signal ends the program as ever, and what it left half done is removed by the
-    // next run.
+    // If no handler can be set, a signal ends the program immediately, and the next run removes the incomplete
+    // output.
     let _ = ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -17,12 +17,12 @@ pub(crate) fn install() {
     });
 }
 
-/// Whether the user wants to stop.
+/// Whether the user has asked to stop.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// An error when the user wants to stop.
+/// Fails when the user has asked to stop.
 pub(crate) fn check() -> Outcome {
     if requested() { Err(Failure::Interrupted) } else { Ok(()) }
 }

@@ -1,6 +1,6 @@
-//! The `stripewise` command: reads the command line, calls the layers below, prints what they answer.
+//! The `stripewise` command: reads the command line, calls the layers below, prints their results.
 //!
-//! One file a subcommand. What a notebook would want too is not here but in the crates below.
+//! One file a subcommand. Functions that a notebook would need too are in the crates below, not here.
 
 #![forbid(unsafe_code)]
 
@@ -48,8 +48,8 @@ pub fn command() -> clap::Command {
     groups::grouped(App::command())
 }
 
-/// Runs the command line `arguments`, the program's name first, and says how it ended:
-/// 0 done, 1 failed, 2 not understood, 130 interrupted.
+/// Runs the command line `arguments`, which begins with the program's name, and returns the exit code: 0 done, 1
+/// failed, 2 not understood, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let app =
         match command().try_get_matches_from(arguments).and_then(|matches| App::from_arg_matches(&matches)) {
@@ -64,7 +64,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if !app.handles_signals() {
         interrupt::install();
     }
-    // Whatever of it was read from media, files and servers is shown, and not obeyed by the terminal.
+    // Text from media, files and servers is made visible, so the terminal obeys none of it.
     let mut out = VisibleLines::new(anstream::stdout().lock());
     let quiet = app.quiet;
     let outcome = app.run(&mut Context::new(&mut out, quiet));

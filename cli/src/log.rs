@@ -1,5 +1,5 @@
-//! What a server tells while it runs: lines on the standard error, for people or as JSON. A server in the background writes them
-//! to a bounded file too.
+//! The log of a running server: lines on the standard error, as text or as JSON. A server in the background writes
+//! them to a bounded file too.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -18,14 +18,15 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Sends what the crates below tell to the standard error and to `file`, from now on. Under systemd the journal adds the time.
+/// Sends the log events of the crates below to the standard error and to `file` from now on. Under systemd the
+/// journal adds the time.
 pub(crate) fn install(format: LogFormat, quiet: bool, file: Option<RotatingFile>) {
     let level = if quiet { Level::WARN } else { Level::INFO };
     let colours = file.is_none() && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let is_journal = file.is_none() && std::env::var_os("JOURNAL_STREAM").is_some();
     let to = tracing_subscriber::fmt().with_max_level(level).with_writer(Output(file.map(Mutex::new)));
     let to = to.with_target(false);
-    // Only the first of a program counts, and this is it.
+    // Only the first subscriber of a program counts, and this is the first.
     let _ = match format {
         LogFormat::Json => to.json().flatten_event(true).try_init(),
         LogFormat::Text if is_journal => to.with_ansi(false).without_time().try_init(),
@@ -33,7 +34,7 @@ pub(crate) fn install(format: LogFormat, quiet: bool, file: Option<RotatingFile>
     };
 }
 
-/// Where events go, each as a line whatever its fields hold.
+/// The destination of events. Each becomes one line, whatever its fields contain.
 struct Output(Option<Mutex<RotatingFile>>);
 
 impl<'a> MakeWriter<'a> for Output {
@@ -48,7 +49,7 @@ impl Write for &Output {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let line = line(event);
         if let Some(file) = &self.0 {
-            // A log that cannot be written is no reason to end; nor is a standard error that leads nowhere.
+            // An unwritable log, or a closed standard error, does not stop the server.
             let _ = file.lock().unwrap_or_else(PoisonError::into_inner).append(line.as_bytes());
             let _ = io::stderr().write_all(line.as_bytes());
             return Ok(event.len());
@@ -62,14 +63,15 @@ impl Write for &Output {
     }
 }
 
-/// An event as one line, with its end.
+/// An event as one line, with its line end.
 fn line(event: &[u8]) -> String {
     let text = String::from_utf8_lossy(event);
     let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
     shown(line) + end
 }
 
-/// A line that stays one. Colours are the log's own: escape characters of fields have been made harmless by then.
+/// The line with its control characters made visible, so it stays one line. Colours come from the log itself: escape
+/// characters in fields are already harmless here.
 fn shown(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;

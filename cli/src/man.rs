@@ -1,4 +1,4 @@
-//! `stripewise man`: the manual, as pages for `man`.
+//! `stripewise man`: writes the manual, as pages for `man`.
 
 use std::path::PathBuf;
 

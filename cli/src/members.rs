@@ -1,4 +1,4 @@
-//! What each member of a run did.
+//! Tables of the work of each member of a run.
 
 use serde_json::{Map, Value, json};
 use stripewise_results::{Columns, Figure, FinishedRun, Table as Results};
@@ -8,7 +8,7 @@ use crate::failure::Outcome;
 use crate::human;
 use crate::table::Table;
 
-/// So many members are listed; a device of chips has hundreds.
+/// The number of members that are listed; a device of chips has hundreds.
 const LISTED: usize = 64;
 
 /// The table of members, a column a list, and the simulated time.
@@ -82,8 +82,9 @@ fn quotient(over: f64, under: f64) -> Value {
     Value::String(format!("{:>6.2}", if under > 0.0 { over / under } else { 0.0 }))
 }
 
-/// Prints what each member did: pages that the array read from it and had it write, tail of these operations, how busy its
-/// dies were, how long it collected garbage, its erases, and the pages that its flash programmed for each of these writes.
+/// Prints the work of each member: pages that the array read from it and wrote to it, the tail of these operations,
+/// how busy its dies were, how long it collected garbage, its erases, and the pages that its flash programmed for
+/// each of these writes.
 pub(crate) fn print(run: &FinishedRun, context: &mut Context<'_>) -> Outcome {
     let members = Members::of(run)?;
     context.out.write_all(members.table().text(width()).as_bytes())?;
@@ -94,7 +95,7 @@ pub(crate) fn print(run: &FinishedRun, context: &mut Context<'_>) -> Outcome {
     Ok(writeln!(context.out)?)
 }
 
-/// The table of members as it is, an object a row.
+/// The table of members unchanged, an object a row.
 pub(crate) fn json(run: &FinishedRun) -> Result<Value, stripewise_results::Error> {
     let members = Members::of(run)?;
     let row = |member| {

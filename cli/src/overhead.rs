@@ -1,4 +1,4 @@
-//! `stripewise overhead`: what parity updates cost beside the data, counted over a trace.
+//! `stripewise overhead`: counts the chunks that parity updates cost in addition to the data, over a trace.
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let folded = match args.onto {
         Some(Bytes(bytes)) => {
             let mut requests = workload.folded(bytes, &Patient)?;
-            // What is folded lies on one array, whichever volume it came from.
+            // Folded requests lie on one array, whichever volume they came from.
             let mut add = |request: &Request| counter.add(&Request { volume: 0, ..*request });
             count(&mut requests, &workload, &mut add, context)?;
             format!("{} onto {}", workload.fold(), human::bytes(bytes))
@@ -129,7 +129,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     print(overhead, context)
 }
 
-/// Hands on every request.
+/// Passes every request to `add`.
 fn count(
     requests: &mut dyn Source,
     workload: &Workload,
@@ -141,7 +141,7 @@ fn count(
     let (mut batch, mut taken) = (Vec::with_capacity(4096), 0u64);
     loop {
         requests.next_batch(&mut batch).map_err(Error::from)?;
-        // A stream that is told to stop ends early.
+        // An interrupted stream ends early.
         crate::interrupt::check()?;
         if batch.is_empty() {
             return Ok(());
@@ -152,7 +152,7 @@ fn count(
     }
 }
 
-/// The ways, by the names that people and programs get.
+/// The update methods, by the names for people and for programs.
 fn ways(overhead: &Overhead) -> [(&'static str, &'static str, Cost); 3] {
     [
         ("parity logging", "parity_logging", overhead.parity_logging),

@@ -1,4 +1,4 @@
-//! `stripewise scheme`, `device` and `profile`: what comes with the program, and what one of them says in full.
+//! `stripewise scheme`, `device` and `profile`: list and show the presets that come with the program.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::table::Table;
 
-/// A kind of thing that comes with the program.
+/// A kind of preset.
 pub(crate) trait Kind: fmt::Debug {
-    /// What its command does, and its subcommands `list` and `show`.
+    /// The help text of its command, and of the subcommands `list` and `show`.
     const ABOUT: [&'static str; 3];
-    /// One of `list`, then those of `show`.
+    /// One example of `list`, then those of `show`.
     const EXAMPLES: &'static [Example];
     /// The options of `show`.
     type Show: ClapArgs + fmt::Debug;

@@ -1,4 +1,4 @@
-//! Progress on the standard error: a line for each thing that takes long, while it takes long.
+//! Progress on the standard error: a line for each long task while it runs.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use stripewise_base::Nanos;
@@ -8,7 +8,7 @@ use crate::human;
 /// Steps of a bar whose length is a share.
 const STEPS: u64 = 10_000;
 
-/// The lines of everything that goes on now. Hidden where the standard error is no terminal.
+/// The lines of all running tasks. Hidden where the standard error is no terminal.
 pub(crate) struct Progress(MultiProgress);
 
 /// One line.
@@ -30,17 +30,18 @@ impl Progress {
     }
 }
 
-/// The time left, as soon as it can be told.
+/// The time left, as soon as it can be estimated.
 fn left(state: &ProgressState, text: &mut dyn std::fmt::Write) {
     if state.pos() > 0 {
         let seconds = state.eta().as_secs();
-        // A line that cannot be written is no reason to stop.
+        // An unwritable line does not stop the task.
         let _ = write!(text, ", {}:{:02} left", seconds / 60, seconds % 60);
     }
 }
 
 impl Line {
-    /// `requests` were handled, `share` of all where that is known, and simulated time has come to `now_ns`.
+    /// Shows that `requests` were handled, `share` of all where that is known, and that simulated time has reached
+    /// `now_ns`.
     pub(crate) fn update(&self, requests: u64, share: Option<f64>, now_ns: Option<Nanos>) {
         let mut message = format!("{} requests", human::count(requests));
         if let Some(now_ns) = now_ns {

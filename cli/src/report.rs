@@ -1,4 +1,4 @@
-//! `stripewise report`: the figures of runs that are there, as one HTML file.
+//! `stripewise report`: draws the figures of existing runs in one HTML file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 
-/// The report's file, where no other is asked for.
+/// The default file name of the report.
 pub(crate) const FILE: &str = "report.html";
 
 const EXAMPLES: &[Example] = &[
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if args.open { open(&out) } else { Ok(()) }
 }
 
-/// Writes a report, and says where it is.
+/// Writes a report, and prints its path.
 pub(crate) fn write(report: Report, out: &Path, context: &mut Context<'_>) -> Outcome {
     report.write(out).map_err(|error| Failure::failed(error.to_string()))?;
     if context.quiet {
@@ -82,14 +82,14 @@ pub(crate) fn runs_at(path: &Path) -> Outcome<Vec<FinishedRun>> {
     Ok(runs)
 }
 
-/// In the directory of results, also where a single run of it was given.
+/// The report's path in the directory of results, also where a single run of that directory was given.
 fn default_file(path: &Path) -> PathBuf {
     let is_run = path.join("run.toml").is_file();
     let place = if is_run { path.parent().unwrap_or(Path::new(".")) } else { path };
     place.join(FILE)
 }
 
-/// Hands a file to whatever shows such files here.
+/// Opens a file in the program of this machine that shows such files.
 fn open(file: &Path) -> Outcome {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = Stdio::null;

@@ -1,4 +1,4 @@
-//! `stripewise run`: one scheme, every total, every member.
+//! `stripewise run`: runs one scheme, and prints every total and every member.
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -71,7 +71,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("Span and trace", "array_bytes"),
 ];
 
-/// The totals under the titles of their groups, those that are zero only if `all` are asked for.
+/// The totals under the titles of their groups. Totals of zero appear only if `all` is set.
 fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
     let (mut text, mut title, mut hidden) = (String::new(), None, 0);
     for &(name, figure) in totals {

@@ -1,4 +1,4 @@
-//! The options that `compare` and `run` share: what a study is asked to do; and its progress on the terminal.
+//! The options that `compare` and `run` share: the inputs and settings of a study, and its progress on the terminal.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -199,7 +199,8 @@ impl WorkloadArgs {
 }
 
 impl SetupArgs {
-    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, that keeps what every study keeps.
+    /// The specification of the study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, with the tables that every
+    /// study keeps.
     fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
         let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
         Ok(StudySpec {
@@ -218,7 +219,7 @@ impl SetupArgs {
         })
     }
 
-    /// The study of `schemes`, to be looked at and not kept.
+    /// The study of `schemes`, to be inspected and not kept.
     ///
     /// # Errors
     /// As [`StudyArgs::study`].
@@ -231,12 +232,12 @@ impl StudyArgs {
     /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`.
     ///
     /// # Errors
-    /// What was not understood; a trace that cannot be read; the user's interruption.
+    /// An option that was not understood; a trace that cannot be read; the user's interruption.
     pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
         self.study_of_seeds(schemes, NonZero::<u32>::MIN)
     }
 
-    /// [`Self::study`], each scheme with so many seeds.
+    /// [`Self::study`], with `seeds` seeds for each scheme.
     ///
     /// # Errors
     /// As [`Self::study`].
@@ -253,7 +254,7 @@ impl StudyArgs {
     }
 }
 
-/// Goes on until the user interrupts.
+/// Continues until the user interrupts.
 pub(crate) struct Patient;
 
 impl Observer for Patient {
@@ -298,28 +299,28 @@ impl Observer for Lines {
     }
 }
 
-/// What is to be known of `study` before its runs.
+/// Prints the remarks about `study` that matter before its runs.
 fn remark(study: &Study, context: &Context<'_>) {
     for remark in study.note().iter().chain(study.remarks()) {
         context.remark(remark);
     }
 }
 
-/// A count of at least 1, as an option takes it.
+/// Parses a count of at least 1.
 pub(crate) fn at_least_one<N: TryFrom<NonZero<u64>>>(text: &str) -> Result<N, String> {
     let count: Count = text.parse().map_err(|error| format!("{error}"))?;
     let count = NonZero::new(count.0).ok_or("give at least 1")?;
     N::try_from(count).map_err(|_| "give a smaller number".to_owned())
 }
 
-/// Makes the runs of `study` on `threads` threads, and shows how far they are.
+/// Makes the runs of `study` on `threads` threads, and shows their progress.
 pub(crate) fn run(study: &Study, threads: usize, context: &Context<'_>) -> Vec<Result<Finished, Error>> {
     remark(study, context);
     let lines = (0..study.len()).map(|_| Mutex::new(None)).collect();
     study.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
 }
 
-/// Makes the time line of a window of `study`'s first run, and shows how far it is.
+/// Makes the time line of a window of the first run of `study`, and shows its progress.
 pub(crate) fn timeline(study: &Study, window: (u64, u64), context: &Context<'_>) -> Result<Timeline, Error> {
     remark(study, context);
     let lines = vec![Mutex::new(None)];

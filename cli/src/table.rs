@@ -1,4 +1,4 @@
-//! Lists of things, as aligned text for people or as JSON for programs.
+//! Tables: aligned text for people, JSON for programs.
 
 use serde_json::{Map, Value};
 
@@ -17,14 +17,14 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row; it has a value for each column.
+    /// Adds a row with a value for each column.
     pub(crate) fn row(&mut self, values: impl IntoIterator<Item = Value>) {
         let values: Vec<Value> = values.into_iter().collect();
         assert_eq!(values.len(), self.columns.len(), "a row has a value for each column");
         self.rows.push(values);
     }
 
-    /// Prints it.
+    /// Prints the table.
     pub(crate) fn print(&self, context: &mut Context<'_>, json: bool) -> Outcome {
         if !json {
             return Ok(context.out.write_all(self.text(width()).as_bytes())?);

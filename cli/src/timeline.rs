@@ -1,4 +1,4 @@
-//! `stripewise timeline`: what a run does moment by moment, for Perfetto.
+//! `stripewise timeline`: writes the operations of a run as a time line for Perfetto.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

@@ -1,7 +1,7 @@
-//! Long lines, cut at spaces.
+//! Wraps long lines at spaces.
 
-/// Appends `line` to `text`, cut so that no part is longer than `width` characters where a space allows it.
-/// What follows the first part is indented by `indent`; the first `indent` characters stay together.
+/// Appends `line` to `text`, wrapped so that no part is longer than `width` characters where a space allows it. Parts
+/// after the first are indented by `indent`; the first `indent` characters stay together.
 pub(crate) fn wrap(line: &str, indent: usize, width: usize, text: &mut String) {
     let mut column = 0;
     for word in line.split_inclusive(' ') {

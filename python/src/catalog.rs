@@ -1,4 +1,4 @@
-//! Schemes and devices, and what comes with the program.
+//! Schemes and devices, and the presets that come with the program.
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -17,13 +17,13 @@ pub(crate) fn python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<B
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// `KEY=VALUE` each.
+/// Parses settings, `KEY=VALUE` each.
 pub(crate) fn settings(py: Python<'_>, typed: &[String]) -> PyResult<Vec<Setting>> {
     let refuse = |text: &str, error: String| errors::setting(py, format!("setting {text}: {error}"));
     typed.iter().map(|text| text.parse().map_err(|error| refuse(text, error))).collect()
 }
 
-/// A preset, a file, or a text that was given a name.
+/// A preset, a file, or a named text.
 fn document(py: Python<'_>, what: What, name: &str, text: Option<String>) -> PyResult<Document> {
     match text {
         Some(text) => Ok(Document { shown: name.to_owned(), text }),

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use stripewise_study::{Error, What};
 use stripewise_trace::TraceError;
 
-/// What an exception tells beside its message.
+/// The attributes of an exception in addition to its message.
 #[derive(Default)]
 struct Place {
     file: Option<String>,
@@ -63,7 +63,7 @@ fn class(error: &Error) -> (&'static str, Place) {
     }
 }
 
-/// Where in a trace the error is.
+/// The position of the error in a trace.
 fn place(error: &TraceError) -> Place {
     let (path, line) = match error {
         TraceError::Record { path, line, .. } | TraceError::Backward { path, line, .. } => {

@@ -1,7 +1,7 @@
-//! The compiled part of the Python package `stripewise`: what studies, traces and results offer, as classes.
+//! The compiled part of the Python package `stripewise`: the functions of studies, traces and results, as classes.
 //!
-//! What people import is in `stripewise/`, pure Python over this; `_stripewise.pyi` is its stub, which a test holds
-//! against the module.
+//! Users import `stripewise/`, pure Python over this module; `_stripewise.pyi` is its stub, which a test compares
+//! with the module.
 
 mod catalog;
 mod errors;

@@ -1,4 +1,4 @@
-//! Long work without the interpreter's lock, which Ctrl-C ends at once.
+//! Runs long work without the interpreter's lock; Ctrl-C ends it at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,12 +30,12 @@ impl Stop {
     }
 }
 
-/// Between two looks at Python's signals, of which the user's Ctrl-C is one.
+/// Time between two checks of Python's signals, of which the user's Ctrl-C is one.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own, with the interpreter's lock released. Meanwhile this thread looks at signals
-/// and calls `tick`, twenty times a second; when one of them raises, `stop` is set, and what was raised is returned
-/// once the work has ended.
+/// Runs `work` on a thread of its own, with the interpreter's lock released. Meanwhile this thread checks signals and
+/// calls `tick`, twenty times a second. When one of them raises, `stop` is set, and the exception is returned after
+/// the work has ended.
 pub(crate) fn patiently<T: Send>(
     py: Python<'_>,
     stop: &Stop,
@@ -50,7 +50,7 @@ pub(crate) fn patiently<T: Send>(
             result
         });
         let mut raised = None;
-        // The receiver is not to be shared between threads, but is lent to one at a time.
+        // The receiver cannot be shared between threads; the mutex lends it to one at a time.
         let ended = std::sync::Mutex::new(ended);
         loop {
             let waited = py.detach(|| match ended.lock() {

@@ -107,7 +107,7 @@ impl ParityUpdate {
     }
 }
 
-/// The elements of the members of a mask.
+/// The members that hold the columns of a mask.
 fn elements(geometry: &Geometry, place: Place, mut columns: u64) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let column = columns.trailing_zeros();

@@ -254,7 +254,8 @@ pub(crate) fn aggregate_table(
     table(py, "aggregates", columns)
 }
 
-/// Settings that every table of runs has a column for: its name, the setting's, and whether that is a number.
+/// Settings that have a column in every table of runs: the column's name, the setting's, and whether its value is a
+/// number.
 const SETUP: [(&str, &str, bool); 8] = [
     ("request_limit", "requests", true),
     ("pacing", "pacing", false),
@@ -266,8 +267,8 @@ const SETUP: [(&str, &str, bool); 8] = [
     ("warmup_requests", "warmup_requests", true),
 ];
 
-/// Columns that say what each run is, but its seed: scheme, workload, the settings of [`SETUP`], and whichever others tell the
-/// runs apart.
+/// Columns that identify each run, except for its seed: scheme, workload, the settings of [`SETUP`], and any others
+/// that distinguish the runs.
 fn setups(runs: &[&Run]) -> Vec<(String, ArrayRef)> {
     let all: Vec<Settings> = runs.iter().map(|run| settings::settings(run.run.inputs())).collect();
     let all: Vec<&Settings> = all.iter().collect();
@@ -285,7 +286,7 @@ fn setups(runs: &[&Run]) -> Vec<(String, ArrayRef)> {
         columns.push((column.to_owned(), if is_number { numbers(name) } else { texts(name) }));
     }
     let has_column = |name: &str| SETUP.iter().any(|(_, known, _)| *known == name);
-    // The workload's own keys stand in its column.
+    // The workload's own keys are in its column.
     let counts = |name: &str| !settings::is_of_scheme(name) && !settings::is_seed(name);
     for name in settings::telling(&all, counts) {
         if !has_column(name) && !name.starts_with("workload.") {
@@ -303,7 +304,7 @@ fn table(py: Python<'_>, name: &str, columns: Vec<(String, ArrayRef)>) -> PyResu
     Ok(Table::of_batch(name, batch))
 }
 
-/// Counts as such where all are counts, else as floats.
+/// A column of counts if all values are counts, otherwise of floats.
 fn column(values: &[Figure]) -> ArrayRef {
     let count = |value: &Figure| if let Figure::Count(count) = value { Some(*count) } else { None };
     if let Some(counts) = values.iter().map(count).collect::<Option<Vec<u64>>>() {

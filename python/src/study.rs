@@ -56,7 +56,7 @@ impl Study {
             policy: scheme.policy.clone(),
         };
         let mut for_all = self::settings(py, &settings)?;
-        // What a device was given is the device's, whichever section it is in.
+        // A setting of a device object belongs to the device, whichever section it is in.
         for setting in &device.settings {
             let text = setting.to_string();
             let text = if text.starts_with("device.") { text } else { format!("device.{text}") };
@@ -155,7 +155,7 @@ impl Study {
     }
 }
 
-/// The first failure is raised; the others are not to be lost.
+/// The first failure as an exception, with the others as its notes.
 fn failed(py: Python<'_>, failures: Vec<Error>) -> PyResult<()> {
     let mut failures = failures.into_iter();
     let Some(first) = failures.next() else { return Ok(()) };
@@ -166,7 +166,7 @@ fn failed(py: Python<'_>, failures: Vec<Error>) -> PyResult<()> {
     Err(first)
 }
 
-/// One run under way.
+/// One run in progress.
 #[derive(Clone)]
 struct Under {
     run: usize,
@@ -176,7 +176,7 @@ struct Under {
     now_ns: u64,
 }
 
-/// Notes how far the runs are, for the thread that tells Python.
+/// Records the progress of the runs, for the thread that reports to Python.
 struct Watch {
     stop: Stop,
     now: Mutex<Vec<Under>>,

@@ -52,8 +52,8 @@ impl Table {
     fn reader(&self, py: Python<'_>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
         match &self.origin {
             Origin::Run(run, name) => {
-                // A damaged table is an error of this package where that costs little; a large one is verified while it is
-                // read, and the error is then that of whatever reads it.
+                // A small damaged table is an error of this package, since verifying it is cheap. A large one is
+                // verified while it is read, and the reader raises the error.
                 let is_small =
                     run.digests().iter().any(|digest| digest.table == *name && digest.rows <= MOST_CHECKED);
                 if is_small {
@@ -108,7 +108,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer that cannot give the schema asked for give its own.
+        // The interface lets a producer that cannot give the requested schema give its own.
         drop(requested_schema);
         let stream = FFI_ArrowArrayStream::new(self.reader(py)?);
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")

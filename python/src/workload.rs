@@ -19,7 +19,7 @@ use crate::table::Table;
 #[pyclass(frozen, module = "stripewise._stripewise")]
 pub(crate) struct Workload {
     pub(crate) spec: WorkloadSpec,
-    /// What makes it again: how, and of what.
+    /// The constructor and the arguments that pickling repeats.
     made: (&'static str, PathBuf, Option<String>, u64),
 }
 
@@ -30,7 +30,7 @@ impl Observer for Stop {
 }
 
 impl Workload {
-    /// Opened, its digest taken.
+    /// Opens the workload and takes its digest.
     fn open(&self, py: Python<'_>, seed: u64) -> PyResult<Opened> {
         let stop = Stop::default();
         let opened = patiently(py, &stop, |_| Ok(()), || Opened::new(&self.spec, seed, &stop))?;
@@ -75,7 +75,7 @@ impl Workload {
     ) -> PyResult<Self> {
         let named = format.map(str::parse).transpose().map_err(|error| errors::trace(py, error))?;
         let options = OpenOptions { format: named, skip_bad, ..OpenOptions::default() };
-        // What is no trace is told now, and not when it is first read.
+        // A file that is no trace is reported now, and not at its first read.
         stripewise_trace::open(&path, &options).map_err(|error| errors::trace(py, error))?;
         let made = ("trace", path.clone(), format.map(str::to_owned), skip_bad);
         let spec = WorkloadSpec { origin: Origin::Trace(path, options), requests, fold: way(py, fold)? };
@@ -88,7 +88,7 @@ impl Workload {
     fn generated(py: Python<'_>, what: &str, requests: Option<u64>, fold: &str) -> PyResult<Self> {
         let origin = Origin::generated(what).map_err(|error| errors::raised(py, error))?;
         let spec = WorkloadSpec { origin, requests, fold: way(py, fold)? };
-        // An unknown name is told now; nothing is generated yet.
+        // An unknown name is reported now; no request is generated yet.
         Opened::new(&spec, 1, &()).map_err(|error| errors::raised(py, error))?;
         Ok(Self { spec, made: ("generated", what.into(), None, 0) })
     }

@@ -1,8 +1,7 @@
 //! The closed forms of the MTTDL of one parity group of `n` members that each fail at rate `lambda`, repaired one at a
 //! time at rate `mu`.
 //!
-//! They are solutions of the chain in [`crate::chain`] without approximation: the tests show it in rational
-//! arithmetic.
+//! They are exact solutions of the chain in [`crate::chain`]: the tests show this in rational arithmetic.
 //!
 //! Source: paper 001, section V-E.
 

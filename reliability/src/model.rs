@@ -1,4 +1,4 @@
-//! What is known of an array: its groups, and how fast its members fail and are repaired.
+//! The model of an array: its groups, and the rates at which its members fail and are repaired.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,9 +15,10 @@ pub enum Repair {
     /// Source: paper 001, section V-E.
     #[default]
     Single,
-    /// Each by itself, all at the same time.
+    /// Each separately, all at the same time.
     Parallel,
-    /// All by one repair, as a rebuild that decodes several lost members in one pass. One that fails meanwhile joins.
+    /// All by one repair, like a rebuild that decodes several lost members in one pass. A member that fails meanwhile
+    /// joins it.
     Together,
 }
 
@@ -52,13 +53,13 @@ impl FromStr for Repair {
 pub struct Model {
     /// Members of a group, parity included.
     pub members: u32,
-    /// How many of them a group can lose: 0 for RAID-0, 1 for RAID-5, 2 for RAID-6.
+    /// The number of members that a group can lose: 0 for RAID-0, 1 for RAID-5, 2 for RAID-6.
     pub parity: u32,
-    /// Groups of the array. Each repairs by itself, and data is lost with the first that loses any.
+    /// Groups of the array. Each repairs separately, and the array loses data with the first group that does.
     pub groups: u32,
-    /// Failures of one working member, a year.
+    /// Failures a year of one working member.
     pub failures_per_year: f64,
-    /// Repairs, a year of repairing.
+    /// Repairs a year, while a repair is in progress.
     pub repairs_per_year: f64,
     /// How a group repairs.
     pub repair: Repair,
@@ -67,31 +68,31 @@ pub struct Model {
 /// The most members of a group, and the most groups.
 const MOST: u32 = 4096;
 
-/// Why there is no such array.
+/// Why such an array is impossible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// More parities than the members can hold beside data.
-    #[error("{parity} parities leave no data on {members} members; a group has at least {} elements", parity + 1)]
+    #[error("{parity} parities leave no data on {members} members; a group has at least {} members", parity + 1)]
     NoData {
         /// Members of a group.
         members: u32,
         /// Parities.
         parity: u32,
     },
-    /// A number of members or groups that is none.
+    /// An invalid number of members or groups.
     #[error("{count} {what}: use 1 to {MOST}")]
     Count {
-        /// Of what.
+        /// The name of the number.
         what: &'static str,
-        /// How many were asked for.
+        /// The requested number.
         count: u32,
     },
-    /// A rate that is none.
+    /// An invalid rate.
     #[error("the rate of {what} is {rate} a year; it must be above 0 and finite")]
     Rate {
-        /// Of what.
+        /// The name of the rate.
         what: &'static str,
-        /// What it was.
+        /// The requested rate.
         rate: f64,
     },
 }
@@ -110,7 +111,7 @@ impl Model {
         repair: Repair::Single,
     };
 
-    /// Whether there is such an array; all else expects it.
+    /// Checks that such an array is possible; all other functions expect it.
     ///
     /// # Errors
     /// When counts or rates have no meaning.
@@ -131,7 +132,7 @@ impl Model {
         Ok(())
     }
 
-    /// The same array of members that fail `alpha` times as often: paper 001 takes the ratio of erases for it.
+    /// The same array with members that fail `alpha` times as often: paper 001 uses the ratio of erases for it.
     ///
     /// Source: paper 001, section V-E.
     #[must_use]
@@ -139,11 +140,11 @@ impl Model {
         Self { failures_per_year: self.failures_per_year * alpha, ..self }
     }
 
-    /// The mean time to data loss in years, by the chain of one group. Rates of loss add over groups, which is exact
-    /// for one group and for many as good as losses are rarer than repairs.
+    /// The mean time to data loss in years, by the chain of one group. Rates of loss add over groups. That is exact
+    /// for one group; for many groups the error is small as long as losses are much rarer than repairs.
     ///
     /// # Panics
-    /// If there is no such array ([`Model::check`]).
+    /// If such an array is impossible ([`Model::check`]).
     pub fn mttdl_years(&self) -> f64 {
         let Self { members, parity, repair, .. } = *self;
         let group =

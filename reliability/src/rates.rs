@@ -1,4 +1,4 @@
-//! Years, and rates as people write them: `0.25/y`, `1e4/y`, `2/d`.
+//! Years, and rates in their usual notation: `0.25/y`, `1e4/y`, `2/d`.
 
 use std::str::FromStr;
 

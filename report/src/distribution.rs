@@ -1,17 +1,17 @@
 //! A distribution of latencies, exact or from a histogram's buckets.
 
-/// How many values are at or below each of some values.
+/// Cumulative counts: how many values are at or below each of some values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Distribution {
-    /// Values in rising order, each with how many do not exceed it.
+    /// Values in ascending order, each with the number of values that do not exceed it.
     steps: Vec<(u64, u64)>,
 }
 
-/// Steps that a drawn tail has at most.
+/// Most steps in the drawing of a tail.
 const STEPS_DRAWN: usize = 160;
 
 impl Distribution {
-    /// Of values in any order.
+    /// The distribution of values in any order.
     #[cfg(test)]
     pub(crate) fn of_values(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
@@ -26,13 +26,13 @@ impl Distribution {
         Self { steps }
     }
 
-    /// Of buckets in rising order: a value, and how many values do not exceed it.
+    /// The distribution of buckets in ascending order: a value, and the number of values that do not exceed it.
     pub(crate) fn of_steps(steps: Vec<(u64, u64)>) -> Option<Self> {
         let rising = steps.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
         rising.then_some(Self { steps })
     }
 
-    /// Of the values of both.
+    /// The distribution of the values of both.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let rises = |of: &Self| {
             let mut before = 0;
@@ -53,12 +53,12 @@ impl Distribution {
         Self { steps }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub(crate) fn count(&self) -> u64 {
         self.steps.last().map_or(0, |last| last.1)
     }
 
-    /// The least value that this share, in parts of 100,000, of all values do not exceed; none without values.
+    /// The least value that is not exceeded by this share, in parts of 100,000, of all values; none without values.
     pub(crate) fn quantile(&self, parts: u64) -> Option<u64> {
         let rank = (u128::from(self.count()) * u128::from(parts)).div_ceil(100_000).max(1) as u64;
         self.steps.iter().find(|step| step.1 >= rank).map(|step| step.0)
@@ -70,7 +70,7 @@ impl Distribution {
         let percent = |seen: u64| seen as f64 * 100.0 / count as f64;
         let tail: Vec<(u64, u64)> =
             self.steps.iter().copied().filter(|step| percent(step.1) >= from).collect();
-        // Of neighbours too close to be told apart, the last counts: it is exact where it stands.
+        // Of neighbours that are too close to distinguish, the last one is kept: its position is exact.
         let every = tail.len().div_ceil(STEPS_DRAWN).max(1);
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut reached = from;

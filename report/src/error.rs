@@ -1,16 +1,16 @@
-//! What can go wrong with a report.
+//! The errors of making a report.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error of making a report. The messages say where and what to do.
+/// An error of making a report. The messages state the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A run's tables could not be read.
     #[error(transparent)]
     Results(#[from] stripewise_results::Error),
-    /// There is nothing to report on.
+    /// There is no run to report on.
     #[error("no run was given; make one first, as with `stripewise compare`")]
     NoRuns,
     /// The report could not be written.
@@ -18,7 +18,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
 }

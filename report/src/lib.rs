@@ -1,15 +1,17 @@
-//! Reports: one HTML file with figures of the runs that it is given, and for the evaluation of a paper the paper's own.
+//! Reports: one HTML file with figures of the given runs; for the evaluation of a paper, with the paper's own
+//! figures.
 //!
-//! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
-//! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. Every run is under its
-//! scheme's name in every figure for which it has data, and a figure without data is left out. What papers printed stands in
-//! the reports of their evaluations alone, marked.
+//! A report is drawn only from the tables that runs leave. So it can be made long after them, and of runs of other
+//! machines. The file is self-contained: it loads no script, font or picture. Every run appears under its scheme's
+//! name in every figure for which it has data, and a figure without data is left out. Values that papers printed
+//! appear only in the reports of their evaluations, marked.
 //!
-//! The charts are our own layer of SVG (`chart/`), not a library's, because of what is asked of them together: the same
-//! drawing in light, dark and print through variables of the style sheet; series told apart without colour by hatch,
-//! dash and marker; titles and descriptions for those who cannot see them; and text of a size that a phone can show.
-//! `plotters`, the charting crate that is kept best, draws fixed colours and fixed sizes, measures text with fonts of the
-//! system, and has neither classes nor hatches nor descriptions; others that write SVG alone are younger and have less.
+//! The charts are our own layer of SVG (`chart/`), not a library's, because of these combined requirements: the same
+//! drawing in light, dark and print through variables of the style sheet; series distinguished without colour by
+//! hatch, dash and marker; titles and descriptions for people who cannot see them; and text of a size that a phone
+//! can show. `plotters`, the best maintained charting crate, draws fixed colours and fixed sizes, measures text with
+//! fonts of the system, and has neither classes nor hatches nor descriptions. Other crates that write only SVG are
+//! younger and have less.
 
 #![forbid(unsafe_code)]
 
@@ -52,14 +54,14 @@ pub struct Report {
     beside: Beside,
 }
 
-/// What a report shows beside its runs.
+/// Content of a report that does not come from its runs.
 #[derive(Clone, Debug, Default)]
 struct Beside {
-    /// What one decision takes, by update policy.
+    /// The time of one decision, by update policy.
     decision_ns: Vec<(String, f64)>,
-    /// What parity logging would cost.
+    /// The cost of parity logging.
     logging: Vec<Logging>,
-    /// The paper whose figures are drawn, with their numbers and what was printed.
+    /// The paper whose figures are drawn, with their numbers and printed values.
     paper: Option<Paper>,
 }
 
@@ -78,7 +80,7 @@ pub enum Paper {
     P004,
 }
 
-/// What parity logging would cost on a workload, in chunks: a model's counts, which no run has.
+/// The cost of parity logging on a workload, in chunks: a model's counts, which no run has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logging {
     /// The workload's name in the report.
@@ -99,22 +101,24 @@ impl Report {
         Self { sources: sources.into_iter().collect(), beside: Beside::default() }
     }
 
-    /// What one decision of the update policy `policy` (as schemes name it: `adaptive`, say) takes on this machine, in
-    /// nanoseconds. Paper 000's report shows the decisions of a run times this.
+    /// Adds the time in nanoseconds that one decision of the update policy `policy` (as schemes name it, for example
+    /// `adaptive`) takes on this machine. Paper 000's report shows the decisions of a run multiplied by this.
     #[must_use]
     pub fn decision_ns(mut self, policy: &str, ns: f64) -> Self {
         self.beside.decision_ns.push((policy.to_owned(), ns));
         self
     }
 
-    /// What parity logging would cost on each workload, beside elastic striping in Figure 12 of paper 001.
+    /// Adds the cost of parity logging on each workload, for comparison with elastic striping in Figure 12 of paper
+    /// 001.
     #[must_use]
     pub fn logging(mut self, logging: Vec<Logging>) -> Self {
         self.beside.logging = logging;
         self
     }
 
-    /// Draws the figures of this paper, with their numbers and what the paper printed. A report without a paper has neither.
+    /// Draws the figures of this paper, with their numbers and the values that the paper printed. A report without a
+    /// paper has neither.
     #[must_use]
     pub fn figures_of(mut self, paper: Paper) -> Self {
         self.beside.paper = Some(paper);
@@ -133,7 +137,7 @@ impl Report {
         Ok(page::html(&Set::new(runs, self.beside.clone())))
     }
 
-    /// Writes the report to the file `out`, instead of what was there.
+    /// Writes the report to the file `out`, and replaces an existing file.
     ///
     /// # Errors
     /// As [`Report::html`], and when the file cannot be written.
@@ -142,8 +146,8 @@ impl Report {
     }
 }
 
-/// Where a run stands among others: update policies in the order in which paper 000 has them, arrays without parity
-/// behind them; workloads in the order of its Table III, others behind them by name.
+/// The sort key of a run: update policies in the order of paper 000, then arrays without parity; workloads in the
+/// order of its Table III, then others by name.
 pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     let settings = settings::settings(inputs);
     let of = |key: &str| settings.get(key).cloned().unwrap_or_default();
@@ -156,7 +160,7 @@ pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     (is_bare, policy, of("scheme.name").len(), of("scheme.name"), workload, inputs.digest().to_string())
 }
 
-/// Update policies: those of paper 000, Figure 6, and after the first those that never choose.
+/// Update policies: those of paper 000, Figure 6, with the policies that never choose after the first.
 const POLICIES: [&str; 5] = ["baseline", "always-rmw", "always-rcw", "bpu", "adaptive"];
 
 /// The traces of paper 000, Table III.

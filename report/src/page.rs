@@ -1,4 +1,4 @@
-//! The page: everything that was drawn, in one file.
+//! The page: all drawings and tables, in one file.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::tables;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The table of more runs than this stands behind the figures.
+/// The largest number of runs whose table precedes the figures.
 const RUNS_FIRST: usize = 8;
 
 /// The report on a set of runs.
@@ -56,7 +56,7 @@ fn list(names: &[String], what: &str) -> String {
     if names.len() > 4 { format!("{} {what}", names.len()) } else { names.join(", ") }
 }
 
-/// `, requests folded onto a span of 1 GiB`: what addresses were folded onto, which papers do not fold alike.
+/// `, requests folded onto a span of 1 GiB`: the span of the addresses, in which papers differ.
 fn span(set: &Set) -> String {
     let of = |run: &Run| run.settings.get("fold_bytes")?.parse::<u64>().ok();
     let sizes: BTreeSet<u64> = set.runs.iter().filter_map(of).collect();
@@ -158,7 +158,7 @@ fn settings(set: &Set) -> String {
     text + "</section>\n"
 }
 
-/// A text of ours, with what stands between backquotes as code.
+/// A text of this program, with the parts between backquotes as code.
 fn marked(text: &str) -> String {
     let mut marked = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -176,7 +176,7 @@ fn scrolling(inside: &str) -> String {
     format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\">{inside}</div>\n")
 }
 
-/// A table; with `anchors`, each row can be linked to by its run's digest, and elsewhere digests are links to it.
+/// A table. With `anchors`, each row can be linked to by its run's digest; elsewhere digests are links to it.
 fn table(data: &Data, anchors: bool) -> String {
     let run = data.head.iter().position(|head| head == "run");
     let mut text = String::from("<table>\n<thead><tr>");

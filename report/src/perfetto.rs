@@ -1,7 +1,7 @@
 //! A time line as a Perfetto trace: packets of track events in Protocol Buffers' wire format.
 //!
-//! Only what is needed of <https://perfetto.dev/docs/reference/trace-packet-proto> is written, without interning, by the
-//! encoder below; a library would bring clocks of its own. Times are nanoseconds of simulated time.
+//! The encoder below writes the necessary part of <https://perfetto.dev/docs/reference/trace-packet-proto>, without
+//! interning; a library would bring clocks of its own. Times are nanoseconds of simulated time.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use stripewise_array::{Class, RequestKind};
 use stripewise_flash::Work;
 use stripewise_sim::{DieSpan, Timeline};
 
-/// Fields of messages, by their numbers in `trace_packet.proto` and what it includes.
+/// Field numbers of messages, from `trace_packet.proto` and the files that it includes.
 mod field {
     pub(super) const TRACE_PACKET: u32 = 1;
     pub(super) const PACKET_TIMESTAMP: u32 = 8;
@@ -38,12 +38,12 @@ mod field {
 /// `SLICE_BEGIN` and `SLICE_END`.
 const BEGIN: u64 = 1;
 const END: u64 = 2;
-/// The state of the sequence is new: nothing came before.
+/// The state of the sequence is new: no packet precedes it.
 const STATE_CLEARED: u64 = 1;
-/// Children are shown by their ranks.
+/// Children are ordered by their ranks.
 const EXPLICIT: u64 = 3;
 
-/// A message under way.
+/// An unfinished message.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -80,13 +80,13 @@ impl Message {
     }
 }
 
-/// A value that stands beside a slice.
+/// An annotation of a slice.
 enum Note<'a> {
     Number(&'a str, u64),
     Text(&'a str, &'a str),
 }
 
-/// A thing that takes time on a track.
+/// A span of time on a track.
 struct Slice<'a> {
     track: u64,
     name: &'a str,
@@ -97,7 +97,7 @@ struct Slice<'a> {
     flows_end: &'a [u64],
 }
 
-/// Tracks of dies and buses count from these numbers, children of the tracks of channels.
+/// The numbers of tracks begin here. Those of dies and buses are children of the tracks of channels.
 const HOST: u64 = 1;
 const LANES: u64 = 1 << 32;
 const CHANNELS: u64 = 2 << 32;
@@ -178,8 +178,8 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     let mut packets = Packets { out, is_first: true };
     tracks(timeline, &mut packets)?;
     requests(timeline, &mut packets)?;
-    // Track by track in the order of time: a reader sorts by time alone, and what ends at a moment has to come before
-    // what begins at it.
+    // Track by track in the order of time: a reader sorts only by time, and a slice that ends at a time must precede
+    // one that begins at that time.
     let mut stretches: Vec<&DieSpan> = timeline.stretches.iter().collect();
     stretches.sort_by_key(|span| (span.stretch.die, span.stretch.start_ns));
     let mut joined = BTreeMap::<(u32, u64), Vec<u32>>::new();
@@ -226,7 +226,7 @@ fn tracks<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result
     Ok(())
 }
 
-/// The requests, on as many tracks as there are at a time.
+/// The requests, on as many tracks as the largest number of simultaneous requests.
 fn requests<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result<()> {
     let mut flows = vec![Vec::new(); timeline.requests.len()];
     let mut has_work = vec![false; timeline.operations.len()];
@@ -273,21 +273,21 @@ fn requests<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Resu
     Ok(())
 }
 
-/// An arrow of its own for each request of an operation.
+/// The identifier of the arrow from an operation to one of its requests.
 fn flow(operation: u32, request: u32) -> u64 {
     (u64::from(operation) + 1) << 32 | u64::from(request)
 }
 
-/// Which of its two tracks a stretch is shown on.
+/// The track of a stretch.
 enum On<'a> {
-    /// Its die's, for all of it; the first of an operation is where arrows lead to, those of operations that other planes
-    /// do beside it too.
+    /// Its die's, for all of it. Arrows lead to the first stretch of an operation, including those of operations that
+    /// other planes perform beside it.
     Die { first: bool, beside: &'a [u32] },
-    /// Its bus', for as long as it takes that.
+    /// Its bus', for as long as it uses the bus.
     Bus,
 }
 
-/// What a die does, on one of its tracks.
+/// Writes a stretch of a die to one of its tracks.
 fn stretch<W: Write>(
     timeline: &Timeline,
     span: &DieSpan,

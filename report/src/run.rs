@@ -1,4 +1,4 @@
-//! What a report takes from a finished run: its tables, read once.
+//! The data that a report takes from a finished run: its tables, read once.
 
 use stripewise_array::Scheme;
 use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table, paired};
@@ -8,12 +8,12 @@ use crate::distribution::Distribution;
 use crate::error::Error;
 use stripewise_results::settings::{self, Settings};
 
-/// A finished run, and what to call what it ran.
+/// A finished run, and the name of its workload.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The run.
     pub run: FinishedRun,
-    /// The workload's name; without one, what the run itself says, or the name of its profile or generator, or the
+    /// The workload's name; by default the name in the run itself, or the name of its profile or generator, or the
     /// beginning of its trace's digest.
     pub workload: Option<String>,
 }
@@ -24,23 +24,25 @@ impl From<FinishedRun> for Source {
     }
 }
 
-/// One run, as figures see it; or the runs of several seeds of one scheme and workload, which figures show as one.
+/// One run in the form for figures; or the runs of several seeds of one scheme and workload, which figures show as
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    /// The first digits of the run digest, of the first seed where there are several.
+    /// The first digits of the run digest; of the first seed where there are several.
     pub(crate) digest: String,
     pub(crate) workload: String,
     pub(crate) scheme: String,
-    /// The array: what stands side by side. Data and parity chunks of a stripe, as in `5+1`, or the number of members.
+    /// The array, by which figures group runs: data and parity chunks of a stripe, as in `5+1`, or the number of
+    /// members.
     pub(crate) structure: String,
     /// Data and parity chunks of a stripe.
     pub(crate) stripe: String,
-    /// What has a write when it is acknowledged, where that is known.
+    /// The place of a write when it is acknowledged (members or a kind of memory), where that is known.
     pub(crate) acknowledges: Option<&'static str>,
     pub(crate) settings: Settings,
-    /// Of the first seed.
+    /// The totals of the first seed.
     pub(crate) totals: Figures,
-    /// The seeds behind the first.
+    /// The seeds after the first.
     pub(crate) others: Vec<Seed>,
     /// The columns of the table of members; means over the seeds.
     pub(crate) members: Columns,
@@ -48,7 +50,8 @@ pub(crate) struct Run {
     pub(crate) responses: Option<Distribution>,
     /// Latencies of the operations on each member, queueing included; empty when they were not kept.
     pub(crate) operations: Vec<Distribution>,
-    /// Slices of time in which so many members collected garbage, from none on; empty when they were not counted.
+    /// The number of slices of time in which N members collected garbage, for N from zero; empty when they were not
+    /// counted.
     pub(crate) collecting: Vec<u64>,
 }
 
@@ -117,7 +120,7 @@ impl Run {
         std::iter::once((self.digest.as_str(), first, &self.totals)).chain(others)
     }
 
-    /// How a value of several seeds was made, behind it; nothing with one seed.
+    /// The note on a value of several seeds; empty with one seed.
     pub(crate) fn of_seeds(&self) -> String {
         if self.others.is_empty() {
             String::new()
@@ -142,11 +145,11 @@ impl Run {
     }
 }
 
-/// The setting that numbers the runs of one scheme and workload.
+/// The setting that distinguishes the runs of one scheme and workload.
 const SEED: &str = "seed";
 
-/// Joins runs that differ in nothing but their seed, each where its first seed stands, by rising seeds. The same seed
-/// again is the same run again, and left out.
+/// Joins runs that differ only in their seed. A joined run takes the place of its first seed and has its seeds in
+/// ascending order. A repeated seed is the same run, and is left out.
 pub(crate) fn join_seeds(runs: Vec<Run>) -> Vec<Run> {
     let alike = |a: &Run, b: &Run| {
         let names = |run: &Run| [&run.scheme, &run.workload, &run.structure].map(String::clone);
@@ -202,7 +205,7 @@ fn join(mut runs: Vec<Run>) -> Run {
     joined
 }
 
-/// Counts above 2^53 are rounded: far below what is shown.
+/// Converts a total to a number. Counts above 2^53 are rounded, far below the displayed precision.
 fn number(total: Figure) -> f64 {
     match total {
         Figure::Count(count) => count as f64,
@@ -228,7 +231,8 @@ fn parity(settings: &Settings) -> usize {
     }
 }
 
-/// Members that hold deltas of parity: one for each parity chunk, beside those that stripes span.
+/// The number of members that hold deltas of parity: one for each parity chunk, in addition to those that stripes
+/// span.
 fn logs(settings: &Settings) -> usize {
     let policy = settings.get("scheme.placement.policy").map(String::as_str);
     if policy == Some("parity-logging") { parity(settings) } else { 0 }

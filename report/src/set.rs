@@ -1,4 +1,4 @@
-//! Runs side by side: which workloads, stripe structures and schemes there are, and which run is where.
+//! A set of runs: its workloads, stripe structures and schemes, and the index of its runs.
 
 use crate::chart::Look;
 use crate::run::{Run, is_seed, join_seeds};
@@ -14,7 +14,7 @@ pub(crate) struct Set {
     pub(crate) workloads: Vec<String>,
     pub(crate) structures: Vec<String>,
     pub(crate) schemes: Vec<String>,
-    /// Whose figures alone are drawn.
+    /// The paper whose figures alone are drawn.
     pub(crate) paper: Option<Paper>,
     beside: Beside,
 }
@@ -68,18 +68,18 @@ impl Set {
         Look(self.schemes.iter().position(|other| other == scheme).unwrap_or(0))
     }
 
-    /// What one decision of a run takes, where it was measured.
+    /// The time of one decision of a run, where it was measured.
     pub(crate) fn decision_ns(&self, run: &Run) -> Option<f64> {
         let policy = run.settings.get("scheme.update.policy")?;
         self.beside.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
     }
 
-    /// What parity logging would cost on a workload, where a model counted it.
+    /// The cost of parity logging on a workload, where a model counted it.
     pub(crate) fn logging(&self, workload: &str, parity: u32) -> Option<&Logging> {
         self.beside.logging.iter().find(|one| one.workload == workload && one.parity == parity)
     }
 
-    /// What the other runs of a workload are compared with: the run of its first scheme.
+    /// The run that others of a workload are compared with: that of its first scheme.
     pub(crate) fn base(&self, structure: &str, workload: &str) -> Option<&Run> {
         self.schemes.iter().find_map(|scheme| self.find(structure, workload, scheme))
     }
@@ -109,7 +109,7 @@ impl Set {
         found.filter_map(|(scheme, of)| Some((scheme, of.and_then(over)?))).collect()
     }
 
-    /// `5 seeds`: how many stand behind each run; none where there is one.
+    /// `5 seeds`: the number of seeds of each run; none where there is one.
     pub(crate) fn seeds(&self) -> Option<String> {
         let counts = || self.runs.iter().map(|run| run.others.len() + 1);
         let (least, most) = (counts().min()?, counts().max()?);
@@ -117,7 +117,7 @@ impl Set {
         (most > 1).then_some(text)
     }
 
-    /// What others are compared with, in words.
+    /// The name of the scheme that others are compared with.
     pub(crate) fn base_name(&self) -> String {
         let of = |run: &Run| self.base(&run.structure, &run.workload).map(|base| base.scheme.clone());
         let mut bases: Vec<String> = self.runs.iter().filter_map(of).collect();
@@ -135,7 +135,7 @@ impl Set {
         self.schemes.iter().filter_map(of).collect()
     }
 
-    /// A scheme's name for a narrow place: without what all schemes' names begin with.
+    /// A scheme's name for a narrow place: without the common prefix of all schemes' names.
     pub(crate) fn short<'a>(&self, scheme: &'a str) -> &'a str {
         let first = self.schemes.first().map_or("", String::as_str);
         let Some((prefix, _)) = first.split_once('-') else { return scheme };
@@ -150,7 +150,8 @@ impl Set {
     }
 }
 
-/// Shows runs without parity beside those of stripes over as many members: they are what parity is compared with.
+/// Shows runs without parity beside striped ones over the same number of members, as the base of comparison for
+/// parity.
 fn join_without_parity(runs: &mut [Run]) {
     for at in 0..runs.len() {
         let members = runs[at].column("element").len();
@@ -162,7 +163,7 @@ fn join_without_parity(runs: &mut [Run]) {
     }
 }
 
-/// Shows runs over as many members side by side, whatever the stripes of their schemes are.
+/// Shows runs over the same number of members side by side, whatever the stripes of their schemes.
 fn join_as_wide(runs: &mut [Run]) {
     let members = |run: &Run| run.column("element").len();
     let first =
@@ -177,7 +178,7 @@ fn join_as_wide(runs: &mut [Run]) {
     }
 }
 
-/// Gives different names to schemes and workloads that are not the same and are called so.
+/// Gives different names to different schemes and workloads that have the same name.
 fn name_apart(runs: &mut [Run]) {
     let of_scheme = |name: &str| is_of_scheme(name) && name != "scheme.name" && name != "scheme.description";
     let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
@@ -189,7 +190,8 @@ fn name_apart(runs: &mut [Run]) {
     }
 }
 
-/// For each run what tells it from others of the same `key`: the settings that differ, with their values.
+/// For each run the suffix that distinguishes it from others of the same `key`: the settings that differ, with their
+/// values.
 fn suffixes(runs: &[Run], key: impl Fn(&Run) -> String, counts: impl Fn(&str) -> bool) -> Vec<String> {
     let keys: Vec<String> = runs.iter().map(key).collect();
     let all: Vec<_> = keys.iter().map(String::as_str).zip(runs.iter().map(|run| &run.settings)).collect();
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(three, ["w (open:1, version aaa)", "w (open:9, version bbb)", "w (open:1, version bbb)"]);
     }
 
-    /// A mean of 1, 2, 3, 4 and 5 ms: 3 ms, and by hand the interval of Student, 2.776 times sqrt(2.5 / 5) ms.
+    /// A mean of 1, 2, 3, 4 and 5 ms: 3 ms, with Student's interval computed by hand, 2.776 times sqrt(2.5 / 5) ms.
     #[test]
     fn seeds_of_a_scheme_and_workload_are_one_run_with_an_interval() {
         let of = |scheme: &str, seed: u64, ms: u64| {
@@ -269,7 +271,7 @@ mod tests {
             "{low} {high}"
         );
         assert_eq!(base.column("erase_blocks"), [3, 30]);
-        // Differences 2, 2, 4, 4, 6 of which the mean over 3 is 1.2: seeds are paired.
+        // Differences 2, 2, 4, 4, 6, whose mean over 3 is 1.2: seeds are paired.
         let over = set.intervals_over_base("5+1", "hm_0", total);
         let (low, high) = over["bpu"];
         assert!(((low + high) / 2.0 - 2.2).abs() < 1e-9 && low > 1.0 && over.len() == 1, "{low} {high}");

@@ -1,4 +1,4 @@
-//! The tables of a report: what was run, what came out in sum, and with which settings.
+//! The tables of a report: its runs, their totals and their settings.
 
 use crate::chart::{figure, time};
 use crate::figures::Data;
@@ -7,14 +7,14 @@ use crate::set::Set;
 use stripewise_results::Figures;
 use stripewise_results::settings::{Settings, differing};
 
-/// How a total is written.
+/// The format of a total.
 #[derive(Clone, Copy)]
 enum As {
     Time,
     Number,
 }
 
-/// The totals that readers look for first: title, name, and how it is written.
+/// The totals that readers look for first: title, name and format.
 const TOTALS: [(&str, &str, As); 15] = [
     ("requests", "requests", As::Number),
     ("mean", "response_mean_ns", As::Time),
@@ -60,7 +60,7 @@ pub(crate) fn totals(set: &Set) -> Data {
     data
 }
 
-/// `1 to 5`, or each seed where they do not follow each other.
+/// `1 to 5`, or each seed where they are not consecutive.
 fn seeds(run: &Run) -> String {
     let all: Vec<&str> = run.seeds().map(|(_, seed, _)| seed).collect();
     let numbers: Option<Vec<u64>> = all.iter().map(|seed| seed.parse().ok()).collect();
@@ -114,7 +114,8 @@ pub(crate) fn shared_settings(set: &Set) -> Data {
     data
 }
 
-/// What settings can follow from, in the order in which it is tried: a column each in the table of those that do.
+/// The properties that can decide settings, in the order in which they are tried: a column each in the table of those
+/// that do.
 type Kind = (&'static str, fn(&Run) -> &String);
 const KINDS: [Kind; 4] = [
     ("schemes", |run| &run.scheme),
@@ -123,8 +124,8 @@ const KINDS: [Kind; 4] = [
     ("runs", |run| &run.digest),
 ];
 
-/// The settings in which runs differ: those that differ between schemes alone, between structures, between workloads, and
-/// the rest, run by run. Each with what it is by.
+/// The settings in which runs differ: those that differ only between schemes, between structures, between workloads,
+/// and the others run by run. Each with the property that decides it.
 pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
     let all: Vec<&Settings> = set.runs.iter().map(|run| &run.settings).collect();
     let mut names = differing(&all, |_| true);
@@ -153,7 +154,7 @@ pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
     tables
 }
 
-/// Whether runs that are alike in `of` are alike in the setting too.
+/// Whether runs with the same `of` have the same value of the setting.
 fn decides(set: &Set, of: fn(&Run) -> &String, name: &str) -> bool {
     set.runs.iter().all(|run| {
         let mut alike = set.runs.iter().filter(|other| of(other) == of(run));

@@ -1,5 +1,5 @@
-//! What a row of the table of requests costs, in processor time: as the simulator pays for it, beside the
-//! same rows through Arrow's own writer.
+//! Measures the processor time of a row of the table of requests: by the simulator's writer, and for the same rows by
+//! Arrow's own writer.
 //!
 //! `cargo run --release -p stripewise-results --example rows [ROWS [DIRECTORY]]`
 
@@ -19,7 +19,7 @@ use stripewise_results::schema::{Row, Width, schema};
 use stripewise_results::{RunInputs, Table};
 use stripewise_sim::tables::RequestRow;
 
-/// Rows that are made before and written over and over, so that making them is not measured.
+/// Rows that are generated first and written repeatedly, so that generating them is not measured.
 const PREPARED: usize = 1 << 16;
 const REPEATS: usize = 7;
 
@@ -76,7 +76,7 @@ fn best(rows: usize, mut run: impl FnMut() -> Outcome) -> Outcome<f64> {
     Ok(best)
 }
 
-/// Rows as a simulation yields them: eight columns that never change for one SSD, six for an array.
+/// Rows of a typical simulation: for one SSD eight columns never change, for an array six.
 fn prepare(parity: bool) -> Vec<RequestRow> {
     let mut prng = Prng::new(1);
     let mut arrival_ns = 0;

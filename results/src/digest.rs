@@ -1,4 +1,4 @@
-//! Digests: of what a run is asked to do, known before it, and of what came out of it.
+//! Digests: of the inputs of a run, known before it, and of its results.
 
 use crate::error::Error;
 use crate::schema::Table;
@@ -44,22 +44,23 @@ impl FromStr for Digest {
     }
 }
 
-/// All that decides what a run yields. Two runs with equal inputs yield equal results.
+/// All inputs that decide the results of a run. Two runs with equal inputs yield equal results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInputs {
     configuration: Toml,
     replay: Toml,
     /// The trace's digest, as the trace's reader or generator names it.
     pub trace_digest: String,
-    /// The seed of everything drawn at random.
+    /// The seed of all random choices.
     pub seed: u64,
     /// The program's version.
     pub version: String,
-    /// What people call the workload, as a trace file's name. It decides nothing, and is no part of the digest.
+    /// The name of the workload for people, such as a trace file's name. It decides nothing, and is no part of the
+    /// digest.
     pub workload: Option<String>,
 }
 
-/// A TOML document, as it was written and as it is meant.
+/// A TOML document, as text and parsed.
 #[derive(Clone, Debug, PartialEq)]
 struct Toml {
     text: String,
@@ -106,7 +107,7 @@ impl RunInputs {
         &self.replay.text
     }
 
-    /// The run digest. Layout, comments and order of keys in the TOML do not change it; anything else does.
+    /// The run digest. Layout, comments and order of keys in the TOML do not change it; any other change does.
     pub fn digest(&self) -> Digest {
         let mut hasher = Fields(blake3::Hasher::new_derive_key("stripewise 2026 run digest, format 1"));
         hasher.table(&self.configuration.table);
@@ -117,7 +118,7 @@ impl RunInputs {
         hasher.finish()
     }
 
-    /// Name and value of each input, as files carry them.
+    /// Name and value of each input, as stored in files.
     pub(crate) fn named(&self) -> [(&'static str, String); 6] {
         [
             ("run_digest", self.digest().to_string()),
@@ -141,8 +142,7 @@ pub struct TableDigest {
     pub digest: Digest,
 }
 
-/// The results digest: of all tables that a run yielded, the totals among them, in the order of
-/// [`Table::ALL`].
+/// The results digest: the digest of all tables of a run, the totals among them, in the order of [`Table::ALL`].
 pub fn results_digest(tables: &[TableDigest]) -> Digest {
     let mut tables = tables.to_vec();
     tables.sort_by_key(|digest| digest.table);
@@ -156,8 +156,8 @@ pub fn results_digest(tables: &[TableDigest]) -> Digest {
     hasher.finish()
 }
 
-/// Takes the digest of one table while it is written, a page of each column at a time. Pages are packed
-/// ([`crate::pack`]), so that it costs as many bytes as are written and not as many as a row has.
+/// Computes the digest of one table while it is written, a page of each column at a time. The digest covers packed
+/// pages ([`crate::pack`]), so its cost depends on the bytes written and not on the width of the rows.
 #[derive(Debug)]
 pub(crate) struct TableHasher(Fields);
 
@@ -179,12 +179,13 @@ impl TableHasher {
         Self(fields)
     }
 
-    /// One page of one column. Columns come in order, and a page of every column before the next of any.
+    /// Adds one page of one column. Columns arrive in order, and a page of every column precedes the next page of
+    /// any.
     pub(crate) fn page(&mut self, packed: &[u8]) {
         self.0.bytes(packed);
     }
 
-    /// Totals in order; `f64` by their bits, so that digests agree exactly when results do.
+    /// Adds totals in order; `f64` by their bits, so digests agree exactly when results do.
     pub(crate) fn totals<'a>(totals: impl Iterator<Item = (&'a str, u8, u64)>) -> Digest {
         let mut hasher = Self::of_names(Table::Totals);
         for (name, kind, bits) in totals {
@@ -200,7 +201,7 @@ impl TableHasher {
     }
 }
 
-/// Hashes fields so that no two lists of fields give the same bytes: whatever varies in length says its
+/// Hashes fields so that no two lists of fields give the same bytes: a field of variable length is preceded by its
 /// length.
 #[derive(Debug)]
 struct Fields(blake3::Hasher);
@@ -220,7 +221,7 @@ impl Fields {
     }
 
     fn table(&mut self, table: &toml::Table) {
-        // Sorted here, whatever order the reader of TOML keeps.
+        // Sorted here, independent of the order that the reader of TOML keeps.
         let mut keys: Vec<&String> = table.keys().collect();
         keys.sort();
         self.number(keys.len() as u64);
@@ -322,7 +323,7 @@ mod tests {
             RunInputs { trace_digest: "trace-2".into(), ..inputs() },
             RunInputs { seed: 43, ..inputs() },
             RunInputs { version: "0.1.1".into(), ..inputs() },
-            // What moves from one field to its neighbour is a change.
+            // Text that moves from one field to its neighbour is a change.
             RunInputs { trace_digest: "trace-".into(), version: "10.1.0".into(), ..inputs() },
         ];
         let mut digests: Vec<Digest> = variants.iter().map(RunInputs::digest).collect();
@@ -333,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_run_digest_does_not_move_from_version_to_version_of_this_code() {
-        // Finished runs are found by it: a change here makes every stored run unfindable, and is a change of
+        // Finished runs are found by this digest. A change here makes every stored run unfindable, and is a change of
         // format.
         assert_eq!(
             inputs().digest().to_string(),

@@ -1,23 +1,23 @@
-//! What can go wrong with results, and what to do about it.
+//! The errors of results, and their remedies.
 
 use parquet::errors::ParquetError;
 use std::io;
 use std::path::PathBuf;
 
-/// An error of reading or writing results. The messages say where and what to do.
+/// An error of reading or writing results. The messages state the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("{path}: cannot {action}: {source}; {remedy}")]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A table could not be written.
@@ -27,7 +27,7 @@ pub enum Error {
     Write {
         /// The table's path, or its name when it is in memory.
         table: String,
-        /// Why it failed.
+        /// The reason.
         source: ParquetError,
     },
     /// A table could not be read.
@@ -35,18 +35,18 @@ pub enum Error {
     Read {
         /// The table's path, or its name when it is in memory.
         table: String,
-        /// Why it failed.
+        /// The reason.
         message: String,
     },
-    /// A run's directory is not what a finished run leaves.
+    /// The content of a run's directory is not that of a finished run.
     #[error("{path}: {found}; {REMOVE}")]
     Damaged {
         /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         found: String,
     },
-    /// A run was made again and gave other results.
+    /// A run was repeated and gave other results.
     #[error(
         "{path}: the same run gave another table of {table} before; either a version that was changed kept \
          its number, or the simulator is not deterministic, which is a bug: please report it"
@@ -60,7 +60,7 @@ pub enum Error {
     /// A configuration is not TOML.
     #[error("{what} is not TOML: {source}")]
     Toml {
-        /// Which text.
+        /// The name of the text.
         what: &'static str,
         /// Line, column and reason.
         source: toml::de::Error,
@@ -71,13 +71,13 @@ pub enum Error {
         /// The text.
         text: String,
     },
-    /// Two totals have one name.
+    /// Two totals have the same name.
     #[error("the total `{name}` is given twice; a table has one column of a name")]
     DuplicateTotal {
         /// The name.
         name: String,
     },
-    /// A total that is needed is not there.
+    /// A required total is missing.
     #[error("{run}: the total `{name}` is missing; its results come from another version, so run it again")]
     MissingTotal {
         /// The run.
@@ -91,12 +91,12 @@ const REMOVE: &str =
     "delete the run's directory and run again, or run again with `--force` (in Python, `force=True`)";
 
 impl Error {
-    /// Whether it says that a stored run is damaged, which making the run again mends.
+    /// Whether the error means that a stored run is damaged; making the run again repairs it.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Read { .. })
     }
 
-    /// For `map_err`: an error of the operating system about a path that is written.
+    /// For `map_err`: an error of the operating system for a path that is written.
     pub(crate) fn io(path: &std::path::Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| {

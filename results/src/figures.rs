@@ -1,5 +1,5 @@
-//! The totals of a run: named values, one row a run. What they are is the simulator's affair; here they are
-//! only kept, written, read back and looked up.
+//! The totals of a run: named values, one row a run. The simulator defines their meaning; this module only keeps,
+//! writes, reads and finds them.
 
 use crate::digest::{TableDigest, TableHasher};
 use crate::error::Error;
@@ -18,8 +18,8 @@ pub struct NamedFigure {
     pub name: String,
     /// Its value.
     pub value: Figure,
-    /// Whether it was measured on this machine (processor time, say), and so differs between two runs of the
-    /// same thing. Such a total is no part of the results digest.
+    /// Whether it was measured on this machine (for example processor time), and so differs between two runs with the
+    /// same inputs. Such a total is no part of the results digest.
     pub measured: bool,
 }
 
@@ -36,7 +36,7 @@ impl Figures {
     /// Adds a total that the run's inputs decide.
     ///
     /// # Errors
-    /// When there is one of that name.
+    /// When there is already a total of that name.
     pub fn add(&mut self, name: &str, value: Figure) -> Result<(), Error> {
         self.insert(name, value, false)
     }
@@ -44,7 +44,7 @@ impl Figures {
     /// Adds a total that was measured on this machine.
     ///
     /// # Errors
-    /// When there is one of that name.
+    /// When there is already a total of that name.
     pub fn add_measured(&mut self, name: &str, value: Figure) -> Result<(), Error> {
         self.insert(name, value, true)
     }
@@ -72,12 +72,12 @@ impl Figures {
         self.0.iter().find(|total| total.name == name).map(|total| total.value)
     }
 
-    /// All, in order.
+    /// All totals, in order.
     pub fn iter(&self) -> impl Iterator<Item = &NamedFigure> {
         self.0.iter()
     }
 
-    /// The digest of what the run's inputs decide.
+    /// The digest of the totals that the run's inputs decide.
     pub fn digest(&self) -> TableDigest {
         let decided = self.0.iter().filter(|total| !total.measured);
         let fields = decided.map(|total| match total.value {
@@ -109,11 +109,10 @@ impl Figures {
             .expect("each column has the type of its field and one row")
     }
 
-    /// The totals of an Arrow table of one row, as [`Figures::to_batch`] makes it. `table` names it in
-    /// errors.
+    /// The totals of an Arrow table of one row, as [`Figures::to_batch`] builds it. `table` names it in errors.
     ///
     /// # Errors
-    /// When it has not one row, or a column of another type.
+    /// When it does not have exactly one row, or has a column of another type.
     pub fn from_batch(batch: &RecordBatch, table: &str) -> Result<Self, Error> {
         let wrong = |message: String| Error::Read { table: table.to_owned(), message };
         if batch.num_rows() != 1 {

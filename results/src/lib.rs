@@ -1,8 +1,8 @@
-//! What a run leaves: tables in Arrow and Parquet, totals, digests, and the directory that keeps them.
+//! The results of a run: tables in Arrow and Parquet, totals, digests, and the directory that stores them.
 //!
-//! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for
-//! one in memory). [`RunInputs::digest`] names a run before it is made, so that [`Store::find`] can tell that
-//! it need not be.
+//! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for one in
+//! memory). [`RunInputs::digest`] names a run before it is made. So [`Store::find`] can report that the run exists
+//! already.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,16 @@
-//! Paired differences with confidence intervals: what a comparison over several seeds may call significant.
+//! Paired differences with confidence intervals: which differences a comparison over several seeds may call
+//! significant.
 //!
-//! Runs of one seed share their requests and the first state of the flash, so schemes are compared seed by seed. Intervals are
-//! Student's; several schemes beside one first scheme share the error rate by Holm's procedure (Scandinavian Journal of
-//! Statistics 6, 1979).
+//! Runs of one seed share their requests and the first state of the flash, so schemes are compared seed by seed.
+//! Intervals are Student's. Several schemes compared with one first scheme share the error rate by Holm's procedure
+//! (Scandinavian Journal of Statistics 6, 1979).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The chance that any interval of a column misses.
 const ERROR_RATE: f64 = 0.05;
 
-/// A mean of paired differences, and how sure it is.
+/// A mean of paired differences, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The mean over the seeds.
@@ -23,10 +24,10 @@ pub struct Difference {
 /// Two samples: the value of the first and the other's, seed by seed.
 pub type Pairs = Vec<(f64, f64)>;
 
-/// The mean differences of several samples, each from the first of its pairs, with intervals at 95 % for all together. None where
-/// there are fewer than two pairs.
+/// The mean differences of several samples, each from the first of its pairs, with intervals at 95 % for all
+/// together. None where there are fewer than two pairs.
 pub fn differences(samples: &[&Pairs]) -> Vec<Option<Difference>> {
-    // Of each that has an interval: its place, the mean, the standard error, and the distribution.
+    // For each sample that has an interval: its index, the mean, the standard error, and the distribution.
     let mut means: Vec<(usize, f64, f64, StudentsT)> = Vec::new();
     for (place, pairs) in samples.iter().enumerate() {
         let differences: Vec<f64> = pairs.iter().map(|(first, other)| other - first).collect();
@@ -34,7 +35,7 @@ pub fn differences(samples: &[&Pairs]) -> Vec<Option<Difference>> {
             means.push((place, mean, error, student));
         }
     }
-    // The chance to see as much where there is no difference.
+    // The probability of a difference at least this large where there is none.
     let chance = |(_, mean, error, student): &(usize, f64, f64, StudentsT)| match *error {
         0.0 if *mean == 0.0 => 1.0,
         0.0 => 0.0,
@@ -47,7 +48,7 @@ pub fn differences(samples: &[&Pairs]) -> Vec<Option<Difference>> {
     let mut level = 0.0;
     let mut holds = true;
     for (rank, &at) in order.iter().enumerate() {
-        // Each has a larger share of the error rate than the one before it, until one misses its share.
+        // Each has a larger share of the error rate than the previous one, until one misses its share.
         if holds {
             level = ERROR_RATE / (means.len() - rank) as f64;
             holds = chances[at] <= level;
@@ -78,7 +79,7 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64, StudentsT)> {
 mod tests {
     use super::*;
 
-    /// Several samples beside one first.
+    /// Several samples compared with a first one.
     fn differences(first: &[f64], others: &[Vec<f64>]) -> Vec<Option<Difference>> {
         let pair = |other: &Vec<f64>| first.iter().copied().zip(other.iter().copied()).collect();
         let pairs: Vec<Pairs> = others.iter().map(pair).collect();
@@ -97,7 +98,7 @@ mod tests {
         assert!(found.is_significant);
     }
 
-    /// t(1 - 0.025 / 2, 4) = 3.495 for the surer of two, t(0.975, 4) for the other.
+    /// t(1 - 0.025 / 2, 4) = 3.495 for the more certain of two, t(0.975, 4) for the other.
     #[test]
     fn several_share_the_error_rate_by_holm() {
         let sure = vec![10.0, 10.1, 9.9, 10.2, 9.8];

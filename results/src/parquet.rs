@@ -1,15 +1,13 @@
-//! Writes tables as Parquet while a run goes on, in constant memory.
+//! Writes tables as Parquet during a run, in constant memory.
 //!
-//! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first
-//! caches, for the simulator needs the rest. A full lane is packed (`crate::pack`); 256 of them are a page;
-//! four pages of every column are a row group, which is written. Nothing is compressed further: packing
-//! leaves about 13 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the rest
-//! to halve that.
+//! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first-level
+//! caches, since the simulator needs the rest. A full lane is packed (`crate::pack`); 256 of them are a page; four
+//! pages of every column are a row group, which is written. No further compression is applied: packing leaves about
+//! 13 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the other steps to halve that.
 //!
-//! `ArrowWriter` is not used for these tables because it gathers each column through an index, encodes a
-//! value at a time, and so takes 2.5 to 5 times as long (`cargo run --release -p stripewise-results
-//! --example rows` measures both). The file's structure (page headers, row groups, footer) is Parquet's own
-//! writer's.
+//! These tables do not use `ArrowWriter`: it gathers each column through an index, encodes a value at a time, and so
+//! takes 2.5 to 5 times as long (`cargo run --release -p stripewise-results --example rows` measures both). Parquet's
+//! own writer produces the file's structure (page headers, row groups, footer).
 
 use crate::digest::{RunInputs, TableDigest, TableHasher};
 use crate::error::Error;
@@ -38,18 +36,17 @@ const GROUP_PAGES: usize = 4;
 /// Bytes given to the operating system at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Writes one table of fixed columns. An error of writing is kept, and told by [`TableWriter::finish`]; rows
-/// that come after it are dropped, so that a simulation need not ask after every row.
+/// Writes one table of fixed columns. It keeps a write error until [`TableWriter::finish`] returns it, and drops the
+/// rows after the error. So a simulation need not check every row.
 pub struct TableWriter<R: Row, W: Write + Send> {
     name: String,
     lanes: Vec<Lane>,
-    /// Values in each lane. The first of a lane repeats the last of the one before, except at the start of a
-    /// page.
+    /// Values in each lane. The first of a lane repeats the last of the previous one, except at the start of a page.
     filled: usize,
     packed_lanes: usize,
     group_pages: usize,
     columns: Vec<ColumnWriter>,
-    /// One packed page on its way to hash and file.
+    /// The current packed page, for the hash and the file.
     page: Vec<u8>,
     rows: u64,
     file: SerializedFileWriter<BufWriter<W>>,
@@ -59,7 +56,7 @@ pub struct TableWriter<R: Row, W: Write + Send> {
 }
 
 impl<R: Row, W: Write + Send> TableWriter<R, W> {
-    /// Starts a table in `out`. `name` stands in errors; the inputs of the run become the file's metadata.
+    /// Starts a table in `out`. `name` names it in errors; the inputs of the run become the file's metadata.
     ///
     /// # Errors
     /// When `out` cannot be written.
@@ -163,12 +160,12 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         size_of_val(&self.lanes[..]) + columns.sum::<usize>() + self.page.capacity() + WRITE_BYTES
     }
 
-    /// Writes what is left and the footer; gives back the output and the table's digest.
+    /// Writes the remaining rows and the footer; returns the output and the table's digest.
     ///
     /// # Errors
     /// When any part of the table could not be written.
     pub fn finish(mut self) -> Result<(W, TableDigest), Error> {
-        // A lane of one value holds nothing new, except at the start of a page.
+        // A lane of one value contains no new value, except at the start of a page.
         if self.filled > usize::from(self.packed_lanes > 0) {
             self.pack();
         }
@@ -188,11 +185,11 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
     }
 }
 
-/// One column of the row group under way.
+/// One column of the current row group.
 struct ColumnWriter {
     descriptor: ColumnDescPtr,
     page: PackedPage,
-    /// Finished pages, as they will stand in the file.
+    /// Finished pages, in the form of the file.
     group: Vec<u8>,
     values: u64,
 }
@@ -236,7 +233,7 @@ impl ColumnWriter {
     }
 }
 
-/// The memory of bytes that nobody else holds, empty, for use again.
+/// The memory of bytes without other owners, emptied for reuse.
 fn cleared(bytes: Bytes) -> Vec<u8> {
     let mut memory = Vec::from(bytes);
     memory.clear();

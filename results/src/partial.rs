@@ -1,8 +1,8 @@
-//! Directories of runs that are being written, and what is left of those whose process is dead.
+//! Directories of runs that are being written, and the removal of those whose process has ended.
 //!
-//! A directory is called `.partial-RUN-PROCESS-NUMBER`. Its writer holds a lock on a file in it, which the system gives back
-//! when the process ends, however it ends. The file names the host, because a lock need not be seen from another host that
-//! shares the directory of results.
+//! A directory is called `.partial-RUN-PROCESS-NUMBER`. Its writer holds a lock on a file in it, which the system
+//! releases when the process ends, in any way. The file names the host, because a lock may be invisible to another
+//! host that shares the directory of results.
 
 use crate::digest::Digest;
 use crate::error::Error;
@@ -10,14 +10,14 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What names the files of a run that is not finished, before the run digest.
+/// The prefix of the name of an unfinished run, before the run digest.
 const PARTIAL: &str = ".partial-";
-/// Locked by the process that writes a run, and so tells whether it still lives. Gone when the run is
-/// finished.
+/// The lock file of the process that writes a run: the lock shows that the process still lives. Removed when the run
+/// is finished.
 pub(crate) const LOCK: &str = "lock";
-/// The ending of a finished run that was put aside for a better one.
+/// The extension of a finished run that was put aside for a better one.
 const ASIDE: &str = "old";
-/// More than the name of any host takes.
+/// Longer than the name of any host.
 const LONGEST_HOST: u64 = 4096;
 
 /// The directory of a run that is being written; removed when dropped.
@@ -29,25 +29,25 @@ pub(crate) struct Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // It is gone already when the run was finished. What cannot be removed now goes when a run is made later.
+        // A finished run has moved the directory away. A later run removes a directory that cannot be removed now.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
 impl Partial {
-    /// Makes a directory for `run` under `root`.
+    /// Creates a directory for `run` under `root`.
     pub(crate) fn make(root: &Path, run: Digest) -> Result<Self, Error> {
         for attempt in 0u32.. {
             let path = root.join(format!("{PARTIAL}{run}-{}-{attempt}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    // From here on the directory is removed when anything fails.
+                    // From here on any failure removes the directory.
                     let mut partial = Self { path, lock: None };
                     let lock = partial.path.join(LOCK);
                     let mut file = File::create_new(&lock).map_err(Error::io(&lock, "make the file"))?;
                     file.lock().map_err(Error::io(&lock, "lock the file"))?;
                     file.write_all(host().as_bytes()).map_err(Error::io(&lock, "write the file"))?;
-                    // Before it was locked it looked dead, and may have been removed.
+                    // Before the lock was taken the directory looked abandoned, and may have been removed.
                     if lock.exists() {
                         partial.lock = Some(file);
                         return Ok(partial);
@@ -60,7 +60,7 @@ impl Partial {
         unreachable!("no process makes 2^32 directories of one run")
     }
 
-    /// Puts the finished run at `path` aside, to be removed when what this returns is dropped.
+    /// Puts the finished run at `path` aside, and removes it when the returned value is dropped.
     pub(crate) fn put_aside(&self, path: &Path) -> Result<Self, Error> {
         let aside = Self { path: self.path.with_extension(ASIDE), lock: None };
         fs::rename(path, &aside.path).map_err(Error::io(path, "put aside the run that is there"))?;
@@ -68,8 +68,8 @@ impl Partial {
     }
 }
 
-/// Removes what dead processes of this host left under `root`, whichever runs they wrote; of the run `ours`, also what was
-/// left by a version that did not name its host.
+/// Removes the directories that dead processes of this host left under `root`, whichever runs they wrote; for the run
+/// `ours`, also those of a version that did not record its host.
 pub(crate) fn remove_dead(root: &Path, ours: Digest) -> Result<(), Error> {
     let entries = fs::read_dir(root).map_err(Error::io(root, "list the directory"))?;
     let entries = entries.collect::<io::Result<Vec<_>>>().map_err(Error::io(root, "list the directory"))?;
@@ -79,13 +79,13 @@ pub(crate) fn remove_dead(root: &Path, ours: Digest) -> Result<(), Error> {
             continue;
         };
         if is_aside {
-            // It is needed as long as there is the directory that takes its place.
+            // The old run is needed as long as the directory that replaces it exists.
             if !path.with_extension("").exists() {
                 remove(&path)?;
             }
             continue;
         }
-        // A directory without a lock file is one that is being made this moment, or is being removed.
+        // A directory without a lock file is just being created or removed.
         let Ok(lock) = File::open(path.join(LOCK)) else { continue };
         match lock.try_lock() {
             Ok(()) => {
@@ -111,7 +111,8 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The run that a directory of this name is of, and whether it was put aside; none for a name of any other form.
+/// The run to which a directory of this name belongs, and whether it was put aside; none for a name of any other
+/// form.
 fn run_of(name: &str) -> Option<(Digest, bool)> {
     let rest = name.strip_prefix(PARTIAL)?;
     let (rest, is_aside) = match rest.strip_suffix(ASIDE).and_then(|rest| rest.strip_suffix('.')) {

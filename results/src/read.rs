@@ -23,12 +23,12 @@ pub type Columns = BTreeMap<String, Vec<u64>>;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// A table's rows, one record batch at a time. Also an Arrow `RecordBatchReader`, for what takes one.
+/// A table's rows, one record batch at a time. Also an Arrow `RecordBatchReader`, for consumers of that interface.
 pub struct Batches {
     table: String,
     metadata: Vec<(String, String)>,
     reader: ParquetRecordBatchReader,
-    /// Of the rows read so far, where it is known what they should be.
+    /// The verifier of the rows read so far, where the expected digest is known.
     verifier: Option<Verifier>,
     /// Whether the end was reached, or an error.
     is_done: bool,
@@ -57,8 +57,8 @@ impl Batches {
         Ok(Self { table: table.to_owned(), metadata, reader, verifier: None, is_done: false })
     }
 
-    /// The table in a file that should have this digest. It is verified on the way: where the rows are others, the last
-    /// item is an error.
+    /// The table in a file that should have this digest. The digest is verified during reading: where the rows
+    /// differ, the last item is an error.
     pub(crate) fn of_file(file: File, table: &str, expected: TableDigest) -> Result<Self, Error> {
         let wrong = |message: String| Error::Read { table: table.to_owned(), message };
         guarded(|| check_footer(&file))
@@ -70,12 +70,12 @@ impl Batches {
         Ok(batches)
     }
 
-    /// Reads the rest, for its errors alone.
+    /// Reads the remaining rows, only for their errors.
     pub(crate) fn drain(mut self) -> Result<(), Error> {
         self.try_for_each(|batch| batch.map(drop)).map_err(|error| self.explain(error))
     }
 
-    /// An error of reading, as one of results.
+    /// Converts an error of reading to an error of results.
     pub(crate) fn explain(&self, error: ArrowError) -> Error {
         match error {
             ArrowError::ExternalError(error) => match error.downcast::<Error>() {
@@ -116,8 +116,8 @@ impl Batches {
     }
 }
 
-/// Runs a step of the Parquet library over a file of unknown origin. On some kinds of damage the library panics where it
-/// should return an error; a panic must not leave this crate, since Python's Arrow interface cannot pass it on.
+/// Runs a step of the Parquet library over a file of unknown origin. On some kinds of damage the library panics where
+/// it should return an error. A panic must not leave this crate, since Python's Arrow interface cannot pass it on.
 fn guarded<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(step)).map_err(|_| "the Parquet library gave up on it".to_owned())
 }

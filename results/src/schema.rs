@@ -1,5 +1,5 @@
-//! The tables that a run yields: their columns, types and meanings, in one list. The Arrow schemas, the
-//! files' columns and `docs/results.md` are all made from it.
+//! The tables of a run: their columns, types and meanings, in one list. The Arrow schemas, the files' columns and
+//! `docs/results.md` are all generated from it.
 
 use crate::totals::TOTALS;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -14,11 +14,11 @@ pub enum Table {
     Requests,
     /// One row a member, at the end of the run.
     Members,
-    /// One row a member and sampled instant.
+    /// One row a member and sampling time.
     Samples,
     /// One row a garbage collection of one block.
     Gcs,
-    /// One row a number of members: slices of time in which so many collected garbage.
+    /// One row a number of members: slices of time in which that many members collected garbage.
     GcSlices,
     /// One row a parity update. Optional.
     Updates,
@@ -41,7 +41,7 @@ impl Table {
         Table::Requests,
     ];
 
-    /// The table's name, which is its file's name too.
+    /// The table's name, which is also its file's name.
     pub fn name(self) -> &'static str {
         match self {
             Table::Requests => "requests",
@@ -67,7 +67,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// The type of a column. All are unsigned: what a run counts is never below zero.
+/// The type of a column. All are unsigned: the counts of a run are never below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 8 bits: a code or a flag.
@@ -104,7 +104,7 @@ pub struct Column {
     pub name: &'static str,
     /// Its type.
     pub width: Width,
-    /// What it means: the column's `description` in Arrow and Parquet, and its line in the documentation.
+    /// Its meaning: the column's `description` in Arrow and Parquet, and its line in the documentation.
     pub description: &'static str,
 }
 
@@ -115,10 +115,10 @@ pub trait Row: Copy {
     /// Its columns, in order.
     const COLUMNS: &'static [Column];
 
-    /// Writes each of the row's values to place `at` of the column's own part of `lanes`.
+    /// Writes each of the row's values to index `at` of the column's own part of `lanes`.
     ///
     /// # Panics
-    /// When `lanes` has not one part for each column, or a part has no place `at`.
+    /// When `lanes` does not have one part for each column, or a part has no index `at`.
     fn scatter<const N: usize>(&self, lanes: &mut [[u64; N]], at: usize);
 }
 
@@ -270,7 +270,7 @@ columns!(GcSliceRow is GcSlices {
     slices_at_work: u64 U64 "The same, without the pauses of collections that are preempted or in the background.",
 });
 
-/// The documentation of the tables, as Markdown: `docs/results.md`, whole.
+/// The documentation of the tables, as Markdown: the complete `docs/results.md`.
 pub fn documentation() -> String {
     let mut text = String::from(include_str!("results.md"));
     text.push_str("\n| column | meaning |\n| --- | --- |\n");

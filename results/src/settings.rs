@@ -1,20 +1,20 @@
-//! The settings of runs as names and values, and what tells some runs from others.
+//! The settings of runs as names and values, and the settings that distinguish runs.
 
 use std::collections::BTreeMap;
 
 use crate::digest::RunInputs;
 
-/// All that was set, by name.
+/// All settings, by name.
 pub type Settings = BTreeMap<String, String>;
 
-/// Settings that change what is kept and not what happens.
+/// Settings that change the kept tables and not the simulation.
 const KEPT_ONLY: [&str; 4] = ["gc_rows", "gc_slice", "sample_every", "update_rows"];
 
 /// The settings of a run.
 pub fn settings(inputs: &RunInputs) -> Settings {
     let mut settings = Settings::new();
     for text in [inputs.configuration(), inputs.replay()] {
-        // What does not read as TOML was refused when the run was opened.
+        // Text that is not TOML was refused when the run was opened.
         if let Ok(table) = text.parse::<toml::Table>() {
             flatten("", &table, &mut settings);
         }
@@ -63,7 +63,7 @@ fn workload(digest: &str) -> Vec<(String, String)> {
     parts
 }
 
-/// What a run's workload is called when nobody says.
+/// The name of a run's workload, if the caller gives none.
 pub fn workload_name(inputs: &RunInputs) -> String {
     let parts = workload(&inputs.trace_digest);
     let of = |key: &str| parts.iter().find(|part| part.0 == key).map(|part| part.1.as_str());
@@ -78,17 +78,17 @@ pub fn workload_name(inputs: &RunInputs) -> String {
     }
 }
 
-/// Whether a setting says with which seed a run was made, and nothing else.
+/// Whether a setting contains only the seed of a run.
 pub fn is_seed(name: &str) -> bool {
     matches!(name, "seed" | "workload.seed")
 }
 
-/// Whether a setting is the scheme's: of runs that share all others, schemes are compared.
+/// Whether a setting belongs to the scheme: runs that share all other settings are compared by scheme.
 pub fn is_of_scheme(name: &str) -> bool {
     name == "policy" || name.starts_with("scheme.")
 }
 
-/// Names of the settings that are not the same in all.
+/// Names of the settings that differ among the runs.
 pub fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut names: Vec<&str> = all.iter().flat_map(|settings| settings.keys().map(String::as_str)).collect();
     names.sort_unstable();
@@ -97,13 +97,13 @@ pub fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec
     names.into_iter().filter(|name| counts(name)).filter(differs).collect()
 }
 
-/// Names of settings that differ, enough of them to tell all apart: of what follows from other settings, only as much as is
-/// needed.
+/// Names of settings that differ, enough of them to distinguish all runs. Settings that follow from others are
+/// included only where they are needed.
 pub fn telling<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut names = differing(all, counts);
     let same =
         |names: &[&str], a: &Settings, b: &Settings| names.iter().all(|name| a.get(*name) == b.get(*name));
-    // Equal ones would be compared with all others for each name.
+    // Equal settings would be compared with all others for each name.
     let mut distinct: Vec<&Settings> = Vec::new();
     for one in all {
         if !distinct.iter().any(|other| same(&names, one, other)) {
@@ -123,7 +123,7 @@ pub fn telling<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&
     names
 }
 
-/// Whether others of the differing settings `names` decide this one, or it decides little.
+/// Whether other differing settings in `names` decide this one, or it decides little.
 fn follows(name: &str, names: &[&str]) -> bool {
     let part_of = |whole: &str, prefixes: &[&str]| {
         name != whole && names.contains(&whole) && prefixes.iter().any(|prefix| name.starts_with(prefix))
@@ -134,10 +134,10 @@ fn follows(name: &str, names: &[&str]) -> bool {
         || part_of(WORKLOAD, &["workload.", "format", "skip_bad"])
 }
 
-/// The setting that has what people call the workload, where it is added.
+/// The setting that holds the workload's name for people, where it is added.
 pub const WORKLOAD: &str = "workload";
 
-/// A setting in as few words as tell it.
+/// A setting in as few words as possible.
 pub fn told(name: &str, value: Option<&String>) -> String {
     let short = ["scheme.", "device.", "workload."].iter().find_map(|prefix| name.strip_prefix(prefix));
     let short = short.unwrap_or(name);
@@ -149,13 +149,13 @@ pub fn told(name: &str, value: Option<&String>) -> String {
             let (_, sources) = value.split_once('+').unwrap_or(("", value));
             format!("version {}", sources.chars().take(6).collect::<String>())
         }
-        // The source of a class.
+        // The source code of a Python class.
         ("policy", Some(value)) => format!("policy {}", &blake3::hash(value.as_bytes()).to_hex()[..6]),
         (_, Some(value)) => format!("{short}={value}"),
     }
 }
 
-/// For each of `all`, behind its key, the settings that tell it from others of the same key, in words.
+/// For each of `all`, given with its key, the settings that distinguish it from others of the same key, in words.
 pub fn apart(all: &[(&str, &Settings)], counts: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
     let words = |(key, settings): &(&str, &Settings)| {
         let alike: Vec<&Settings> =

@@ -1,4 +1,4 @@
-//! Takes a run's rows as they come and leaves its tables: in any output, or in memory.
+//! Receives a run's rows one by one and writes its tables: to any output, or to memory.
 
 use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use stripewise_sim::tables::{
     GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
 
-/// Which of the optional tables a run leaves: those of which every request adds a row or more.
+/// The optional tables of a run: those to which every request adds one row or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Optional {
     /// [`Table::Requests`].
@@ -27,13 +27,13 @@ impl Optional {
     /// All of them.
     pub const ALL: Self = Self { requests: true, updates: true };
 
-    /// Whether `has` says yes to each of them.
+    /// Whether `has` returns true for each of them.
     pub fn all(self, has: impl Fn(Table) -> bool) -> bool {
         (!self.requests || has(Table::Requests)) && (!self.updates || has(Table::Updates))
     }
 }
 
-/// The tables of one run, while it goes on.
+/// The tables of one run in progress.
 pub struct TableSink<W: Write + Send> {
     inputs: RunInputs,
     requests: Option<TableWriter<RequestRow, W>>,
@@ -46,25 +46,25 @@ pub struct TableSink<W: Write + Send> {
     totals: Output<W>,
 }
 
-/// Where a table goes, and its name in errors.
+/// The destination of a table, and its name in errors.
 pub struct Output<W> {
-    /// What takes the table's bytes.
+    /// The writer of the table's bytes.
     pub out: W,
-    /// A path, say.
+    /// The name, for example a path.
     pub name: String,
 }
 
-/// A table that is complete.
+/// A complete table.
 #[derive(Clone, Debug)]
 pub struct FinishedTable<W> {
-    /// What took the table's bytes.
+    /// The writer of the table's bytes.
     pub out: W,
     /// Its rows and digest.
     pub digest: TableDigest,
 }
 
 impl<W: Write + Send> TableSink<W> {
-    /// Starts the tables of a run; `open` gives the output of each.
+    /// Starts the tables of a run; `open` returns the output of each.
     ///
     /// # Errors
     /// When `open` fails or an output cannot be written.
@@ -86,8 +86,8 @@ impl<W: Write + Send> TableSink<W> {
         })
     }
 
-    /// Writes the rows that only the end of a run knows, and completes every table. They come in the order of
-    /// [`Table::ALL`].
+    /// Writes the rows that are known only at the end of a run, and completes every table. The tables are in the
+    /// order of [`Table::ALL`].
     ///
     /// # Errors
     /// When any part of any table could not be written.
@@ -167,14 +167,14 @@ impl<W: Write + Send> Sink for TableSink<W> {
     }
 }
 
-/// A sink that keeps the tables in memory, packed as they would be on disk (a request takes 13 to 30 bytes).
+/// A sink that keeps the tables in memory, packed as on disk (a request takes 13 to 30 bytes).
 pub type MemorySink = TableSink<Vec<u8>>;
 
 impl MemorySink {
     /// Starts the tables of a run in memory.
     ///
     /// # Errors
-    /// None that memory itself makes; the type is that of files.
+    /// None for memory; the type is that of files.
     pub fn in_memory(inputs: &RunInputs, optional: Optional) -> Result<Self, Error> {
         Self::new(inputs, optional, |table| {
             Ok(Output { out: Vec::new(), name: format!("{table} (in memory)") })
@@ -206,7 +206,7 @@ impl MemoryRun {
         &self.totals
     }
 
-    /// The digest of all that came out.
+    /// The digest of all results.
     pub fn results_digest(&self) -> Digest {
         results_digest(&self.digests().collect::<Vec<_>>())
     }
@@ -219,7 +219,7 @@ impl MemoryRun {
     /// A table as Arrow record batches, unpacked one at a time; none when the run left out that table.
     ///
     /// # Errors
-    /// None that memory itself makes; the type is that of files.
+    /// None for memory; the type is that of files.
     pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
         let found = self.tables.iter().find(|finished| finished.digest.table == table);
         found.map(|found| Batches::new(found.out.clone(), &format!("{table} (in memory)"))).transpose()

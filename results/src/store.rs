@@ -1,7 +1,7 @@
 //! The directory of results: one directory a finished run, named by its run digest.
 //!
-//! A run is written under a temporary name and renamed when all of it has reached the disk. So what has a
-//! digest as its name is complete, whatever was killed or lost power meanwhile; and a run that is there need
+//! A run is written under a temporary name and renamed when all of it has reached the disk. So a directory with a
+//! digest as its name is complete, whatever process was killed or lost power meanwhile; and a run that exists need
 //! not be computed again.
 
 use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
@@ -18,7 +18,7 @@ use stripewise_sim::tables::{
     GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
 
-/// Says what was run and what came out.
+/// The file with the inputs of the run and the digests of its results.
 const RUN: &str = "run.toml";
 
 /// A directory of results.
@@ -33,7 +33,7 @@ impl Store {
         Self { root: root.into() }
     }
 
-    /// Where the results of a run stand, or would.
+    /// The directory of the results of a run, whether it exists or not.
     pub fn path(&self, run: Digest) -> PathBuf {
         self.root.join(run.to_string())
     }
@@ -41,7 +41,7 @@ impl Store {
     /// The finished run of that digest, or nothing when there is none.
     ///
     /// # Errors
-    /// When there is something of that name which is not a whole finished run.
+    /// When a file or directory of that name exists and is not a complete finished run.
     pub fn find(&self, run: Digest) -> Result<Option<FinishedRun>, Error> {
         let path = self.path(run);
         match fs::symlink_metadata(&path) {
@@ -51,10 +51,10 @@ impl Store {
         }
     }
 
-    /// Every finished run there is, in the order of their digests.
+    /// Every finished run, in the order of their digests.
     ///
     /// # Errors
-    /// When the directory cannot be listed, or there is something that is named by a digest and is no whole
+    /// When the directory cannot be listed, or it has an entry that is named by a digest and is not a complete
     /// finished run.
     pub fn runs(&self) -> Result<Vec<FinishedRun>, Error> {
         let list = Error::io(&self.root, "list the directory");
@@ -65,11 +65,11 @@ impl Store {
         digests.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
     }
 
-    /// Starts writing a run, with those of its `optional` tables. What dead writers of any
-    /// run left behind is removed.
+    /// Starts writing a run, with its requested `optional` tables. Removes the directories that dead writers of any
+    /// run left behind.
     ///
     /// # Errors
-    /// When the directory or a file in it cannot be made.
+    /// When the directory or a file in it cannot be created.
     pub fn begin(&self, inputs: &RunInputs, optional: Optional) -> Result<RunWriter, Error> {
         let run = inputs.digest();
         fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-/// A run that is being written. Dropped before it is finished, it leaves nothing.
+/// A run that is being written. Dropped before it is finished, it leaves no files.
 pub struct RunWriter {
     sink: TableSink<File>,
     partial: Partial,
@@ -93,12 +93,11 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Completes the run: from now on it is found. When the same run is there already, that one stays, and
-    /// this one is dropped unless it has an optional table that that one lacks.
+    /// Completes the run: from now on it can be found. When the same run exists already, the existing one stays, and
+    /// this one is dropped unless it has an optional table that the existing one lacks.
     ///
     /// # Errors
-    /// When any part could not be written; the run is then not found. When the same run is there with other
-    /// results.
+    /// When any part could not be written; the run is then not found. When the same run exists with other results.
     pub fn finish(self, members: &[MemberRow], totals: &Figures) -> Result<FinishedRun, Error> {
         let run = self.inputs.digest();
         let mut files = Vec::new();
@@ -125,7 +124,7 @@ impl RunWriter {
                 match there.verify() {
                     Ok(()) if optional.all(|table| there.has(table)) => return Ok(there),
                     Err(error) if !error.is_damage() => return Err(error),
-                    // It has fewer tables, or was damaged.
+                    // The existing run has fewer tables, or is damaged.
                     _ => true,
                 }
             }
@@ -134,11 +133,12 @@ impl RunWriter {
         };
         let mut aside = None;
         if is_there {
-            // Not at once, since a rename does not replace a directory: killed here, the run is made again.
+            // Two steps, since a rename does not replace a directory. A program that is killed here makes the run
+            // again.
             aside = Some(self.partial.put_aside(&path)?);
         }
         match fs::rename(&self.partial.path, &path) {
-            // Somebody was faster by a moment: theirs is as good.
+            // Another process finished the same run first: its results are as good.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -195,7 +195,7 @@ impl Sink for RunWriter {
     }
 }
 
-/// Brings a file or directory to the disk.
+/// Flushes a file or directory to the disk.
 fn sync(path: &Path) -> Result<(), Error> {
     File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path, "bring it to the disk"))
 }
@@ -247,8 +247,7 @@ impl FinishedRun {
         Self::open(&path, run)
     }
 
-    /// Opens the run in the directory `path`, whose digest must be `run`. Every file must be there in its
-    /// whole size.
+    /// Opens the run in the directory `path`, whose digest must be `run`. Every file must exist in its full size.
     fn open(path: &Path, run: Digest) -> Result<Self, Error> {
         let record_path = path.join(RUN);
         let damaged = |path: &Path, found: String| Error::Damaged { path: path.to_owned(), found };
@@ -292,7 +291,7 @@ impl FinishedRun {
         Ok(Self { path: path.to_owned(), inputs, tables, results })
     }
 
-    /// Equal inputs must have given equal results.
+    /// Checks that equal inputs gave equal results.
     fn must_agree(&self, files: &[(TableDigest, u64)]) -> Result<(), Error> {
         for (ours, _) in files {
             if self.tables.iter().any(|theirs| theirs.table == ours.table && theirs != ours) {
@@ -307,12 +306,12 @@ impl FinishedRun {
         &self.path
     }
 
-    /// What was run.
+    /// The inputs of the run.
     pub fn inputs(&self) -> &RunInputs {
         &self.inputs
     }
 
-    /// The digest of all that came out.
+    /// The digest of all results.
     pub fn results_digest(&self) -> Digest {
         self.results
     }
@@ -327,8 +326,8 @@ impl FinishedRun {
         self.tables.iter().any(|digest| digest.table == table)
     }
 
-    /// A table as Arrow record batches, read one at a time; none when the run left out that table. Its digest is taken on
-    /// the way, and an error stands at the end when the table is not the one that the run left.
+    /// A table as Arrow record batches, read one at a time; none when the run left out that table. Its digest is
+    /// verified during reading, and the last item is an error when the table is not the one that the run left.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a Parquet file.
@@ -339,7 +338,7 @@ impl FinishedRun {
         Batches::of_file(file, &path.display().to_string(), *expected).map(Some)
     }
 
-    /// Reads a table and makes sure that it is the one that the run left.
+    /// Reads a table and checks that it is the one that the run left.
     ///
     /// # Errors
     /// When it is not, or cannot be read.
@@ -355,7 +354,7 @@ impl FinishedRun {
         self.tables.iter().try_for_each(|digest| self.verify_table(digest.table))
     }
 
-    /// A table of fixed columns, all of it at once; none when the run left out that table.
+    /// A whole table of fixed columns; none when the run left out that table.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a Parquet file.
@@ -377,7 +376,7 @@ impl FinishedRun {
     /// The totals.
     ///
     /// # Errors
-    /// When their file cannot be read, or does not hold what `run.toml` says.
+    /// When their file cannot be read, or differs from the digest in `run.toml`.
     pub fn totals(&self) -> Result<Figures, Error> {
         let name = self.path.join(Table::Totals.file()).display().to_string();
         let wrong = |message: String| Error::Read { table: name.clone(), message };
@@ -392,7 +391,7 @@ impl FinishedRun {
     }
 }
 
-/// Looks up entries of `run.toml`; errors say what was expected where.
+/// Looks up entries of `run.toml`; errors name the entry and the expected content.
 struct Record<'a> {
     record: &'a toml::Table,
     path: &'a Path,

@@ -1,4 +1,4 @@
-//! What each total of a run means, for the documentation; a test holds the list against what runs yield.
+//! The meaning of each total of a run, for the documentation; a test compares the list with the totals of runs.
 
 /// Name and meaning of every total, in the order of the table's columns.
 pub const TOTALS: &[(&str, &str)] = &[

@@ -1,7 +1,7 @@
-//! Whether what a table yields when it is read is what was written: the digest of its rows is taken again on the way.
+//! Verifies that a table reads back as it was written: the digest of its rows is computed again during reading.
 //!
-//! Rows are packed again as the writer packed them ([`crate::parquet`]), because the digest is taken over packed pages. So
-//! it covers what the reader hands over, whatever damage in pages, headers or the footer led to it.
+//! Rows are packed as the writer packed them ([`crate::parquet`]), because the digest covers packed pages. So it
+//! verifies the rows that the reader returns, whatever damage in pages, headers or the footer changed them.
 
 use crate::digest::{Digest, TableDigest, TableHasher};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 
-/// Takes the digest of a table that is being read.
+/// Computes the digest of a table during reading.
 pub(crate) struct Verifier {
     expected: TableDigest,
     rows: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Verifier {
 }
 
 enum Content {
-    /// Totals have a column for each, and one row.
+    /// Totals have a column each, and one row.
     Totals(Option<Digest>),
     Rows(Box<Packer>),
 }
@@ -40,7 +40,7 @@ impl Verifier {
         Ok(Self { expected, rows: 0, content })
     }
 
-    /// Takes the next rows into account.
+    /// Adds the next rows.
     ///
     /// # Errors
     /// When they cannot be rows of such a table.
@@ -81,7 +81,7 @@ impl Verifier {
     }
 }
 
-/// Packs columns as the writer of tables does, for the digest alone.
+/// Packs columns as the writer of tables does, only for the digest.
 struct Packer {
     hasher: TableHasher,
     lanes: Vec<Lane>,
@@ -161,7 +161,7 @@ impl Packer {
     }
 }
 
-/// Copies values from place `at` of a column on into all of `out`.
+/// Copies values of a column, from index `at`, into all of `out`.
 fn copy(column: &ArrayRef, at: usize, out: &mut [u64]) {
     let range = at..at + out.len();
     if let Some(column) = column.as_primitive_opt::<UInt64Type>() {

@@ -7,7 +7,7 @@ use stripewise_base::prng::Prng;
 use stripewise_results::parquet::TableWriter;
 use stripewise_sim::tables::RequestRow;
 
-/// Resident memory of this process; nothing where the system does not tell.
+/// Resident memory of this process; none where the system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -19,7 +19,7 @@ fn resident_bytes() -> Option<u64> {
 fn ten_times_the_rows_take_no_more_memory() {
     const FEW: usize = 600_000;
     let mut prng = Prng::new(3);
-    // Random values: what takes most. As many as a page has rows, so that no page takes more than another.
+    // Random values take the most memory. There are as many as a page has rows, so no page takes more than another.
     let prepared = common::rows(65_537, &mut prng, common::request);
     let mut writer =
         TableWriter::<RequestRow, _>::new(std::io::sink(), "requests", &common::inputs(1)).unwrap();

@@ -1,12 +1,13 @@
-//! What hot data identification finds in a workload: how soon chunks of the hot and of the cold tier are written again.
+//! Measures hot data identification on a workload: how soon chunks of the hot and of the cold tier are written again.
 //!
 //! ```sh
 //! cargo run --release -p stripewise-study --example hotness -- TRACE|GENERATOR|PROFILE...
 //! ```
 //!
-//! A tier is worth a stream of its own if its chunks become invalid together. So each write of a chunk is followed by the
-//! number of chunk writes until that chunk is written again, and counted as soon if that is no more than the workload has
-//! distinct chunks: a log that is twice as large as its data comes round to it no earlier.
+//! A tier deserves a stream of its own if its chunks become invalid together. So for each write of a chunk the
+//! example counts the chunk writes until that chunk is written again. It counts the write as soon if that number is
+//! no more than the workload has distinct chunks: a log that is twice as large as its data returns to the chunk no
+//! earlier.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -17,17 +18,17 @@ use stripewise_study::{Origin, Workload, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::{Kind, OpenOptions, Request, Source};
 
-/// Traces are folded onto so many chunks of 4 KiB, without gaps.
+/// Traces are folded onto this many chunks of 4 KiB, without gaps.
 const CHUNKS: u64 = 1 << 22;
 const CHUNK: u64 = 4096;
 
-/// Something that sorts chunks, and what became of them.
+/// A method that sorts chunks into tiers, and the results of its choices.
 struct Contender {
     name: &'static str,
-    /// None draws tiers by lot.
+    /// None draws tiers at random.
     hotness: Option<Hotness>,
     lot: Prng,
-    /// For each chunk the number of its last write, from 1, and the tier of that.
+    /// For each chunk the number of its last write, from 1, and the tier of that write.
     last: Vec<(u64, u8)>,
     /// By tier.
     writes: [u64; 2],

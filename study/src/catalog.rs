@@ -1,4 +1,4 @@
-//! What comes with the program: schemes, devices, profiles.
+//! The presets that come with the program: schemes, devices, profiles.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use crate::error::{Error, What};
 pub struct SchemeEntry {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub description: String,
 }
 
 /// The schemes that come with the program.
 ///
 /// # Errors
-/// None as long as every preset is right, which tests hold.
+/// None as long as every preset is valid, which tests check.
 pub fn schemes() -> Result<Vec<SchemeEntry>, Error> {
     let entry = |(name, _)| Ok(SchemeEntry { name, description: Scheme::preset(name)?.description });
     SCHEMES.into_iter().map(entry).collect()
@@ -41,14 +41,14 @@ pub struct DeviceEntry {
     pub channels: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub description: String,
 }
 
 /// The devices that come with the program.
 ///
 /// # Errors
-/// None as long as every preset is right, which tests hold.
+/// None as long as every preset is valid, which tests check.
 pub fn devices() -> Result<Vec<DeviceEntry>, Error> {
     let entry = |(name, text): (&'static str, &str)| {
         let preset = DeviceSpec::preset(name);
@@ -60,7 +60,7 @@ pub fn devices() -> Result<Vec<DeviceEntry>, Error> {
     DEVICES.into_iter().map(entry).collect()
 }
 
-/// The first sentence of the comment that a preset begins with.
+/// The first sentence of the comment at the start of a preset.
 fn headline(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let comment = comment.collect::<Vec<_>>().join(" ");

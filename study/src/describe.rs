@@ -1,10 +1,10 @@
-//! Devices, members, pacing and states in words.
+//! Descriptions of devices, members, pacing and states.
 
 use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Level, Shape, SpecError, State};
 use stripewise_sim::{Layout, Pacing, Precondition};
 
-/// Bytes of flash in all, and those that a host sees.
+/// Bytes of flash in total, and those that a host sees.
 pub(crate) fn sizes(spec: &DeviceSpec) -> Result<(u64, u64), SpecError> {
     let shape = Shape::new(spec, Level::Channel, 1)?;
     let page = spec.geometry.page_bytes.0;
@@ -12,10 +12,10 @@ pub(crate) fn sizes(spec: &DeviceSpec) -> Result<(u64, u64), SpecError> {
     Ok((bytes(shape.pages_per_member), bytes(shape.logical_pages)))
 }
 
-/// What a device is built of, in a line.
+/// The components of a device, in a line.
 ///
 /// # Errors
-/// When it cannot be.
+/// When the device is impossible.
 pub fn describe_device(spec: &DeviceSpec) -> Result<String, SpecError> {
     let g = &spec.geometry;
     let parts = [
@@ -42,17 +42,17 @@ pub fn describe_device(spec: &DeviceSpec) -> Result<String, SpecError> {
     ))
 }
 
-/// How many members there are, and what.
+/// The number of members, and their kind.
 ///
 /// # Errors
-/// When the device cannot be.
+/// When the device is impossible.
 pub fn describe_members(layout: Layout, device: &DeviceSpec) -> Result<String, SpecError> {
     let shape = Shape::new(device, layout.level, layout.devices)?;
     let size = human::bytes(u64::from(shape.logical_pages) * device.geometry.page_bytes.0);
     Ok(format!("{layout} ({} members of {size})", shape.members))
 }
 
-/// A pacing, and what it means.
+/// A pacing, and its meaning.
 pub(crate) fn pacing(pacing: Pacing) -> String {
     let meaning = match pacing {
         Pacing::Open { numerator, denominator } if numerator == denominator => {
@@ -70,7 +70,7 @@ pub(crate) fn pacing(pacing: Pacing) -> String {
     format!("{pacing} ({meaning})")
 }
 
-/// A state of the devices, and what it means.
+/// A state of the devices, and its meaning.
 pub(crate) fn state(precondition: Precondition) -> String {
     let meaning = match precondition {
         Precondition::Fresh => "nothing was ever written",

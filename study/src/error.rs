@@ -1,4 +1,4 @@
-//! What can go wrong with a study.
+//! The errors of a study.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use stripewise_trace::TraceError;
 
 use crate::policy::PolicyFailure;
 
-/// What a name or a file stands for.
+/// The kind of object that a name or a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A scheme.
@@ -33,28 +33,28 @@ impl fmt::Display for What {
     }
 }
 
-/// Why a study could not be made, or one of its runs.
+/// Why a study, or one of its runs, could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something that was asked for has no meaning.
+    /// A request without a meaning.
     #[error("{0}")]
     Spec(String),
-    /// A setting, `KEY=VALUE`, that has no meaning.
+    /// A setting, `KEY=VALUE`, without a meaning.
     #[error("setting {setting}: {message}")]
     Setting {
         /// The setting as it was typed.
         setting: String,
-        /// What is wrong with it.
+        /// The error in it.
         message: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("{message}")]
     Unknown {
-        /// Of what.
+        /// The kind of object that was looked for.
         what: What,
         /// The name.
         name: String,
-        /// That it is unknown, with the nearest known ones.
+        /// The message, with the nearest known names.
         message: String,
         /// The known names that the message leaves out, where none is near.
         others: Vec<String>,
@@ -62,7 +62,7 @@ pub enum Error {
     /// A file that cannot be read.
     #[error("{}: cannot read the {what}: {source}", path.display())]
     Unreadable {
-        /// What was to be read.
+        /// The kind of object that the file should contain.
         what: What,
         /// The file.
         path: PathBuf,
@@ -72,18 +72,18 @@ pub enum Error {
     /// A text that is no scheme, device or profile.
     #[error("{error}")]
     Text {
-        /// What it was to be.
+        /// The kind of object that the text should describe.
         what: What,
-        /// Where and why not.
+        /// The place and the reason.
         error: ConfigError,
     },
     /// A profile that cannot be used.
     #[error("{0}")]
     Profile(TraceError),
-    /// A scheme that has no meaning over these members.
+    /// A scheme that is impossible over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A device that cannot be.
+    /// A device that is impossible.
     #[error(transparent)]
     Device(#[from] SpecError),
     /// A trace that cannot be read or folded.
@@ -95,17 +95,17 @@ pub enum Error {
     /// A run that failed.
     #[error(transparent)]
     Run(RunError),
-    /// A policy of the caller's own that failed.
+    /// A failure of the caller's own policy.
     #[error("scheme {scheme}, seed {seed}: the update policy failed: {source}")]
     Policy {
         /// The scheme's name.
         scheme: String,
         /// The run's seed.
         seed: u64,
-        /// Why it failed.
+        /// The reason.
         source: PolicyFailure,
     },
-    /// The observer did not want to go on.
+    /// The observer stopped the study.
     #[error("stopped")]
     Stopped,
     /// One run of several.
@@ -113,7 +113,7 @@ pub enum Error {
     Within {
         /// The scheme's name.
         scheme: String,
-        /// Why it failed.
+        /// The reason.
         source: Box<Error>,
     },
 }

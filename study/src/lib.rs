@@ -1,8 +1,8 @@
-//! Studies: names and settings become runs, runs are made on several threads, results go to the store.
+//! Studies: names and settings become runs, several threads make the runs, and the results go to the store.
 //!
-//! What the command and the Python package share. A [`StudySpec`] is plain data; [`Study::new`] resolves every
-//! name and checks that each run can be made; [`Study::run`] makes those that are not in the store yet. Whoever
-//! calls is told how far they have come, and may end them, through an [`Observer`].
+//! The command and the Python package share this crate. A [`StudySpec`] is plain data. [`Study::new`] resolves every
+//! name and checks that each run can be made. [`Study::run`] makes those that are not in the store yet. An
+//! [`Observer`] reports the progress to the caller, and may end the runs.
 
 #![forbid(unsafe_code)]
 

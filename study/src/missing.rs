@@ -1,11 +1,11 @@
-//! Keys that a file lacks, all at once: the parser of TOML stops at the first.
+//! Reports all missing keys of a file at once: the parser of TOML stops at the first.
 
 use serde::de::DeserializeOwned;
 use stripewise_base::suggest::ConfigError;
 use toml::{Table, Value};
 
-/// Where `error` says that `text`, the contents of `file`, lacks a key: an error that names all missing keys, with the
-/// values that `example`, a whole file called `name`, has for them. Any other error as it is.
+/// If `error` is a missing key in `text`, the contents of `file`: an error that names all missing keys, with the
+/// values that `example`, a whole file called `name`, has for them. Any other error is returned unchanged.
 pub(crate) fn all_missing<T: DeserializeOwned>(
     error: ConfigError,
     file: &str,
@@ -17,7 +17,7 @@ pub(crate) fn all_missing<T: DeserializeOwned>(
     };
     let mut lacking = Table::new();
     let mut count = 0;
-    // Each turn adds a key of the example, so that there are no more turns than it has keys.
+    // Each turn adds a key of the example, so there are no more turns than the example has keys.
     while let Some(key) = missing::<T>(&table) {
         let Some((section, value)) = places(&key, &table, &example).find(|(section, value)| {
             let mut with = table.clone();
@@ -43,15 +43,15 @@ pub(crate) fn all_missing<T: DeserializeOwned>(
     ConfigError::at(file, text, None, format!("{what} missing; with the values of `{name}`:{lines}"))
 }
 
-/// The key that the parser misses first in `table`.
+/// The first key that the parser misses in `table`.
 fn missing<T: DeserializeOwned>(table: &Table) -> Option<String> {
     let error = T::deserialize(table.clone()).err()?.to_string();
     let (key, _) = error.strip_prefix("missing field `")?.split_once('`')?;
     Some(key.to_owned())
 }
 
-/// The sections, none for the top, in which `example` has `key` and `table` lacks it, with the value to put there: of a
-/// section an empty one, so that its own missing keys are found in turn.
+/// The sections, none for the top, in which `example` has `key` and `table` lacks it, with the value to put there.
+/// For a missing section the value is an empty one, so its own missing keys are found in later turns.
 fn places(key: &str, table: &Table, example: &Table) -> impl Iterator<Item = (Option<String>, Value)> {
     let top = example.get(key).filter(|_| !table.contains_key(key));
     let top = top.map(|value| (None, if value.is_table() { Table::new().into() } else { value.clone() }));

@@ -7,7 +7,7 @@ use stripewise_base::suggest;
 
 use crate::error::{Error, What};
 
-/// A TOML text and where it came from.
+/// A TOML text and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     /// The preset's name or the file's path, for messages.
@@ -45,10 +45,11 @@ fn find(what: What, argument: &str, presets: &[(&str, &str)]) -> Result<Document
     }
 }
 
-/// How many of the nearest names are given where none is near enough to be what was meant.
+/// The number of nearest names in the message, where none is near enough to be the intended one.
 const NEAREST: usize = 3;
 
-/// What to say of a name that nothing of `known` has: what was probably meant, or the nearest names and all others.
+/// The error for a name that `known` does not contain: with the probably intended name, or the nearest names and all
+/// others.
 pub(crate) fn unknown(what: What, name: &str, known: &[&str]) -> Error {
     let mut message = format!("unknown {what} `{name}`");
     let mut others: Vec<&str> = Vec::new();

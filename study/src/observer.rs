@@ -1,23 +1,23 @@
-//! Who watches a study: told how far it has come, and asked whether to go on.
+//! Observers of a study: they receive its progress, and decide whether it continues.
 
 use stripewise_sim::Progress;
 
-/// Watches the runs of a study. Its methods are called from the threads that make the runs, many times a second;
-/// all have defaults, so that `&()` watches nothing and never stops anything.
+/// Observes the runs of a study. The threads that make the runs call its methods many times a second. All have
+/// defaults, so `&()` observes nothing and never stops a study.
 pub trait Observer: Sync {
-    /// Whether to go on. Once it is false everything that goes on ends soon with [`crate::Error::Stopped`] and
-    /// leaves nothing half done.
+    /// Whether to continue. Once it is false, all running work ends soon with [`crate::Error::Stopped`] and leaves
+    /// nothing half done.
     fn go_on(&self) -> bool {
         true
     }
 
-    /// The run `run` (its place in the study) is being computed. Not called for what is in the store already.
+    /// The run `run` (its place in the study) is being computed. Not called for a run that is in the store already.
     fn began(&self, _run: usize, _scheme: &str) {}
 
-    /// How far the run has come.
+    /// The progress of the run.
     fn advanced(&self, _run: usize, _progress: Progress) {}
 
-    /// The run has ended, well or not.
+    /// The run has ended, successfully or not.
     fn ended(&self, _run: usize) {}
 }
 

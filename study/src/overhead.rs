@@ -1,20 +1,20 @@
-//! What parity updates cost beside the data itself, counted over a trace without any device or time: chunks pre-read,
-//! chunks written to a log, parity chunks written.
+//! Counts the cost of parity updates in addition to the data, over a trace, without any device or time: chunks
+//! pre-read, chunks written to a log, parity chunks written.
 //!
-//! Requests are taken one by one; nothing is merged over time. A request is cut at stripes. A stripe whose data chunks it
-//! covers whole is a full-stripe write: its parity is written and nothing read. Any other stripe that it touches is an
-//! update, and what that costs is what the schemes differ in:
+//! Requests are counted one by one; nothing is merged over time. A request is split at stripes. A stripe whose data
+//! chunks it covers whole is a full-stripe write: its parity is written and nothing is read. Any other stripe that
+//! the request touches is an update. The schemes differ in the cost of updates:
 //!
-//! - *Parity logging*: the old content of the touched chunks is pre-read, and one delta chunk for each parity goes to a
-//!   dedicated log device. The log is never merged back.
-//! - *In place*: by RMW or RCW, whichever pre-reads fewer chunks; parity is written. RMW pre-reads the touched chunks and
-//!   the parities, RCW the data chunks that are not covered whole.
+//! - *Parity logging*: the old content of the touched chunks is pre-read, and one delta chunk for each parity goes to
+//!   a dedicated log device. The log is never merged back.
+//! - *In place*: by RMW or RCW, whichever pre-reads fewer chunks; parity is written. RMW pre-reads the touched chunks
+//!   and the parities, RCW the data chunks that are not covered whole.
 //!
-//! A chunk that was never written holds zeros, which need no pre-read. An array that does not remember what was written
-//! is counted too, as *in place, blind*: it pre-reads whatever the routine asks for.
+//! A chunk that was never written holds zeros, which need no pre-read. An array that does not track written chunks is
+//! counted too, as *in place, blind*: it performs every pre-read of the routine.
 //!
-//! Source: paper 001, section V-F and Fig. 12 (parity logging); that zeros are not read, and that a chunk covered in part
-//! is an update, are choices of ours.
+//! Source: paper 001, section V-F and Fig. 12 (parity logging). Two rules are our own choices: zeros are not read,
+//! and a chunk covered in part is an update.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub const DATA_MAX: u32 = 128;
 /// The smallest chunk, so that a request has a bounded number of stripes.
 pub const CHUNK_BYTES_MIN: u64 = 512;
 
-/// What a stripe is.
+/// The shape of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stripe {
     /// Data chunks.
@@ -37,10 +37,10 @@ pub struct Stripe {
     pub chunk_bytes: u64,
 }
 
-/// Why there is no such stripe.
+/// Why a stripe of this shape is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StripeError {
-    /// Not as many data chunks as can be counted.
+    /// No data chunks, or more than can be counted.
     #[error("a stripe of {0} data chunks; use 1 to {DATA_MAX}")]
     Data(u32),
     /// No parity to update.
@@ -51,7 +51,7 @@ pub enum StripeError {
     Chunk(u64),
 }
 
-/// Chunks that are read or written beside the data.
+/// Chunks that are read or written in addition to the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Chunks of data or parity read before an update.
@@ -63,22 +63,22 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// All of them: the overhead of paper 001.
+    /// Their sum: the overhead of paper 001.
     pub fn sum(&self) -> u64 {
         self.pre_reads + self.log_writes + self.parity_writes
     }
 }
 
-/// What the writes of a trace come to.
+/// The counts of a trace's writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Write requests.
     pub writes: u64,
-    /// Data chunks that they touch, each time counted.
+    /// Data chunks that they touch, counted each time.
     pub chunks: u64,
-    /// Those of them that are covered in part only.
+    /// Those of them that are covered only in part.
     pub partial_chunks: u64,
-    /// Data chunks that were ever written.
+    /// Distinct data chunks that were written.
     pub unique_chunks: u64,
     /// Stripes written whole by one request.
     pub full_stripes: u64,
@@ -88,28 +88,28 @@ pub struct Overhead {
     pub updates_rmw: u64,
     /// Parity logging.
     pub parity_logging: Cost,
-    /// RAID in place that remembers which chunks were ever written.
+    /// RAID in place that tracks which chunks were written.
     pub in_place: Cost,
     /// RAID in place that does not.
     pub in_place_blind: Cost,
 }
 
-/// Counts the overhead of writes as they come.
+/// Counts the overhead of writes one by one.
 #[derive(Clone, Debug)]
 pub struct Counter {
     stripe: Stripe,
     /// Whether every chunk holds data before the first request.
     filled: bool,
-    /// The data chunks of each stripe that were written, as bits. Grows with the stripes that are touched.
+    /// The written data chunks of each stripe, as bits. Grows with the number of touched stripes.
     written: BTreeMap<(u32, u64), u128>,
     overhead: Overhead,
 }
 
 impl Counter {
-    /// A counter over an array of such stripes, for each volume one; `filled` when all of it holds data already.
+    /// A counter over an array of such stripes for each volume; `filled` when all chunks hold data already.
     ///
     /// # Errors
-    /// When there is no such stripe.
+    /// When such a stripe is impossible.
     pub fn new(stripe: Stripe, filled: bool) -> Result<Self, StripeError> {
         match stripe {
             Stripe { parity: 0, .. } => Err(StripeError::NoParity),
@@ -121,7 +121,7 @@ impl Counter {
         }
     }
 
-    /// Takes the next request. All but writes are passed over.
+    /// Adds the next request. All requests except writes are skipped.
     pub fn add(&mut self, request: &Request) {
         if request.kind != Kind::Write || request.bytes == 0 {
             return;
@@ -129,7 +129,7 @@ impl Counter {
         self.overhead.writes += 1;
         let Stripe { data, chunk_bytes, .. } = self.stripe;
         let stripe_bytes = chunk_bytes.saturating_mul(u64::from(data));
-        // The last byte of the address space ends a request that would go beyond it.
+        // A request that would reach beyond the address space ends at its last byte.
         let last = request.offset.saturating_add(u64::from(request.bytes) - 1);
         for stripe in request.offset / stripe_bytes..=last / stripe_bytes {
             let begin = stripe * stripe_bytes;
@@ -139,7 +139,7 @@ impl Counter {
         }
     }
 
-    /// Writes bytes `from` to `to` of a stripe, both included.
+    /// Counts a write of bytes `from` to `to` of a stripe, both included.
     fn update(&mut self, stripe: (u32, u64), from: u64, to: u64) {
         let Stripe { data, parity, chunk_bytes } = self.stripe;
         let all = bits(0, u64::from(data));
@@ -167,7 +167,7 @@ impl Counter {
         overhead.updates += 1;
         overhead.parity_logging.pre_reads += count(touched & held);
         overhead.parity_logging.log_writes += parity;
-        // A stripe that holds nothing has parity of zeros.
+        // An empty stripe has a parity of zeros.
         let rmw = count(touched & held) + if held == 0 { 0 } else { parity };
         let rcw = count(all & !whole & held);
         overhead.updates_rmw += u64::from(rmw < rcw);
@@ -175,13 +175,13 @@ impl Counter {
         overhead.in_place_blind.pre_reads += (count(touched) + parity).min(count(all & !whole));
     }
 
-    /// What came to be so far.
+    /// The counts so far.
     pub fn overhead(&self) -> &Overhead {
         &self.overhead
     }
 }
 
-/// The set of `from` up to, not including, `to`; empty where that is none.
+/// The set from `from` up to, not including, `to`; empty if `to` is not above `from`.
 fn bits(from: u64, to: u64) -> u128 {
     let below = |end: u64| if end >= 128 { u128::MAX } else { (1u128 << end) - 1 };
     below(to) & !below(from)

@@ -1,4 +1,4 @@
-//! Update policies of the caller's own: what chooses between RMW and RCW where a scheme leaves it open.
+//! Update policies of the caller: they choose between RMW and RCW where a scheme leaves the choice open.
 
 use std::cell::RefCell;
 use std::error::Error as StdError;
@@ -11,15 +11,15 @@ use stripewise_sim::Chooser;
 /// Why a policy could not choose.
 pub type PolicyFailure = Box<dyn StdError + Send + Sync>;
 
-/// A policy of the caller's own. Its run is stored under a digest that [`Policy::identity`] is a part of.
+/// A policy of the caller. Its run is stored under a digest that includes [`Policy::identity`].
 pub trait Policy: Send + Sync {
-    /// All that decides what it chooses: its source, its settings.
+    /// Everything that decides its choices: its source, its settings.
     fn identity(&self) -> String;
 
     /// Called once for each run, on the thread that makes it.
     ///
     /// # Errors
-    /// What keeps it from beginning, and so ends the run.
+    /// The reason why the policy cannot begin; it ends the run.
     fn begin(&self) -> Result<Box<dyn Choosing>, PolicyFailure>;
 }
 
@@ -28,7 +28,7 @@ pub trait Choosing {
     /// RMW or RCW; none takes Baseline's choice.
     ///
     /// # Errors
-    /// What keeps it from choosing, and so ends the run.
+    /// The reason why the policy cannot choose; it ends the run.
     fn choose(
         &mut self,
         choice: &Choice<'_>,
@@ -51,7 +51,7 @@ impl fmt::Debug for NamedPolicy {
     }
 }
 
-/// Keeps what a policy failed with; from then on Baseline chooses until the run is stopped.
+/// Keeps the failure of a policy. After a failure Baseline chooses until the run is stopped.
 pub(crate) struct Guard<'a> {
     pub(crate) choosing: Box<dyn Choosing>,
     pub(crate) failure: &'a RefCell<Option<PolicyFailure>>,

@@ -22,7 +22,7 @@ pub struct Setting {
     typed: String,
 }
 
-/// What a setting changes.
+/// The target of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Every scheme.
@@ -51,19 +51,19 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// A number, a truth value, or what is bracketed or quoted, as TOML reads it; anything else is a text: `8KiB`
-/// needs no quotes.
+/// A number, a truth value, or a bracketed or quoted value, as TOML reads it. Any other value is a text: `8KiB` needs
+/// no quotes.
 fn value_of(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 impl Setting {
-    /// Whether it changes the scheme or the device: as its first word says, else whichever of the two has
-    /// such a key.
+    /// Whether the setting changes the scheme or the device: as its first word says, otherwise whichever of the two
+    /// has such a key.
     ///
     /// # Errors
-    /// A key that neither has, with the nearest known one; a key that only labels.
+    /// A key that neither has, with the nearest known one; a key that is only a label.
     pub fn target(&self, scheme: &Document, device: &Document) -> Result<Target, Error> {
         self.has_effect()?;
         match self.path[0].as_str() {
@@ -79,7 +79,7 @@ impl Setting {
             ))),
             (Ok(()), Err(_)) => Ok(Target::Scheme),
             (Err(_), Ok(())) => Ok(Target::Device),
-            // The one of them that knows more of the key knows what is wrong with it.
+            // The error of the target that knows more of the key is the more precise one.
             (Err(error), Err(other)) if self.known(&error) > self.known(&other) => Err(self.refuse(&error)),
             (Err(other), Err(error)) if self.known(&error) > self.known(&other) => Err(self.refuse(&error)),
             (Err(error), Err(other)) => {
@@ -88,7 +88,7 @@ impl Setting {
         }
     }
 
-    /// Whether its key still has its value in `table`, where other settings came behind it.
+    /// Whether its key still has its value in `table`, after later settings.
     fn is_in(&self, table: &Table) -> bool {
         let named = matches!(self.path[0].as_str(), "scheme" | "device");
         let mut keys = self.path[usize::from(named)..].iter();
@@ -113,7 +113,7 @@ impl Setting {
         read::<T>(document, &table).map(|_| ()).map_err(|error| error.message)
     }
 
-    /// How much of the key was known where trying it led to `error`: nothing, its section, or all of it.
+    /// How much of the key was known when trying it led to `error`: nothing, its section, or all of it.
     fn known(&self, error: &str) -> u8 {
         match error.strip_prefix("unknown key `") {
             Some(rest) => u8::from(!rest.starts_with(&format!("{}`", self.path[0]))),
@@ -125,11 +125,11 @@ impl Setting {
         Error::Setting { setting: self.to_string(), message: message.to_owned() }
     }
 
-    /// Puts the value at its place.
+    /// Inserts the value at its path.
     fn insert(&self, table: &mut Table) -> Result<(), String> {
         let named = matches!(self.path[0].as_str(), "scheme" | "device");
         let (last, parents) = self.path[usize::from(named)..].split_last().ok_or("the key is empty")?;
-        // A policy brings keys of its own; those of the one before go with it.
+        // A policy has keys of its own; those of the previous policy are removed with it.
         if last == "policy" && parents == ["update"] {
             table.remove("update");
         }
@@ -141,7 +141,7 @@ impl Setting {
         let place = place.as_table_mut().ok_or_else(|| format!("`{section}` is no section"))?;
         match &parents[1..] {
             [] => place.insert(last.clone(), self.value.clone()),
-            // `{ pages = "10%" }` is one of several kinds: naming another replaces it.
+            // `{ pages = "10%" }` is one of several variants: naming another replaces it.
             [key] => place.insert(key.clone(), Table::from_iter([(last.clone(), self.value.clone())]).into()),
             _ => return Err("no key lies that deep".to_owned()),
         };
@@ -154,23 +154,23 @@ fn read<T: DeserializeOwned>(document: &Document, table: &Table) -> Result<T, Co
     suggest::read_toml(&document.shown, &text)
 }
 
-/// What settings make of a scheme or a device.
+/// A scheme or a device after the settings were applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlaid<T> {
     pub(crate) spec: T,
-    /// The settings that changed nothing, because the value stood already.
+    /// The settings that changed nothing, because the key had the value already.
     pub(crate) idle: Vec<Setting>,
 }
 
 /// The scheme of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the text, with line and caret; or with a setting.
+/// An error in the text, with line and caret; or in a setting.
 pub fn scheme(document: &Document, settings: &[Setting]) -> Result<Scheme, Error> {
     overlaid_scheme(document, settings).map(|overlaid| overlaid.spec)
 }
 
-/// [`scheme`], and which settings changed nothing.
+/// [`scheme`], and the settings that changed nothing.
 ///
 /// # Errors
 /// As [`scheme`].
@@ -181,13 +181,12 @@ pub(crate) fn overlaid_scheme(document: &Document, settings: &[Setting]) -> Resu
 /// The device of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the text, with line and caret; all keys that are missing; what is wrong with a setting, or with
-/// the device that they make together.
+/// An error in the text, with line and caret; all missing keys; an error in a setting, or in the device that results.
 pub fn device(document: &Document, settings: &[Setting]) -> Result<DeviceSpec, Error> {
     overlaid_device(document, settings).map(|overlaid| overlaid.spec)
 }
 
-/// [`device`], and which settings changed nothing.
+/// [`device`], and the settings that changed nothing.
 ///
 /// # Errors
 /// As [`device`].
@@ -236,7 +235,7 @@ fn overlaid<T: DeserializeOwned + PartialEq>(
     Ok(Overlaid { spec, idle })
 }
 
-/// A remark for each setting that changed nothing in some `what`s, given with the name of each of those.
+/// A remark for each setting that changed nothing in some schemes or devices, with their names.
 pub(crate) fn remarks(what: What, idle: &[(String, Setting)]) -> Vec<String> {
     let mut remarks: Vec<(&Setting, Vec<&str>)> = Vec::new();
     for (name, setting) in idle {
@@ -256,7 +255,7 @@ pub(crate) fn remarks(what: What, idle: &[(String, Setting)]) -> Vec<String> {
     remarks.into_iter().map(remark).collect()
 }
 
-/// Settings of schemes and settings of the device.
+/// The settings of schemes and the settings of the device.
 ///
 /// # Errors
 /// A key that neither has, or both.

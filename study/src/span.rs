@@ -1,7 +1,7 @@
 //! The span: the range of addresses that requests are folded onto.
 //!
-//! It belongs to the workload and the device, not to the schemes, so that a scheme gets the same requests whichever others
-//! stand beside it.
+//! It belongs to the workload and the device, not to the schemes. So a scheme gets the same requests, whichever other
+//! schemes the study has.
 
 use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Shape, SpecError};
@@ -9,13 +9,14 @@ use stripewise_sim::{Layout, Precondition};
 
 use crate::error::Error;
 
-/// How large the span is.
+/// The size of the span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Span {
-    /// A fifth of what the members hold at first: a fifth of the pages that they offer, times the share that [`Precondition`]
-    /// fills. Every scheme that is shipped holds as much over the fewest members that it takes. The least of them do because of
-    /// what they are: MC-RAIS has three zones of which each could take all data (2/9 of three members), a durable log over RAID-6
-    /// keeps a member free beside its parity (1/4 of four members, less its metadata).
+    /// A fifth of what the members hold at first: a fifth of the pages that they offer, times the share that
+    /// [`Precondition`] fills. Every shipped scheme holds that much over the smallest number of members that it
+    /// allows. Two schemes set the limit: MC-RAIS has three zones of which each could take all data (2/9 of three
+    /// members), and a durable log over RAID-6 keeps a member free in addition to its parity (1/4 of four members,
+    /// less its metadata).
     #[default]
     FifthOfMembers,
     /// This number of bytes.
@@ -26,7 +27,7 @@ impl Span {
     /// Bytes of the span.
     ///
     /// # Errors
-    /// When the device cannot be.
+    /// When the device is impossible.
     pub(crate) fn bytes(
         self,
         device: &DeviceSpec,
@@ -39,7 +40,7 @@ impl Span {
         }
     }
 
-    /// What it is a part of, for people.
+    /// The description of the span for people.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::FifthOfMembers => " (a fifth of what the members hold)",
@@ -48,7 +49,8 @@ impl Span {
     }
 }
 
-/// Refuses a span that is more than one of the arrays holds, each by its scheme's name and what it holds at first.
+/// Refuses a span larger than the capacity of one of the arrays, each given by its scheme's name and its initial
+/// content.
 ///
 /// # Errors
 /// The scheme that holds the least, with the span that would fit all.
@@ -69,19 +71,19 @@ pub(crate) fn check<'a>(span: u64, arrays: impl Iterator<Item = (&'a str, u64)>)
     }
 }
 
-/// Bytes that the members offer, parity and all.
+/// Bytes that the members offer, parity included.
 fn offered(device: &DeviceSpec, layout: Layout) -> Result<u64, SpecError> {
     let shape = Shape::new(device, layout.level, layout.devices)?;
     let pages = u64::from(shape.logical_pages) * u64::from(shape.members);
     Ok(pages * device.geometry.page_bytes.0)
 }
 
-/// The part of an array of so many bytes that holds data before the first request; all of it where nothing does.
+/// The part of an array of `bytes` that holds data before the first request; the whole array where none does.
 pub(crate) fn filled(precondition: Precondition, bytes: u64) -> u64 {
     if precondition == Precondition::Fresh { bytes } else { whole(precondition.pages(bytes)) }
 }
 
-/// Whole MiB where there are any, so that no chunk is cut; else whole pages of 4 KiB.
+/// Rounds down to whole MiB where there are any, so that no chunk is split; otherwise to whole pages of 4 KiB.
 fn whole(bytes: u64) -> u64 {
     if bytes >> 20 > 0 { bytes >> 20 << 20 } else { bytes / 4096 * 4096 }
 }

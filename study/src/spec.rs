@@ -1,4 +1,4 @@
-//! What a study is asked to do, as plain data.
+//! The specification of a study, as plain data.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -14,51 +14,52 @@ use crate::setting::Setting;
 use crate::span::Span;
 use crate::workload::WorkloadSpec;
 
-/// The device of the main job.
+/// The default device.
 pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
-/// The schemes that are compared when none is named.
+/// The schemes that are compared by default.
 pub const DEFAULT_SCHEMES: [&str; 4] =
     ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"];
-/// The profile that is replayed when nothing else is asked for: paper 000, Table III and IV.
+/// The default profile: paper 000, Table III and IV.
 pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
-/// How many of its 3,993,316 requests: what two cores compare four schemes over, with five seeds each, in half a minute.
+/// The default number of its 3,993,316 requests: two cores compare four schemes with five seeds each in half a
+/// minute.
 pub const DEFAULT_REQUESTS: u64 = 1_000_000;
 
-/// All that a study is: the same requests through several schemes, on one device.
+/// The specification of a study: the same requests through several schemes, on one device.
 #[derive(Clone, Debug)]
 pub struct StudySpec {
-    /// Where the requests come from.
+    /// The source of the requests.
     pub workload: WorkloadSpec,
-    /// When they are sent; by default at their times, or 16 at a time where they have none.
+    /// When they are sent; by default at their times, or 16 in flight where they have none.
     pub pacing: Option<Pacing>,
     /// The range of addresses that requests are folded onto.
     pub span: Span,
-    /// Requests at the start that count for nothing.
+    /// Requests at the start that are not counted.
     pub warmup: u64,
     /// Seed of everything random: generated requests, random choices of the device.
     pub seed: u64,
-    /// How many seeds each scheme is run with, from `seed` on.
+    /// The number of seeds for each scheme, beginning with `seed`.
     pub seeds: NonZero<u32>,
     /// The device.
     pub device: Document,
     /// The array's members.
     pub members: Layout,
-    /// What the devices hold before the first request.
+    /// The content of the devices before the first request.
     pub precondition: Precondition,
     /// The schemes, a run each.
     pub schemes: Vec<SchemeSpec>,
     /// Changes to every scheme or to the device.
     pub settings: Vec<Setting>,
-    /// Which tables are kept.
+    /// The optional tables that are kept.
     pub tables: Tables,
     /// The directory of results.
     pub out: PathBuf,
-    /// Compute what is in the store already once more, and check that it yields the same.
+    /// Compute runs that are in the store once more, and check that they yield the same results.
     pub force: bool,
 }
 
 impl StudySpec {
-    /// The main job: `schemes` over the default workload, on the default device.
+    /// The default study: `schemes` over the default workload, on the default device.
     ///
     /// # Errors
     /// None as long as the default device is shipped.
@@ -82,22 +83,22 @@ impl StudySpec {
     }
 }
 
-/// A scheme, and settings that are its own.
+/// A scheme, and the settings of its own.
 #[derive(Clone, Debug)]
 pub struct SchemeSpec {
     /// The scheme.
     pub document: Document,
-    /// Its own settings, which its name in the results tells.
+    /// Its own settings, which appear in its name in the results.
     pub settings: Vec<Setting>,
-    /// A policy of the caller's own that takes the place of the scheme's update policy, and names it.
+    /// A policy of the caller that replaces the scheme's update policy, and appears in its name.
     pub policy: Option<NamedPolicy>,
 }
 
 impl SchemeSpec {
-    /// Reads `NAME|FILE.toml[,KEY=VALUE]...`.
+    /// Parses `NAME|FILE.toml[,KEY=VALUE]...`.
     ///
     /// # Errors
-    /// An unknown name, a file that cannot be read, what is no setting.
+    /// An unknown name, a file that cannot be read, a text that is no setting.
     pub fn parse(argument: &str) -> Result<Self, Error> {
         if Path::new(argument).is_file() || !argument.contains(',') {
             let document = Document::find(What::Scheme, argument)?;
@@ -111,23 +112,23 @@ impl SchemeSpec {
     }
 }
 
-/// Which tables a run leaves beside its totals and its members.
+/// The tables of a run in addition to its totals and its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
     /// A row of every request, its latency split into parts.
     pub requests: bool,
-    /// A row of every parity update: its routine, Baseline's, and what both cost.
+    /// A row of every parity update: its routine, Baseline's, and the cost of both.
     pub updates: bool,
     /// A row of every garbage collection.
     pub gcs: bool,
     /// Length of the slices of time by which `gc_slices` counts; zero for none.
     pub gc_slice: units::Span,
-    /// A row of every member's state every so often; zero for none.
+    /// The interval of rows with every member's state; zero for none.
     pub sample_every: units::Span,
 }
 
 impl Default for Tables {
-    /// None that is optional; slices of the length that paper 003 has.
+    /// No optional table; slices of the length in paper 003.
     fn default() -> Self {
         let gc_slice = stripewise_sim::GC_SLICE;
         Self { requests: false, updates: false, gcs: false, gc_slice, sample_every: units::Span(0) }

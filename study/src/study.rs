@@ -1,4 +1,4 @@
-//! A study: its settings resolved, its runs made on several threads, their results in the store.
+//! A study: resolves its settings, makes its runs on several threads, and puts their results in the store.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -25,11 +25,11 @@ use crate::span;
 use crate::spec::StudySpec;
 use crate::workload::{Folding, Workload};
 
-/// A study that can be run: every name resolved, every setting understood.
+/// A study that can be run: all names are resolved and all settings are parsed.
 #[derive(Clone, Debug)]
 pub struct Study {
     spec: StudySpec,
-    /// The workload with each of the seeds.
+    /// The workload, once for each seed.
     workloads: Vec<Workload>,
     pacing: Pacing,
     /// The span that requests are folded onto: one for all schemes, so that all get the same requests.
@@ -43,7 +43,7 @@ pub struct Study {
 #[derive(Clone, Debug)]
 struct Job {
     config: RunConfig,
-    /// Which of the workloads it replays.
+    /// The index of its workload.
     workload: usize,
     capacity: u64,
     policy: Option<NamedPolicy>,
@@ -58,7 +58,7 @@ pub struct Finished {
     pub seed: u64,
     /// Its results.
     pub run: FinishedRun,
-    /// Whether it was computed now, and in how much time of the processor; otherwise it was there already.
+    /// The processor time in nanoseconds if it was computed now; none if it was in the store already.
     pub cpu_ns: Option<u64>,
 }
 
@@ -73,17 +73,18 @@ impl Finished {
     }
 }
 
-/// What has a write when it is acknowledged, by the scheme of a run; none where this program does not know the scheme.
+/// The place of a write when it is acknowledged (members or a kind of memory), by the scheme of a run. None where
+/// this program does not know the scheme.
 pub fn acknowledges(inputs: &RunInputs) -> Option<&'static str> {
     Scheme::acknowledges_in(inputs.configuration())
 }
 
 impl Study {
-    /// Resolves the names and settings of `spec`, and checks that every run can be made. A trace is read to take
-    /// its digest.
+    /// Resolves the names and settings of `spec`, and checks that every run can be made. Reads a trace once, for its
+    /// digest.
     ///
     /// # Errors
-    /// What was not understood; a trace that cannot be read; [`Error::Stopped`].
+    /// A name or setting that was not understood; a trace that cannot be read; [`Error::Stopped`].
     pub fn new(spec: StudySpec, observer: &dyn Observer) -> Result<Self, Error> {
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
         let Overlaid { spec: device, idle } = setting::overlaid_device(&spec.device, &for_device)?;
@@ -118,10 +119,10 @@ impl Study {
         self.fold_bytes
     }
 
-    /// The settings that all runs share: what they are called and what they are.
+    /// The settings that all runs share: their names and values.
     ///
     /// # Errors
-    /// When the device cannot be.
+    /// When the device is impossible.
     pub fn settings(&self) -> Result<Vec<(&'static str, String)>, Error> {
         let Some(job) = self.jobs.first() else { return Ok(Vec::new()) };
         let mut lines = vec![("workload", self.workload().describe())];
@@ -147,7 +148,7 @@ impl Study {
         &self.workloads[0]
     }
 
-    /// The seeds, and what differs with them.
+    /// The seeds, and the inputs that differ with them.
     fn describe_seeds(&self) -> String {
         let (first, count) = (self.spec.seed, u64::from(self.spec.seeds.get()));
         let seeds = if count == 1 { first.to_string() } else { format!("{first} to {}", first + count - 1) };
@@ -165,12 +166,12 @@ impl Study {
         format!("{seeds} ({varies})")
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Whether there is nothing to run.
+    /// Whether the study has no runs.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -190,13 +191,13 @@ impl Study {
         &self.spec.out
     }
 
-    /// What decides each run, but the requests.
+    /// The configuration of each run, which decides it together with the requests.
     pub(crate) fn configs(&self) -> impl Iterator<Item = &RunConfig> {
         self.jobs.iter().map(|job| &job.config)
     }
 
-    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does
-    /// not want to go on.
+    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer
+    /// stops the study.
     ///
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].
@@ -204,19 +205,19 @@ impl Study {
         self.workload().folded(self.fold_bytes, observer)
     }
 
-    /// What the choice of a trace's format left open, and whoever reads the results should know.
+    /// A question that the choice of a trace's format left open, for the reader of the results.
     pub fn note(&self) -> Option<String> {
         self.workload().note()
     }
 
-    /// What is to be known before the runs: settings that change nothing. A value that stands already is no error, since a sweep
-    /// over values goes through it too.
+    /// Remarks before the runs: settings that change nothing. A value that the key has already is no error, since a
+    /// sweep over values includes it.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Makes every run that is not there, on at most `threads` threads, this one among them. The runs come in the
-    /// order of the schemes; one that failed does not keep the others from being made.
+    /// Makes every run that is not in the store, on at most `threads` threads, the current one included. The runs are
+    /// in the order of the schemes; a failed run does not stop the others.
     pub fn run(&self, threads: usize, observer: &dyn Observer) -> Vec<Result<Finished, Error>> {
         let next = AtomicUsize::new(0);
         let results: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -257,7 +258,7 @@ impl Study {
         let inputs = self.inputs(job)?;
         let mut optional = self.optional();
         let found = match store.find(inputs.digest()) {
-            // What is damaged gives way to the run that is made.
+            // A damaged run is replaced by the new one.
             Err(error) if self.spec.force && error.is_damage() => None,
             found => found?,
         };
@@ -266,7 +267,7 @@ impl Study {
                 run.verify()?;
                 return Ok(finished(run, None));
             }
-            // What is made again keeps the tables that it had.
+            // A repeated run keeps the tables that it had.
             optional.requests |= run.has(Table::Requests);
             optional.updates |= run.has(Table::Updates);
         }
@@ -306,8 +307,7 @@ impl Study {
             observer.go_on()
         })?;
         let cpu_ns = thread_cpu_ns() - began_ns;
-        // The stream ends early when the observer wants to stop: what was computed is then not the run that was
-        // asked for.
+        // The stream ends early when the observer stops the study: the computed run is then incomplete.
         go_on(observer)?;
         let mut figures = Figures::from_list(&totals.figures())?;
         let fold = source.report();
@@ -325,7 +325,7 @@ impl Study {
         Optional { requests: self.spec.tables.requests, updates: self.spec.tables.updates }
     }
 
-    /// All that decides the run.
+    /// All inputs that decide the run.
     fn inputs(&self, job: &Job) -> Result<RunInputs, Error> {
         let broken =
             |error: toml::ser::Error| Error::spec(format!("cannot write the configuration: {error}"));
@@ -359,11 +359,11 @@ impl Study {
     }
 }
 
-/// The array of each scheme of `spec`, as a run over the first workload. Settings that change nothing come into `idle`, each with
-/// its scheme.
+/// The array of each scheme of `spec`, as a run over the first workload. Settings that change nothing are added to
+/// `idle`, each with its scheme.
 ///
 /// # Errors
-/// What of a scheme was not understood, or does not go with the device; two schemes of one name.
+/// An error in a scheme, or one that does not fit the device; two schemes of one name.
 fn arrays(
     spec: &StudySpec,
     pacing: Pacing,
@@ -397,10 +397,11 @@ fn arrays(
     Ok(jobs)
 }
 
-/// What the smallest of the arrays of `spec` holds at first, in bytes: the largest span that all its schemes have room for.
+/// The initial content of the smallest array of `spec`, in bytes: the largest span for which all its schemes have
+/// room.
 ///
 /// # Errors
-/// What was not understood; a scheme that does not go with the device.
+/// A setting that was not understood; a scheme that does not fit the device.
 pub fn smallest_bytes(spec: &StudySpec) -> Result<u64, Error> {
     let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
     let device = setting::device(&spec.device, &for_device)?;
@@ -444,7 +445,7 @@ fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
         precondition: spec.precondition,
         pacing,
         warmup_requests: spec.warmup,
-        // The workload ends by itself, so that only what is replayed is folded and counted.
+        // The workload ends by itself, so only replayed requests are folded and counted.
         limit_requests: u64::MAX,
         seed: spec.seed,
         gc_slice: spec.tables.gc_slice,

@@ -7,8 +7,8 @@ use crate::observer::Observer;
 use crate::study::Study;
 
 impl Study {
-    /// Runs the study's first scheme up to request `from + count`, and tells what happened from request `from` on, moment
-    /// by moment. Nothing is stored: whoever wants the results runs the study.
+    /// Runs the study's first scheme up to request `from + count`, and returns the time line from request `from`.
+    /// Nothing is stored: run the study for results.
     ///
     /// # Errors
     /// As [`Study::run`].

@@ -1,4 +1,4 @@
-//! Where requests come from: a trace, a generator or a profile; and how they are folded onto an array.
+//! The sources of requests (a trace, a generator or a profile), and their folding onto an array.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
 
-/// Which requests are replayed, as plain data.
+/// The specification of a workload, as plain data.
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
-    /// Where they come from.
+    /// Their source.
     pub origin: Origin,
-    /// How many of them: of a trace or generator the first so many; a profile is generated with so many (with
-    /// 10,000 if that is less, of which the first so many are taken), and its footprint scales along.
+    /// The number of requests: of a trace or generator the first N. A profile is generated with N (with 10,000 if N
+    /// is less, of which the first N are taken), and its footprint scales with it.
     pub requests: Option<u64>,
     /// How addresses are folded onto the array.
     pub fold: Fold,
@@ -33,7 +33,7 @@ impl Default for WorkloadSpec {
     }
 }
 
-/// Where requests come from.
+/// The source of requests.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// A trace in a file.
@@ -45,10 +45,10 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What the generator `SPEC` or the profile `NAME|FILE.toml` yields.
+    /// The source for the generator `SPEC` or the profile `NAME|FILE.toml`.
     ///
     /// # Errors
-    /// When it is written like a generator's specification and is none.
+    /// When the text looks like a generator's specification and is none.
     pub fn generated(what: &str) -> Result<Self, Error> {
         let name = what.split(':').next().unwrap_or_default();
         if catalog().iter().any(|about| about.name == name) || what.contains(':') {
@@ -58,7 +58,7 @@ impl Origin {
     }
 }
 
-/// Requests that can be streamed any number of times.
+/// Requests that can be streamed repeatedly.
 #[derive(Clone, Debug)]
 pub struct Workload {
     source: Resolved,
@@ -79,7 +79,8 @@ pub type Stream<'a> = Slice<Watched<'a>>;
 /// A stream of a workload's requests, folded onto an array.
 pub type Folding<'a> = Folded<Stream<'a>>;
 
-/// What a stream reads. It ends early when the observer does not want to go on: ask it once more at the end.
+/// The source below a stream. It ends early when the observer stops the study: check the observer once more at the
+/// end.
 pub struct Watched<'a> {
     observer: &'a dyn Observer,
     requests: Requests,
@@ -111,7 +112,7 @@ impl Source for Watched<'_> {
 }
 
 impl Watched<'_> {
-    /// What reading a trace brought to light.
+    /// The findings of the reader of a trace.
     pub fn report(&self) -> Option<ReadReport> {
         match &self.requests {
             Requests::Trace(reader) => Some(reader.report()),
@@ -121,7 +122,7 @@ impl Watched<'_> {
 }
 
 impl Workload {
-    /// The workload that `spec` asks for. A trace is opened to find its format, and read to take its digest.
+    /// The workload of `spec`. A trace is opened to detect its format, and read for its digest.
     ///
     /// # Errors
     /// An unknown profile; a trace that cannot be read; [`Error::Stopped`].
@@ -168,7 +169,8 @@ impl Workload {
         Ok(Slice::new(Watched { observer, requests }, selection)?)
     }
 
-    /// Checks that a warm-up of this number of requests leaves some to count. Stops reading when one more was found.
+    /// Checks that a warm-up of this number of requests leaves some to count. Stops reading when it has found one
+    /// more.
     ///
     /// # Errors
     /// A warm-up as long as the workload, or longer; a trace that cannot be read; [`Error::Stopped`].
@@ -193,7 +195,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Streams the requests from the first, folded onto `capacity` bytes. May read the whole trace before.
+    /// Streams the requests from the first, folded onto `capacity` bytes. May read the whole trace first.
     ///
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].
@@ -213,7 +215,7 @@ impl Workload {
         Ok(Folded::new(self.open(observer)?, folding))
     }
 
-    /// Requests that will come, if that is known.
+    /// The number of requests that will come, if it is known.
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
@@ -223,7 +225,7 @@ impl Workload {
         self.fold
     }
 
-    /// Whether all requests arrive at once, so that replaying at their times has no meaning.
+    /// Whether all requests arrive at once, which makes a replay at their times meaningless.
     pub fn has_no_times(&self) -> bool {
         match &self.source {
             Resolved::Trace { .. } => false,
@@ -231,7 +233,7 @@ impl Workload {
         }
     }
 
-    /// What the choice of a trace's format left open, and its reader should know.
+    /// A question that the choice of a trace's format left open, for its reader.
     pub fn note(&self) -> Option<String> {
         match &self.source {
             Resolved::Trace { note: Some(note), .. } => Some(format!("{}: {note}", self.name())),
@@ -239,7 +241,7 @@ impl Workload {
         }
     }
 
-    /// What names the requests in results: equal digests, equal requests.
+    /// The digest of the requests in results: equal digests, equal requests.
     pub fn digest(&self) -> String {
         match &self.source {
             Resolved::Trace { digest, .. } => format!("blake3:{digest}"),
@@ -247,7 +249,8 @@ impl Workload {
         }
     }
 
-    /// What decides the requests beside the digest: how the trace is read, what the profile says.
+    /// The settings that decide the requests in addition to the digest: how the trace is read, the text of the
+    /// profile.
     pub fn settings(&self) -> toml::Table {
         let mut table = toml::Table::new();
         let mut set = |key: &str, value: toml::Value| _ = table.insert(key.to_owned(), value);
@@ -265,8 +268,7 @@ impl Workload {
         table
     }
 
-    /// The file that it comes from, without its directory and ending, for whoever reads the results; none when it
-    /// is no file's.
+    /// The name of its file without directory and ending, for readers of the results; none when it has no file.
     pub fn label(&self) -> Option<String> {
         match &self.source {
             Resolved::Trace { path, .. } => {
@@ -286,7 +288,7 @@ impl Workload {
         }
     }
 
-    /// Where the requests come from, for people; its seed is left out.
+    /// The description of its source, without the seed, for people.
     pub fn describe(&self) -> String {
         let first =
             self.limit.map_or(String::new(), |limit| format!(", first {} requests", human::count(limit)));
@@ -319,8 +321,8 @@ fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<R
 /// The fewest requests that a profile is generated with: fewer cannot show its distributions.
 const LEAST_GENERATED: u64 = 10_000;
 
-/// The generator of the profile that `argument` names, and how many of its requests to take where it cannot
-/// be told to make fewer itself.
+/// The generator of the profile that `argument` names, and the number of its requests to take where it cannot
+/// generate fewer itself.
 fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Result<(Resolved, Option<u64>), Error> {
     if argument.ends_with(".toml") {
         let profile = Profile::read(Path::new(argument)).map_err(Error::Profile)?;
@@ -333,7 +335,7 @@ fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Result<(Resolved
     let found = builtin_profile(argument)?;
     let about = format!("profile {} ({})", found.name, found.source);
     let Some(profile) = found.profile else {
-        // A recipe of the paper's own, not statistics: it has its own number of requests.
+        // The paper's own recipe, not statistics: it has its own number of requests.
         let generator: Box<Generator> = Box::new(found.generator.parse()?);
         let shown = format!("{about}, {generator}");
         return Ok((Resolved::Generator { generator, seed, profile: Some(found.source), shown }, requests));
@@ -344,7 +346,7 @@ fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Result<(Resolved
     Ok((Resolved::Generator { generator, seed, profile: Some(profile.to_toml()), shown }, sample.first))
 }
 
-/// How many requests a profile is generated with, and how many of them are taken where that is fewer.
+/// The number of requests that a profile is generated with, and the number that are taken where that is fewer.
 struct Sample {
     generated: u64,
     first: Option<u64>,
@@ -357,7 +359,7 @@ impl Sample {
         Self { generated, first: (requests < generated).then_some(requests) }
     }
 
-    /// What a generator's specification says of it.
+    /// The keys in a generator's specification.
     fn keys(&self) -> String {
         format!(",requests={}", self.generated)
     }

@@ -1,8 +1,9 @@
-//! The layers: who may depend on whom, and what the layers below the drivers must not know.
+//! The layers: the allowed dependencies, and the interfaces that the layers below the drivers must not use.
 
 use crate::Complaint;
 
-/// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
+/// Each crate of this tree and the crates of the tree that it may depend on. Tests may depend on any except the
+/// command.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("base", &[]),
     ("code", &["base"]),
@@ -42,17 +43,17 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("tidy", &[]),
 ];
 
-/// Crates that drivers drive: they know no clock, no thread, no file.
+/// Crates below the drivers: they use no clock, no thread, no file.
 const PURE: [&str; 7] = ["base", "code", "flash", "trace", "array", "reliability", "nbd"];
 
-/// What of `std` the pure crates do not touch; only `trace` may read and write files.
+/// Modules of `std` that the pure crates do not use; only `trace` may read and write files.
 const IMPURE: [&str; 6] = ["time", "thread", "fs", "net", "process", "env"];
 
-/// Crates of others that would bring a clock, a thread, the system or unseeded randomness into a pure crate.
+/// External crates that would bring a clock, a thread, the system or unseeded randomness into a pure crate.
 const IMPURE_CRATES: [&str; 9] =
     ["rand", "rayon", "rustix", "libc", "nix", "tokio", "indicatif", "getrandom", "crossbeam-channel"];
 
-/// Dependencies follow the arrows.
+/// Checks that dependencies follow the arrows.
 pub fn arrows(path: &str, text: &str) -> Vec<Complaint> {
     let Some(owner) = path.strip_suffix("/Cargo.toml") else { return Vec::new() };
     let table = match text.parse::<toml::Table>() {
@@ -90,7 +91,7 @@ fn names(table: Option<&toml::Value>) -> impl Iterator<Item = &str> {
     table.and_then(toml::Value::as_table).into_iter().flat_map(|table| table.keys().map(String::as_str))
 }
 
-/// The crate and whether its code, not its tests, is meant.
+/// The crate that owns a source file; none for its tests.
 fn shipped(path: &str) -> Option<&str> {
     let (owner, file) = path.split_once("/src/")?;
     let test = file == "tests.rs" || file.ends_with("/tests.rs") || file.contains("tests/");
@@ -108,7 +109,7 @@ fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Pure crates touch no clock, thread, file, process or network.
+/// Checks that pure crates use no clock, thread, file, process or network.
 pub fn stays_pure(path: &str, text: &str) -> Vec<Complaint> {
     let Some(owner) = shipped(path).filter(|owner| PURE.contains(owner)) else { return Vec::new() };
     let mut complaints = Vec::new();
@@ -122,7 +123,7 @@ pub fn stays_pure(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// The modules of `std` that `text` names, with their lines: `std::a::b` and `std::{a, b::c}` alike.
+/// The modules of `std` in `text`, with their lines: from `std::a::b` and from `std::{a, b::c}`.
 fn std_modules(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut group = false;
@@ -165,7 +166,7 @@ const UNPORTABLE: [&str; 18] = [
     "log", "log2", "log10", "cbrt", "hypot",
 ];
 
-/// Results are the same on every machine: functions of floats come from `libm`.
+/// Checks that results are the same on every machine: functions of floats come from `libm`.
 pub fn floats_are_portable(path: &str, text: &str) -> Vec<Complaint> {
     let simulated = |owner: &str| PURE.contains(&owner) || matches!(owner, "sim" | "results");
     if !shipped(path).is_some_and(simulated) {

@@ -1,9 +1,7 @@
-//! The rules of the source tree that no compiler holds: layers, sizes, sources cited, documents that hang
-//! together.
+//! The rules of the source tree that no compiler checks: layers, sizes, cited sources, consistent documents.
 //!
-//! Every rule is a function from the text of a file to complaints, so that each is tested on a bad sample
-//! beside it; `tests/tree.rs` applies all of them to the tree. To change a rule, change it here and in
-//! `STYLE.md`.
+//! Every rule is a function from the text of a file to complaints, so each is tested on a bad sample next to it;
+//! `tests/tree.rs` applies all of them to the tree. To change a rule, change it here and in `STYLE.md`.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +13,7 @@ pub mod tree;
 
 use std::fmt;
 
-/// A rule that is not kept.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complaint {
     /// The file, from the root of the tree.

@@ -1,4 +1,4 @@
-//! Rules of documents: one title, links that lead somewhere, a changelog that can be read by users.
+//! Rules for documents: one title, valid links, a changelog for users.
 
 use crate::Complaint;
 
@@ -12,7 +12,7 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A document begins with its title and has no other.
+/// Checks that a document begins with its title and has no other.
 pub fn one_title(path: &str, text: &str) -> Vec<Complaint> {
     let titles: Vec<usize> =
         prose(text).filter(|(_, line)| line.starts_with("# ")).map(|(number, _)| number).collect();
@@ -25,8 +25,8 @@ pub fn one_title(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Links to files of the tree lead to files, and links to headings to headings of this document. `exists`
-/// tells whether a path from the root is there.
+/// Checks that links to files of the tree lead to files, and links to headings to headings of this document. `exists`
+/// returns whether a path from the root exists.
 pub fn links_resolve(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Complaint> {
     let headings: Vec<String> =
         prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| anchor(line)).collect();
@@ -62,13 +62,13 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     let outside_code = line.split('`').step_by(2);
     let opened =
         outside_code.flat_map(|part| part.match_indices("](").map(|(at, mark)| &part[at + mark.len()..]));
-    // A code span in the link's text, as in [`name`](target), leaves the target in a part of its own.
+    // A code span in the link's text, as in [`name`](target), puts the target in a part of its own.
     opened
         .filter_map(|rest| rest.split_once(')'))
         .map(|(target, _)| target.split(' ').next().unwrap_or(target))
 }
 
-/// The anchor that a heading gets: lower case, spaces as hyphens, other signs dropped.
+/// The anchor of a heading: lower case, spaces as hyphens, other signs dropped.
 fn anchor(heading: &str) -> String {
     let title = heading.trim_start_matches('#').trim().to_lowercase();
     title
@@ -78,7 +78,7 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// `target`, as the document at `path` names it, from the root of the tree.
+/// The path from the root of the tree for `target`, a link in the document at `path`.
 fn resolve(path: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -95,7 +95,7 @@ fn resolve(path: &str, target: &str) -> Option<String> {
 /// Headings of a release's changes, in this order.
 const KINDS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 
-/// The changelog has the form of keepachangelog.com: releases as `## [version] - date`, first `##
+/// Checks that the changelog has the form of keepachangelog.com: releases as `## [version] - date`, first `##
 /// [Unreleased]`; in each the kinds of change as `###`, in their order, with points below.
 pub fn changelog_form(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();

@@ -1,4 +1,4 @@
-//! Rules of form: sizes, words, arguments for unsafe code, sources of policies.
+//! Rules of form: sizes, words, justified unsafe code, sources of policies.
 
 use crate::Complaint;
 
@@ -11,7 +11,7 @@ pub const LINE_CHARACTERS_MAX: usize = 130;
 const POLICY_FOLDERS: [&str; 8] =
     ["geometry", "update", "placement", "read", "dispatch", "cache", "gc", "hotness"];
 
-/// Words that have no place in the tree, split so that this file is none of them, and why.
+/// Words that may not occur in the tree, split so that this file contains none of them, and the remedies.
 const BANNED: [(&str, &str); 8] = [
     (concat!("TO", "DO"), "finish it or open an issue"),
     (concat!("FIX", "ME"), "fix it or open an issue"),
@@ -23,7 +23,7 @@ const BANNED: [(&str, &str); 8] = [
     (concat!("/ho", "me/"), "no path of one machine"),
 ];
 
-/// Files stay short enough to be read in one go.
+/// Checks that files stay short enough to be read in one go.
 pub fn size(path: &str, text: &str) -> Option<Complaint> {
     let lines = text.lines().count();
     (lines > FILE_LINES_MAX).then(|| {
@@ -32,7 +32,7 @@ pub fn size(path: &str, text: &str) -> Option<Complaint> {
     })
 }
 
-/// Lines fit two to a screen.
+/// Checks that lines fit two to a screen.
 pub fn line_length(path: &str, text: &str) -> Vec<Complaint> {
     let long = text.lines().enumerate().filter(|(_, line)| line.chars().count() > LINE_CHARACTERS_MAX);
     let complaint = |(index, line): (usize, &str)| {
@@ -42,7 +42,7 @@ pub fn line_length(path: &str, text: &str) -> Vec<Complaint> {
     long.map(complaint).collect()
 }
 
-/// No unfinished work, no path of somebody's machine.
+/// Checks that there is no unfinished work and no path of a developer's machine.
 pub fn banned_words(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -55,7 +55,7 @@ pub fn banned_words(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Whether `word` stands in `line` and is no part of a longer word or path.
+/// Whether `word` occurs in `line` and is not part of a longer word or path.
 fn whole_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -65,7 +65,7 @@ fn whole_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Every `unsafe` says why it is sound, in a comment on its line or right above.
+/// Checks that every `unsafe` has a comment on its line or directly above that explains why it is sound.
 pub fn unsafe_is_argued(path: &str, text: &str) -> Vec<Complaint> {
     let lines: Vec<&str> = text.lines().collect();
     let argued = |index: usize| {
@@ -91,8 +91,8 @@ fn code(line: &str) -> &str {
     &line[..comment.min(quote)]
 }
 
-/// A policy file of the controller names the paper and the section it implements: `Source: paper 000, section
-/// 3.2` or author, title or venue, and year.
+/// Checks that a policy file of the controller names the paper and the section it implements: `Source: paper 000,
+/// section 3.2` or author, title or venue, and year.
 pub fn policy_cites_its_source(path: &str, text: &str) -> Option<Complaint> {
     let policy = path.strip_prefix("array/src/").and_then(|rest| rest.split_once('/')).is_some_and(
         |(folder, file)| {

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use crate::idioms::{self, Idioms};
 use crate::{Complaint, layers, markdown, source};
 
-/// Folders that hold nothing of ours.
+/// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
 
 /// A text file of the tree.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// From the root, with `/`.
+    /// The path from the root, with `/`.
     pub path: String,
     /// Contents.
     pub text: String,
 }
 
-/// The root of the tree that this crate stands in.
+/// The root of the tree that contains this crate.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -30,7 +30,7 @@ pub fn root() -> PathBuf {
 /// All source files, documents and scripts below `root`, in order of their paths.
 ///
 /// # Errors
-/// What the operating system says.
+/// Errors of the operating system.
 pub fn files(root: &Path) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     collect(root, "", &mut files)?;
@@ -66,7 +66,7 @@ fn is_text(path: &str) -> bool {
         || path.starts_with(".ci/")
 }
 
-/// Applies every rule to every file it is about.
+/// Applies every rule to every file that it covers.
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);

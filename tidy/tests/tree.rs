@@ -1,4 +1,4 @@
-//! The tree keeps its rules.
+//! The tree follows its rules.
 
 use stripewise_tidy::tree;
 

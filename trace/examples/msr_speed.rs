@@ -1,4 +1,5 @@
-//! How fast MSR Cambridge CSV is read on one core: writes a large file of it, then reads it a number of times.
+//! Measures how fast MSR Cambridge CSV is read on one core: writes a large file of it, then reads it a number of
+//! times.
 //!
 //! `cargo run --release -p stripewise-trace --example msr_speed -- write FILE REQUESTS` makes the file,
 //! `... -- read FILE [TIMES]` reads it and prints one line of JSON for each time: bytes, requests, seconds of wall
@@ -63,7 +64,7 @@ fn read(path: &Path, times: u32) -> Result<(), TraceError> {
                 break;
             }
             requests += batch.len() as u64;
-            // Looks at every field, so that none can be left unread.
+            // Uses every field, so the compiler cannot drop the reading of any.
             for request in &batch {
                 let fields = request.time_ns ^ request.offset ^ u64::from(request.bytes) << 32;
                 sum = sum.wrapping_add(fields ^ u64::from(request.volume) ^ request.kind as u64);
@@ -78,7 +79,7 @@ fn read(path: &Path, times: u32) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Seconds that this thread has spent on a processor, or 0 where the system does not say.
+/// Seconds that this thread has spent on a processor, or 0 where the system does not report them.
 fn on_processor() -> f64 {
     let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9

@@ -1,11 +1,11 @@
-//! What can go wrong with a trace.
+//! The errors of reading, writing, generating and folding traces.
 
 use std::path::PathBuf;
 
 /// Why a trace could not be read, written or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
@@ -22,41 +22,41 @@ pub enum TraceError {
         line: u64,
         /// Column from 1, in bytes.
         column: u32,
-        /// What the format asks for here.
+        /// What the format expects here.
         expected: &'static str,
-        /// What stands there, shortened.
+        /// The text that was found, shortened.
         found: String,
     },
-    /// A record of a binary format is none.
+    /// A record of a binary format is damaged.
     #[error("{path}: record {record} at byte {byte}: expected {expected}, found {found}", path = path.display())]
     Binary {
         /// The file.
         path: PathBuf,
         /// Number of the record from 1.
         record: u64,
-        /// Its first byte, from 0, in the file as it is when it is decompressed.
+        /// Its first byte, counted from 0 in the decompressed file.
         byte: u64,
-        /// What the format asks for here.
+        /// What the format expects here.
         expected: &'static str,
-        /// What stands there, shortened.
+        /// The bytes that were found, shortened.
         found: String,
     },
-    /// No known format fits the file, two fit equally well, or the one that fits makes it implausible.
+    /// No known format fits the file, two fit equally well, or the file is implausible in the format that fits.
     #[error("{path}: {reason}; {remedy}", path = path.display())]
     Format {
         /// The file.
         path: PathBuf,
         /// Why no format was chosen.
         reason: String,
-        /// What to do: which formats to name, the likeliest first.
+        /// The remedy: the formats to name, the likeliest first.
         remedy: String,
     },
-    /// The file is recognised as something else, or as damaged beyond reading.
+    /// The file is recognized as something else, or is too damaged to read.
     #[error("{path} {reason}", path = path.display())]
     NotATrace {
         /// The file.
         path: PathBuf,
-        /// What it is, and the remedy.
+        /// What the file is, and the remedy.
         reason: String,
     },
     /// A request is older than the one before it, and the caller asked to refuse that.
@@ -70,9 +70,9 @@ pub enum TraceError {
         path: PathBuf,
         /// Line number from 1 (record number for binary formats).
         line: u64,
-        /// How far back the step goes.
+        /// The size of the step back.
         back_ns: u64,
-        /// The time of the request before it, since the trace's first.
+        /// The time of the previous request, since the trace's first.
         previous_ns: u64,
     },
     /// A request that the format to be written cannot hold.
@@ -84,17 +84,17 @@ pub enum TraceError {
         format: String,
         /// Number of the request, from 1.
         request: u64,
-        /// What would be lost, and the remedy.
+        /// The information that would be lost, and the remedy.
         loss: String,
     },
-    /// A part of a trace in which no request lies.
+    /// A part of a trace that contains no request.
     #[error(
         "the slice holds no request: {requests} requests were read, the last {seconds:.6} s after the start; choose another \
          part of the time, of the requests or of the volumes",
         seconds = *latest_ns as f64 * 1e-9
     )]
     EmptySlice {
-        /// How many requests were read before the end of the part, or of the trace.
+        /// The number of requests that were read before the end of the part, or of the trace.
         requests: u64,
         /// The time of the latest of them, since the trace's first.
         latest_ns: u64,
@@ -102,7 +102,7 @@ pub enum TraceError {
     /// A request or a trace that cannot be placed on the array.
     #[error("{0}")]
     Fold(String),
-    /// A setting that has no meaning, with the remedy.
+    /// A setting without a meaning, with the remedy.
     #[error("{0}")]
     Setting(String),
 }

@@ -1,4 +1,4 @@
-//! A file as a stream of bytes: what it is by its first bytes, decompressed, with a count of what was consumed.
+//! A file as a stream of decompressed bytes: detects its type from its first bytes, and counts the bytes consumed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::TraceError;
 use crate::format::members;
 
-/// How a file is compressed, told by its first bytes.
+/// The compression of a file, detected from its first bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     #[default]
     None,
     /// gzip, of any number of members.
@@ -22,11 +22,11 @@ pub enum Compression {
     Zstd,
 }
 
-/// What the first bytes of a file say.
+/// The type of a file according to its first bytes.
 pub(crate) enum Content {
-    /// Perhaps compressed text.
+    /// Text or a binary format, possibly compressed.
     Stream(Input),
-    /// Parquet, which is no stream.
+    /// Parquet, which cannot be read as a stream.
     Parquet,
 }
 
@@ -36,16 +36,16 @@ pub(crate) struct Input {
     bytes: Box<dyn Read + Send>,
     pub(crate) compression: Compression,
     consumed: Arc<AtomicU64>,
-    /// Size of the file, where it is one.
+    /// Size of the file; none for a stream without a file.
     pub(crate) size: Option<u64>,
-    /// What stopped a read that had yielded something.
+    /// The error that ended a read after some bytes. The next read returns it.
     pending: Option<io::Error>,
-    /// What was read to be looked at, and how much of that was read again.
+    /// The bytes read for detection, and the number of them that were read a second time.
     sample: Vec<u8>,
     resampled: usize,
 }
 
-/// Formats of files that hold a trace only after a step that is the user's: first bytes, and what to do.
+/// Formats of files that the user must convert first: their first bytes, and the remedy.
 const FOREIGN: &[(&[u8], &str)] = &[
     (
         b"version https://git-lfs",
@@ -93,7 +93,7 @@ impl Content {
         }
         let compression = match head.as_slice() {
             [0x1F, 0x8B, ..] => Compression::Gzip,
-            // A frame of Zstandard, or one to skip, with which a file may begin.
+            // A frame of Zstandard, or a skippable frame at the start of a file.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Compression::Zstd,
             _ => Compression::None,
         };
@@ -127,8 +127,8 @@ impl Input {
         &self.path
     }
 
-    /// Reads until `into` is full or the end is reached, so that what comes of it does not depend on the pieces in
-    /// which a stream yields its bytes. An error waits until what was read before it has been taken.
+    /// Reads until `into` is full or the end is reached, so the result does not depend on the pieces in which a
+    /// stream yields its bytes. An error is returned only after the bytes before it.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, TraceError> {
         let mut filled = 0;
         if self.resampled < self.sample.len() {
@@ -151,7 +151,7 @@ impl Input {
         }
     }
 
-    /// The first bytes, which are read again afterwards; to be called before anything was read.
+    /// The first bytes, which later reads return a second time. Call it before the first read.
     pub(crate) fn sample(&mut self) -> Result<&[u8], TraceError> {
         if self.sample.is_empty() {
             let mut sample = vec![0; SAMPLE];
@@ -192,7 +192,7 @@ impl Read for Input {
     }
 }
 
-/// Counts what passes through.
+/// Counts the bytes that pass through.
 struct Counting<R> {
     inner: R,
     consumed: Arc<AtomicU64>,
@@ -206,8 +206,8 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// The BLAKE3 digest of a trace's bytes as they are on disk, in hexadecimal: names a trace in results. A trace of several
-/// files has that of all of them, one behind the other.
+/// The BLAKE3 digest of a trace's bytes as they are on disk, in hexadecimal: results identify a trace by it. A trace
+/// of several files has the digest of their concatenation.
 ///
 /// # Errors
 /// The operating system's.
@@ -215,7 +215,7 @@ pub fn digest(path: &Path) -> Result<String, TraceError> {
     digest_while(path, &mut || true).map(Option::unwrap_or_default)
 }
 
-/// [`digest`], or nothing as soon as `go_on`, asked at every MiB, is false.
+/// [`digest`], or nothing as soon as `go_on`, called at every MiB, returns false.
 ///
 /// # Errors
 /// The operating system's.

@@ -5,19 +5,19 @@ use memchr::{memchr, memrchr};
 use crate::TraceError;
 use crate::input::Input;
 
-/// Bytes held at once, hence the longest line. Fits a second-level cache together with a batch.
-/// Under a fuzzer small, for what happens at its borders.
+/// Size of the buffer in bytes, hence the longest line. It fits a second-level cache together with a batch. Small
+/// under a fuzzer, which then reaches the borders.
 const BLOCK: usize = if cfg!(fuzzing) { 700 } else { 256 << 10 };
 
 /// A window over the stream that always ends with a whole line.
 pub(crate) struct Lines {
     pub(crate) input: Input,
     buffer: Vec<u8>,
-    /// The next line begins here,
+    /// The next line begins here;
     next: usize,
-    /// whole lines end here,
+    /// the whole lines end here;
     whole: usize,
-    /// and what was read ends here.
+    /// the bytes read so far end here.
     filled: usize,
     ended: bool,
     /// Whether the last line had no line feed.
@@ -25,7 +25,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// A window over `input`, its first lines read.
+    /// A window over `input`, with its first lines read.
     pub(crate) fn new(input: Input) -> Result<Self, TraceError> {
         let buffer = vec![0; BLOCK + 1];
         let mut lines =
@@ -37,30 +37,30 @@ impl Lines {
         Ok(lines)
     }
 
-    /// The lines that are at hand, each with its line feed; empty if [`Lines::fill`] must be called.
+    /// The buffered lines, each with its line feed; empty if [`Lines::fill`] must be called.
     #[inline]
     pub(crate) fn block(&self) -> &[u8] {
         &self.buffer[self.next..self.whole]
     }
 
-    /// Everything at hand, whole lines or not.
+    /// All buffered bytes, including a line that is incomplete.
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.buffer[self.next..self.filled]
     }
 
-    /// The first line at hand, without its line feed.
+    /// The first buffered line, without its line feed.
     pub(crate) fn line(&self) -> &[u8] {
         let block = self.block();
         &block[..memchr(b'\n', block).unwrap_or(block.len())]
     }
 
-    /// Goes on by `bytes` of the block.
+    /// Moves forward by `bytes` of the block.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.next = (self.next + bytes).min(self.whole);
     }
 
-    /// Goes on behind the first line at hand.
+    /// Moves past the first buffered line.
     pub(crate) fn consume_line(&mut self) {
         self.consume(self.line().len() + 1);
     }
@@ -70,19 +70,19 @@ impl Lines {
         self.ended && self.next == self.whole
     }
 
-    /// Share of the file consumed, were it as large as it was when it was opened.
+    /// Share of the file consumed, relative to its size when it was opened.
     pub(crate) fn progress(&self) -> Option<f64> {
         let size = self.input.size?;
         if self.at_end() {
             return Some(1.0);
         }
-        // What is read and waits here is small beside any file whose progress matters.
+        // The buffered bytes are few compared with any file whose progress matters.
         let waiting = if self.input.is_compressed() { 0 } else { self.filled - self.next };
         let consumed = self.input.consumed().saturating_sub(waiting as u64);
         Some(if size == 0 { 1.0 } else { (consumed as f64 / size as f64).min(1.0) })
     }
 
-    /// Reads on until another whole line is at hand. False at the end of the stream.
+    /// Reads until another whole line is buffered. Returns false at the end of the stream.
     pub(crate) fn fill(&mut self) -> Result<bool, TraceError> {
         if self.next < self.whole {
             return Ok(true);
@@ -103,7 +103,7 @@ impl Lines {
             if count == 0 {
                 self.ended = true;
                 if self.filled > 0 {
-                    // One byte of the buffer is kept for this.
+                    // The buffer keeps one byte for this.
                     self.buffer[self.filled] = b'\n';
                     self.filled += 1;
                     self.whole = self.filled;

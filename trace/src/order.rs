@@ -1,5 +1,5 @@
-//! Times in order: the first is subtracted, and a step back is evened out and counted, sorted away and counted, or
-//! refused.
+//! Puts times in order: subtracts the first, and clamps, sorts or refuses a step back. Clamped and sorted steps are
+//! counted.
 
 use crate::format::Stop;
 use crate::{Request, TraceError};
@@ -11,26 +11,26 @@ pub enum Disorder {
     #[default]
     Clamp,
     /// Put it in its place, if that is no more than 65,536 requests back, and count it in
-    /// [`crate::ReadReport::sorted_times`]; farther back, clamp it. Formats whose lines stand in another order than that
-    /// of arrival are sorted without asking.
+    /// [`crate::ReadReport::sorted_times`]; farther back, clamp it. Formats whose lines are not in order of arrival
+    /// are always sorted.
     Sort,
     /// Fail.
     Refuse,
 }
 
-/// In which order the lines of a format stand, and what is done about it.
+/// The order of the lines of a format, and the treatment that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// That of arrival.
+    /// In order of arrival.
     AsFiled,
-    /// Another, such as that of completion: they are sorted.
+    /// In another order, such as that of completion: the reader sorts them.
     Sorted,
-    /// Times have so coarse a grain that requests of one time are spread evenly over it, once they are sorted.
+    /// Times have a coarse grain: requests of one time are sorted, then spread evenly over the grain.
     Spread { grain_ns: u64 },
 }
 
 impl Order {
-    /// What is done about steps back, if the caller asks for `disorder`.
+    /// The treatment of steps back, if the caller asks for `disorder`.
     pub(crate) fn disorder(self, disorder: Disorder) -> Disorder {
         match (disorder, self) {
             (Disorder::Clamp, Self::Sorted | Self::Spread { .. }) => Disorder::Sort,
@@ -46,17 +46,18 @@ pub(crate) struct Clock {
     first: Option<u64>,
     /// The latest time so far, in the trace's ticks.
     latest: u64,
-    /// What is added to times, so that those before the first can be told too, where requests are sorted afterwards.
+    /// Added to times so that times before the first can be represented, where requests are sorted afterwards.
     base: u64,
-    /// The latest time that may come, with `base` added.
+    /// The latest time that is allowed, with `base` added.
     limit: u64,
-    /// How many requests were older than one before them.
+    /// The number of requests that were older than one before them.
     pub(crate) stepped_back: u64,
 }
 
-/// How far apart times may lie that are sorted afterwards: 292 years. So what was sorted can be written and sorted again.
+/// The largest distance between times that are sorted afterwards: 292 years. So a sorted trace can be written and
+/// sorted again.
 const SPAN: u64 = (1 << 63) - 1;
-/// Where such times begin: as much may lie before the first.
+/// The base of such times: times may lie before the first by the same amount.
 const BASE: u64 = SPAN;
 
 impl Clock {
@@ -112,32 +113,32 @@ const TOO_FAR: Stop = Stop::Unreadable {
     expected: "a time at most 584 years after the first, 292 from any if they are sorted",
 };
 
-/// Requests held back so that those behind them can still take their place before them. Twice as many are sorted at once,
-/// by a sort that finds what is in order already.
+/// The number of requests held back, so that later ones can still take their place before them. The sorter sorts
+/// twice as many at once, with a sort that exploits existing order.
 const WINDOW: usize = if cfg!(fuzzing) { 8 } else { 1 << 16 };
-/// The most requests of one time that are spread, which bounds the memory that takes.
+/// The most requests of one time that are spread. It bounds the memory for them.
 const MOST_TIES: usize = if cfg!(fuzzing) { 64 } else { 1 << 22 };
 
-/// Puts requests in order of time within a window, and spreads those of one time, if asked to.
+/// Puts requests in order of time within a window, and spreads those of one time, if requested.
 pub(crate) struct Sorter {
     held: Vec<Request>,
-    /// The requests up to here are in order for good, and those up to there delivered.
+    /// Requests below `ready` have their final order; those below `delivered` were delivered.
     ready: usize,
     delivered: usize,
     ended: bool,
-    /// Why the source ended before its end; told once what was read before is delivered.
+    /// The error that ended the source; reported after the requests before it were delivered.
     failed: Option<TraceError>,
     grain_ns: Option<u64>,
-    /// The first time of all, which becomes zero, and the latest that was made ready.
+    /// The first time of all, which becomes zero, and the latest time among the ready requests.
     first: Option<u64>,
     latest: u64,
-    /// How many requests came too late to be put in their place.
+    /// The number of requests that came too late to be put in their place.
     pub(crate) clamped: u64,
     pub(crate) spread: u64,
 }
 
 impl Sorter {
-    /// What puts requests in order that stand in `order` and whose steps back are treated so; nothing if none is needed.
+    /// The sorter for requests in this `order` with this treatment of steps back; none if none is needed.
     pub(crate) fn new(order: Order, disorder: Disorder) -> Option<Self> {
         let grain_ns = match order {
             Order::Spread { grain_ns } => Some(grain_ns),
@@ -198,7 +199,7 @@ impl Sorter {
                 self.failed = more(&mut self.held).err();
                 self.ended = self.held.len() == before || self.failed.is_some();
             }
-            // Stable: requests of one time stay in the order of the file.
+            // The sort is stable: requests of one time keep the order of the file.
             self.held.sort_by_key(|request| request.time_ns);
             let sure = if self.ended { self.held.len() } else { self.held.len() - WINDOW };
             self.ready = if self.grain_ns.is_some() && !self.ended { self.whole_ties(sure) } else { sure };
@@ -217,13 +218,13 @@ impl Sorter {
         Ok(())
     }
 
-    /// The end of the last time of which all requests lie before `end`.
+    /// The end of the last time whose requests all lie before `end`.
     fn whole_ties(&self, end: usize) -> usize {
         let Some(next) = self.held.get(end) else { return end };
         self.held[..end].partition_point(|request| request.time_ns < next.time_ns)
     }
 
-    /// Gives the requests that are ready their final times.
+    /// Gives the ready requests their final times.
     fn settle(&mut self) {
         let ready = &mut self.held[..self.ready];
         let Some(first) = ready.first().map(|request| request.time_ns) else { return };
@@ -283,7 +284,7 @@ mod tests {
         Request { time_ns, offset: number as u64, bytes: 1, volume: 0, kind: crate::Kind::Read }
     }
 
-    /// All requests of these times through a sorter, in batches of `capacity`.
+    /// Passes requests of these times through a sorter, in batches of `capacity`.
     fn sorted(times: &[u64], grain_ns: Option<u64>, capacity: usize) -> (Sorter, Vec<Request>) {
         let order = grain_ns.map_or(Order::Sorted, |grain_ns| Order::Spread { grain_ns });
         let mut sorter = Sorter::new(order, Disorder::Clamp).expect("it sorts");

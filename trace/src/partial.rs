@@ -1,14 +1,15 @@
-//! Files that are written beside their place and take it when they are whole.
+//! Files that are written under a temporary name and get their final name when they are complete.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file that has its place once it is [kept](PartialFile::keep); dropped before, it is removed.
+/// A file that gets its final name when it is [kept](PartialFile::keep). Dropped before, it is removed.
 ///
-/// Its name ends in `.partial`. It is made new, so that no link of that name leads what is written elsewhere, and it is locked as
-/// long as it is written: one that is not is what a program left behind that was killed, and is replaced.
+/// Its temporary name ends in `.partial`. It is created as a new file, so a link of that name cannot redirect the
+/// writes. It is locked while it is written: an unlocked file of that name was left behind by a killed program, and
+/// is replaced.
 #[derive(Debug)]
 pub struct PartialFile {
     file: File,
@@ -18,23 +19,23 @@ pub struct PartialFile {
 }
 
 impl PartialFile {
-    /// Begins the file that is to be `path`.
+    /// Creates the temporary file for `path`.
     ///
     /// # Errors
-    /// When another program writes it, and what the operating system refuses.
+    /// When another program writes the file, and errors of the operating system.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        // Another one may come in between, but not each time.
+        // Another program may create the file in between, but not every time.
         for _ in 0..4 {
             match File::create_new(&partial) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => remove_left(&partial)?,
                 made => {
                     let file = made?;
-                    // An error is that of a file system without locks.
+                    // Any other error means a file system without locks.
                     let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-                    // Before it was locked another one may have taken it for one that was left behind.
+                    // Before the lock was taken, another program may have replaced the file as left behind.
                     if is_ours && leads_to(&partial, &file) {
                         return Ok(Self { file, partial, path: path.to_owned(), is_kept: false });
                     }
@@ -49,12 +50,12 @@ impl PartialFile {
         &self.file
     }
 
-    /// Makes what was written durable and gives it its place.
+    /// Makes the content durable and gives the file its final name.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub fn keep(mut self) -> io::Result<()> {
-        // Else a loss of power could leave the name and nothing in it.
+        // Otherwise a loss of power could leave an empty file under the name.
         self.file.sync_data()?;
         if !leads_to(&self.partial, &self.file) {
             self.is_kept = true;
@@ -69,13 +70,13 @@ impl PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if !self.is_kept && leads_to(&self.partial, &self.file) {
-            // Nothing useful can be done if it stays.
+            // An error is ignored: the file stays behind, and no remedy exists here.
             let _ = fs::remove_file(&self.partial);
         }
     }
 }
 
-/// Whether `path` names `file`, and no link to it.
+/// Whether `path` names `file` itself, and not a link to it.
 fn leads_to(path: &Path, file: &File) -> bool {
     let identity = |found: fs::Metadata| (found.dev(), found.ino());
     match (fs::symlink_metadata(path), file.metadata()) {
@@ -84,13 +85,13 @@ fn leads_to(path: &Path, file: &File) -> bool {
     }
 }
 
-/// Removes what is in the way, unless a program writes it. Of a link the link goes, not what it leads to.
+/// Removes a file left behind, unless a program writes it. For a link, the link is removed, not its target.
 fn remove_left(partial: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(partial) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
-    // Only a file of ours is opened: anything else might wait.
+    // Only a regular file is opened: opening anything else might block.
     if found.is_file()
         && let Ok(file) = File::open(partial)
         && matches!(file.try_lock(), Err(TryLockError::WouldBlock))
@@ -116,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of a test's own; this crate has no library for that.
+    /// A temporary folder for a test; this crate has no library for that.
     struct Folder(PathBuf);
 
     impl Folder {

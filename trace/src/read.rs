@@ -1,4 +1,4 @@
-//! Opening a trace, whatever its format and compression, and what reading it brought to light.
+//! Opens a trace of any format and compression, and reports the findings of the reader.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use crate::order::{Disorder, Sorter};
 use crate::text::TextReader;
 use crate::{Request, Source, TraceError};
 
-/// Requests in a batch whose vector comes without a capacity.
+/// Requests in a batch if the caller's vector has no capacity.
 const BATCH: usize = 4096;
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// The format; detected where none is named.
+    /// The format; none detects it.
     pub format: Option<FormatName>,
-    /// How many lines that are no records to pass over. The next one is an error.
+    /// The number of lines to skip that are no records. The next one is an error.
     pub skip_bad: u64,
-    /// What to do with steps back in time.
+    /// The treatment of steps back in time.
     pub disorder: Disorder,
 }
 
-/// What was read, and what had to be done to it. Final once [`ReadReport::complete`].
+/// The requests that were read, and the corrections that they needed. Final once [`ReadReport::complete`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReadReport {
     /// The file.
     pub path: PathBuf,
     /// Its format, as `--format` names it.
     pub format: String,
-    /// What the choice of the format left open.
+    /// A question that the choice of the format left open.
     pub note: Option<String>,
-    /// How it is compressed.
+    /// Its compression.
     pub compression: Compression,
     /// Its size, if it is a file.
     pub file_bytes: Option<u64>,
@@ -42,15 +42,15 @@ pub struct ReadReport {
     pub lines: u64,
     /// Requests delivered.
     pub requests: u64,
-    /// Lines of white space alone.
+    /// Lines of white space only.
     pub blank_lines: u64,
     /// Lines that name columns, and other text around the data.
     pub header_lines: u64,
     /// Lines of events other than requests: another stage of a request, the opening of a file.
     pub other_lines: u64,
-    /// Lines that were no records and were passed over.
+    /// Lines that were no records and were skipped.
     pub skipped_bad: u64,
-    /// What was wrong with the first of them.
+    /// The error of the first of them.
     pub first_bad: Option<String>,
     /// Requests that were older than the one before them and were given its time.
     pub clamped_times: u64,
@@ -58,7 +58,7 @@ pub struct ReadReport {
     pub sorted_times: u64,
     /// Requests that had the time of the one before them and were given a later one within the format's grain.
     pub spread_times: u64,
-    /// Whether the last line lacks its line feed, as in a file that was cut off.
+    /// Whether the last line lacks its line feed, as in a truncated file.
     pub unterminated: bool,
     /// Whether the end was reached.
     pub complete: bool,
@@ -67,7 +67,7 @@ pub struct ReadReport {
 /// A trace that is being read.
 pub struct Reader {
     inner: Inner,
-    /// What puts requests in order, if the format or the caller asks for that.
+    /// The sorter, if the format or the caller asks for one.
     sorter: Option<Sorter>,
 }
 
@@ -78,7 +78,7 @@ enum Inner {
     Parquet(Box<crate::format::parquet::ParquetReader>),
 }
 
-/// Opens the trace at `path`: finds out how it is compressed and, unless `options` name it, its format.
+/// Opens the trace at `path`: detects its compression and, unless `options` name it, its format.
 ///
 /// # Errors
 /// If the file cannot be read, is no trace, or fits no format or two.
@@ -100,7 +100,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
     open_binary(path, inputs, found, options)
 }
 
-/// Reads a trace from a stream such as standard input; `name` stands for its path in messages.
+/// Reads a trace from a stream such as standard input; messages use `name` as its path.
 ///
 /// # Errors
 /// As [`open`]; Parquet is refused, since it is read from its end.
@@ -118,7 +118,7 @@ pub fn open_stream(
     }
 }
 
-/// Opens what is no Parquet.
+/// Opens an input that is not Parquet.
 fn open_input(mut input: Input, options: &OpenOptions) -> Result<Reader, TraceError> {
     let named = options.format.map(FormatName::chosen);
     let (tar, found) = (is_tar(input.sample()?), detect_binary(input.sample()?));
@@ -139,7 +139,7 @@ fn open_input(mut input: Input, options: &OpenOptions) -> Result<Reader, TraceEr
     }
 }
 
-/// Opens the streams of one binary trace, in the format that is named or was `found`.
+/// Opens the streams of one binary trace, in the named format or the one that was `found`.
 fn open_binary(
     path: &Path,
     inputs: Vec<Input>,
@@ -202,7 +202,7 @@ impl Reader {
         Self { inner: Inner::Binary(Box::new(reader)), sorter }
     }
 
-    /// What was read so far.
+    /// The report so far.
     pub fn report(&self) -> ReadReport {
         let mut report = match &self.inner {
             Inner::Text(reader) => reader.report(),
@@ -211,7 +211,7 @@ impl Reader {
             Inner::Parquet(reader) => reader.report(),
         };
         if let Some(sorter) = &self.sorter {
-            // What the readers call clamped was left to be sorted.
+            // Steps that the readers count as clamped were left to the sorter.
             report.sorted_times = report.clamped_times.saturating_sub(sorter.clamped);
             report.clamped_times = sorter.clamped;
             report.spread_times = sorter.spread;
@@ -222,7 +222,7 @@ impl Reader {
 }
 
 impl Source for Reader {
-    /// An error leaves in `batch` what was read before it. Nothing is to be read after an error.
+    /// After an error `batch` holds the requests before it. Read nothing after an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         if batch.capacity() == 0 {

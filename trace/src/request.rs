@@ -1,8 +1,8 @@
-//! A request as every reader, generator and replay speaks of it, and the stream that carries requests.
+//! A request in the form that every reader, generator and replay uses, and the stream that carries requests.
 
 use crate::TraceError;
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -27,20 +27,20 @@ pub struct Request {
     pub bytes: u32,
     /// Volume, disk or ASU as the trace numbers it.
     pub volume: u32,
-    /// What is asked for.
+    /// Its kind.
     pub kind: Kind,
 }
 
 /// A stream of requests, in order of arrival, in constant memory.
 pub trait Source {
-    /// Clears `batch`, then fills it with the next requests up to its capacity (at least one unless the stream
-    /// has ended). An empty batch is the end.
+    /// Clears `batch`, then fills it with the next requests up to its capacity (at least one unless the stream has
+    /// ended). An empty batch is the end.
     ///
     /// # Errors
-    /// What the reader could not understand, with file, line, column and what it expected.
+    /// Input that the reader could not understand, with file, line, column and the expected content.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
 
-    /// Share of the stream already delivered, in `0.0..=1.0`, where it can be told (for progress bars).
+    /// Share of the stream already delivered, in `0.0..=1.0`, where it is known (for progress bars).
     fn progress(&self) -> Option<f64> {
         None
     }

@@ -2,7 +2,7 @@
 
 use crate::{Request, Source, TraceError};
 
-/// Which requests to keep. All conditions hold together; the counts apply to what the others keep.
+/// The requests to keep. All conditions must hold; the counts apply to the requests that the other conditions keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Not before this many nanoseconds after the trace's start.
@@ -11,7 +11,7 @@ pub struct Selection {
     pub until_ns: Option<u64>,
     /// Only these volumes; all if empty.
     pub volumes: Vec<u32>,
-    /// Leave out this many requests first.
+    /// Skip this many requests first.
     pub skip: u64,
     /// End after this many requests.
     pub take: Option<u64>,
@@ -27,16 +27,16 @@ pub struct Slice<S> {
     skipped: u64,
     taken: u64,
     ended: bool,
-    /// How many requests the source delivered, and the time of the latest.
+    /// The number of requests that the source delivered, and the time of the latest.
     seen: u64,
     latest_ns: u64,
-    /// What the source delivered, and how much of it has been looked at.
+    /// The batch of the source, and the number of its requests that were examined.
     delivered: Vec<Request>,
     next: usize,
 }
 
 impl Selection {
-    /// Whether it can leave out every request of a trace that has some.
+    /// Whether the selection can leave out every request of a trace that has some.
     fn leaves_out(&self) -> bool {
         self.from_ns > 0 || self.until_ns.is_some() || !self.volumes.is_empty() || self.skip > 0
     }
@@ -46,7 +46,7 @@ impl<S: Source> Slice<S> {
     /// The part of `source` that `selection` keeps.
     ///
     /// # Errors
-    /// If the times are the wrong way round.
+    /// If the end is not after the start.
     pub fn new(source: S, selection: Selection) -> Result<Self, TraceError> {
         if selection.until_ns.is_some_and(|until| until <= selection.from_ns) {
             return Err(TraceError::Setting("the end of the slice does not lie after its start".to_owned()));
@@ -71,7 +71,7 @@ impl<S: Source> Slice<S> {
         &self.source
     }
 
-    /// Whether the request is kept; ends the slice where none can be kept any more.
+    /// Whether the request is kept. Ends the slice when no further request can be kept.
     fn keep(&mut self, request: &Request) -> bool {
         let selection = &self.selection;
         if selection.until_ns.is_some_and(|until| request.time_ns >= until)

@@ -1,4 +1,4 @@
-//! Text traces: records out of blocks of lines, and what is done about lines that are none.
+//! Text traces: reads records from blocks of lines, and handles lines that are no records.
 
 use crate::format::{
     Chosen, FormatName, LineFormat, Stop, Undetected, detect, found, is_header, is_oracle_general,
@@ -24,7 +24,7 @@ impl TextReader {
     pub(crate) fn open(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
         let lines = Lines::new(input)?;
         let path = lines.input.path().to_owned();
-        // No text has zeros, and the complaints of a text's reader would not help here.
+        // No text has zeros, and the errors of a text's reader would not help here.
         if lines.block().iter().take(512).any(|&byte| byte == 0) {
             let mut reason =
                 "is binary and not Parquet; convert it to one of the text formats first".to_owned();
@@ -58,7 +58,7 @@ impl TextReader {
         Ok(Self { lines, chosen, format, clock, skip_bad: options.skip_bad, report })
     }
 
-    /// What is done about the order of its requests.
+    /// The treatment of the order of its requests.
     pub(crate) fn order(&self) -> Order {
         self.format.order()
     }
@@ -95,7 +95,7 @@ impl TextReader {
         self.lines.progress()
     }
 
-    /// Passes over the line at hand, which is not a record, if it may be; otherwise says what is wrong with it.
+    /// Skips the first buffered line, which is not a record, if the options allow it; otherwise returns the error.
     #[cold]
     fn pass(&mut self, stop: Stop) -> Result<(), TraceError> {
         let text = self.lines.line();

@@ -1,4 +1,4 @@
-//! Writing traces, in every format that is read.
+//! Writes traces, in every format that can be read.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::{Kind, Request, TraceError};
 pub struct WriteOptions {
     /// The format.
     pub format: FormatName,
-    /// Compression of text; where none is named, by the ending of the file's name (`.gz`, `.zst`). Parquet compresses
-    /// inside and takes none.
+    /// Compression of text; none chooses it by the ending of the file's name (`.gz`, `.zst`). Parquet compresses
+    /// internally and takes none.
     pub compression: Option<Compression>,
-    /// Round times down to the format's grain and count them, where otherwise a time that does not fit is an error.
+    /// Round times down to the format's grain and count them. Otherwise a time that does not fit is an error.
     pub round_times: bool,
     /// Replace a file that exists.
     pub overwrite: bool,
-    /// What to keep in a Parquet file's metadata: where the trace is from.
+    /// Notes for a Parquet file's metadata: the origin of the trace.
     pub notes: Vec<(String, String)>,
 }
 
@@ -34,7 +34,7 @@ impl WriteOptions {
     }
 }
 
-/// What was written.
+/// The summary of a written trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WriteReport {
     /// Its format, as `--format` names it.
@@ -76,10 +76,10 @@ enum Encoder {
 }
 
 impl Writer {
-    /// Begins the file at `path`.
+    /// Creates the file at `path`.
     ///
     /// # Errors
-    /// If the file exists and may not be replaced, or cannot be made.
+    /// If the file exists and may not be replaced, or cannot be created.
     pub fn create(path: &Path, options: &WriteOptions) -> Result<Self, TraceError> {
         let io = |source| TraceError::Io { path: path.to_owned(), source };
         if !options.overwrite && path.exists() {
@@ -101,7 +101,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes to a stream such as standard output; `name` stands for its path in messages.
+    /// Writes to a stream such as standard output; messages use `name` as its path.
     ///
     /// # Errors
     /// If the stream fails.
@@ -165,7 +165,8 @@ impl Writer {
     /// Appends `requests`.
     ///
     /// # Errors
-    /// If one of them does not fit the format, and then none of them is written; or if the operating system refuses.
+    /// If one of them does not fit the format, in which case none of them is written; or if the operating system
+    /// refuses.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         let Some(body) = &mut self.body else { return Ok(()) };
         for (index, request) in requests.iter().enumerate() {
@@ -204,7 +205,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Completes the trace, and gives a file its name.
+    /// Completes the trace, and gives a file its final name.
     ///
     /// # Errors
     /// The operating system's.
@@ -226,7 +227,7 @@ impl Writer {
 }
 
 impl Body {
-    /// Drops the lines that have not been handed on.
+    /// Drops the lines that were not passed on.
     fn discard(&mut self) {
         match self {
             Self::Text { line, .. } => line.clear(),
@@ -254,7 +255,7 @@ impl Encoder {
     }
 }
 
-/// What every format asks of a request.
+/// Checks the rules of every format for a request.
 fn sound(request: &Request, latest_ns: u64) -> Result<(), String> {
     if request.time_ns < latest_ns {
         let back = latest_ns - request.time_ns;
@@ -269,7 +270,7 @@ fn sound(request: &Request, latest_ns: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The request as a text format knows it, and whether its time was rounded.
+/// The request as a record of a text format, and whether its time was rounded.
 fn record(request: &Request, format: &dyn LineFormat, round: bool) -> Result<(Record, bool), String> {
     let (kind, tick_ns) = (request.kind, format.tick_ns());
     if !format.holds(kind) {

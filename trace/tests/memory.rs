@@ -1,5 +1,5 @@
-//! Small files that unpack to much: they are read in bounded memory, or refused. Each is read by another process, so that no
-//! other test's memory counts.
+//! Small files that unpack to much: they are read in bounded memory, or refused. Another process reads each, so that
+//! the memory of other tests does not count.
 
 mod common;
 
@@ -11,21 +11,21 @@ use std::process::Command;
 use common::{Scratch, drain};
 use stripewise_trace::{OpenOptions, Request, TraceError, open};
 
-/// The other process of a test, when that test starts it: the file to read.
+/// The file to read, in a process that a test starts.
 const CHILD: &str = "STRIPEWISE_TEST_CHILD_FILE";
 
 fn child() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)
 }
 
-/// The most memory that this process has had; nothing where the system does not tell.
+/// The peak memory of this process; none where the system does not report it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// Starts `test` again to read `path`, and hands over what it said and the most memory that it had.
+/// Starts `test` in another process to read `path`, and returns its output and its peak memory.
 fn peak_of(test: &str, path: &Path) -> (String, u64) {
     let program = std::env::current_exe().expect("this program");
     let output =
@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<Vec<Request>, TraceError> {
     drain(&mut open(path, &OpenOptions::default())?, 100)
 }
 
-/// An archive of one entry of so many bytes, compressed.
+/// A compressed archive with one entry of this many bytes.
 fn archive(path: &Path, mut header: tar::Header, bytes: u64, entry: impl Read, rest: &[u8]) {
     header.set_size(bytes);
     header.set_cksum();
@@ -75,7 +75,7 @@ fn record(is_request: bool) -> [u8; 48] {
     record
 }
 
-/// The same bytes again and again.
+/// The same bytes, repeated.
 struct Again([u8; 48], usize);
 
 impl Read for Again {

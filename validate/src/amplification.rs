@@ -46,7 +46,7 @@ pub(crate) const PEER: Check = Check {
 };
 
 const PAGES: u32 = 64;
-/// So many choices are all blocks.
+/// As many choices as this include all blocks.
 const GREEDY: u32 = 1 << 20;
 /// Blocks that are still free when collection starts.
 const RESERVE: u32 = 1;
@@ -55,20 +55,20 @@ fn device(blocks: u32, spare: f64, victim: Victim) -> DeviceSpec {
     let one_us = Span(1_000);
     let timing = Timing { read: one_us, program: one_us, erase: one_us, ..rig::NO_TIME };
     let mut device = rig::device(Geometry { blocks, pages: PAGES, ..rig::ONE_DIE }, timing);
-    // Of 1 + spare parts, spare parts are not exported.
+    // Of 1 + spare parts, the spare ones are not exported.
     device.ftl.over_provisioning = Share((spare / (1.0 + spare) * 1e6).round() as u32);
     device.gc.victim = victim;
     device
 }
 
-/// Pages that hold data, for each that is exported, when a block is collected; `young` blocks' worth do not count.
+/// Pages that hold data, for each exported page, when a block is collected; `young` blocks' worth do not count.
 fn alpha(device: &DeviceSpec, young: f64) -> f64 {
     let full = f64::from(device.geometry.blocks) - f64::from(RESERVE) - 1.0;
     (full - young) * f64::from(PAGES) / f64::from(device.logical_per_plane())
 }
 
-/// Write amplification over `measured` uniform writes of a page, 16 at a time, after `warmup` of them and one write of
-/// each of the `filled` first pages.
+/// Write amplification over `measured` uniform writes of a page, 16 in flight, after `warmup` of them and one write
+/// of each of the `filled` first pages.
 fn measure(rig: Rig, seed: u64, span: u64, filled: u64, warmup: u64, measured: u64) -> anyhow::Result<f64> {
     let page_bytes = rig.config.device.geometry.page_bytes.0;
     let mut prng = Prng::stream(seed, 1);
@@ -81,7 +81,7 @@ fn measure(rig: Rig, seed: u64, span: u64, filled: u64, warmup: u64, measured: u
     Ok(totals.programs_per_member_page())
 }
 
-/// The same over all of `device`, in steady state.
+/// The steady-state write amplification over the whole `device`.
 fn steady(lab: &Lab, device: &DeviceSpec) -> anyhow::Result<f64> {
     let rig = Rig::new(lab, device.clone(), "ssd:1", rig::ALONE)?;
     let span = u64::from(device.logical_per_plane());

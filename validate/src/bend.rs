@@ -1,4 +1,4 @@
-//! Flaws in the model under test, on purpose: a check that cannot find them proves nothing.
+//! Deliberate flaws in the model under test: a check that cannot find them proves nothing.
 
 use stripewise_array::Scheme;
 use stripewise_array::geometry::Rotation;
@@ -12,22 +12,22 @@ use stripewise_flash::spec::{Victim, Watermark};
 pub enum Bend {
     /// Cells and buses take 5 % longer than the specification says.
     SlowService,
-    /// Collection starts with 2 % of the blocks more still free: so much spare space does nothing.
+    /// Collection starts while 2 % more of the blocks are free: that much spare space has no effect.
     IdleSpare,
-    /// Any written block is collected, whatever the policy says.
+    /// Any written block may be collected, whatever the policy.
     AnyVictim,
     /// Updates take the other routine.
     OtherRoutine,
-    /// Parity stays where it is.
+    /// Parity does not rotate.
     FixedParity,
     /// One nanosecond of each request's latency belongs to no part.
     LostNanosecond,
-    /// Each request is said to take twice as long as it did.
+    /// Each request reports twice its latency.
     DoubledLatency,
 }
 
 impl Bend {
-    /// The flaw in words.
+    /// A description of the flaw.
     pub fn name(self) -> &'static str {
         match self {
             Self::SlowService => "service 5 % longer",

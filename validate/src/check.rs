@@ -1,4 +1,4 @@
-//! What a check is, and what it finds.
+//! The definition of a check, and its results.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,27 @@ use crate::bend::Bend;
 /// How much work a check may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Seconds: what the tests run.
+    /// Seconds: for the tests.
     Quick,
-    /// Minutes in all: what the page shows.
+    /// Minutes in total: for the page.
     Full,
 }
 
-/// What a check works with.
+/// The environment of a check.
 #[derive(Clone, Debug)]
 pub struct Lab {
     /// How much work it may take.
     pub effort: Effort,
-    /// Seed of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// A flaw in the model under test, to prove that the check would find it.
     pub bend: Option<Bend>,
-    /// Where real traces are, if they are.
+    /// The directory of real traces, if there is one.
     pub traces: Option<PathBuf>,
 }
 
 impl Lab {
-    /// One or the other, by effort.
+    /// One of the values, by effort.
     pub fn pick<T>(&self, quick: T, full: T) -> T {
         match self.effort {
             Effort::Quick => quick,
@@ -36,22 +36,22 @@ impl Lab {
     }
 }
 
-/// One check: a claim of theory or of another simulator, held against ours.
+/// One check: a claim of theory or of another simulator, compared with ours.
 #[derive(Debug)]
 pub struct Check {
     /// Its name on the command line.
     pub name: &'static str,
     /// Its heading on the page.
     pub title: &'static str,
-    /// What is compared with what, by which source, and how close it must be.
+    /// The compared values, the source, and the required accuracy.
     pub about: &'static str,
     /// Flaws that it must find.
     pub bends: &'static [Bend],
-    /// Carries it out.
+    /// Runs the check.
     pub run: fn(&Lab) -> anyhow::Result<Vec<Row>>,
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds, shown as microseconds.
@@ -69,42 +69,42 @@ pub enum Unit {
 pub struct Row {
     /// The case.
     pub case: String,
-    /// What figures are counted in.
+    /// The unit of the figures.
     pub unit: Unit,
-    /// What theory or the peer says.
+    /// The prediction of theory or of the peer.
     pub expected: Expected,
-    /// What we measure; `None` when it was not done.
+    /// Our measurement; `None` when it was skipped.
     pub measured: Option<f64>,
-    /// More to say: how uncertain the measurement is, why it was not done.
+    /// A note: the uncertainty of the measurement, or why it was skipped.
     pub note: String,
 }
 
-/// What theory or a peer says, and what is near enough.
+/// The prediction of theory or of a peer, and the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
-    /// This, give or take so much.
+    /// This value, within a tolerance.
     About {
-        /// What it says.
+        /// The predicted value.
         value: f64,
-        /// So far off is near enough.
+        /// The tolerance.
         give: f64,
     },
-    /// Something from the first to the second.
+    /// A value from the first to the second.
     Between(f64, f64),
     /// No more than this.
     AtMost(f64),
-    /// Nothing: the case could not be carried out here.
+    /// No prediction: the case could not run here.
     Nothing,
 }
 
-/// How a comparison ends.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As theory or the peer says.
+    /// The measurement agrees with the prediction.
     Agrees,
-    /// Not so.
+    /// The measurement differs from the prediction.
     Differs,
-    /// Not carried out.
+    /// The case did not run.
     Skipped,
 }
 
@@ -113,43 +113,43 @@ impl Row {
         Self { case: case.into(), unit, expected, measured: Some(measured), note: String::new() }
     }
 
-    /// Must be the same.
+    /// A comparison in which both values must be equal.
     pub fn exact(case: impl Into<String>, unit: Unit, value: f64, measured: f64) -> Self {
         Self::new(case, unit, Expected::About { value, give: 0.0 }, measured)
     }
 
-    /// Must be within this share of `value`.
+    /// A comparison in which the measurement must be within this share of `value`.
     pub fn within(case: impl Into<String>, unit: Unit, value: f64, share: f64, measured: f64) -> Self {
         Self::new(case, unit, Expected::About { value, give: (value * share).abs() }, measured)
     }
 
-    /// Its confidence interval must hold `value`.
+    /// A comparison in which the confidence interval must contain `value`.
     pub fn interval(case: impl Into<String>, unit: Unit, value: f64, mean: crate::stats::Mean) -> Self {
         Self::new(case, unit, Expected::About { value, give: mean.half_width }, mean.value)
     }
 
-    /// Must lie from `low` to `high`.
+    /// A comparison in which the measurement must lie from `low` to `high`.
     pub fn between(case: impl Into<String>, unit: Unit, low: f64, high: f64, measured: f64) -> Self {
         Self::new(case, unit, Expected::Between(low, high), measured)
     }
 
-    /// Must not exceed `bound`.
+    /// A comparison in which the measurement must not exceed `bound`.
     pub fn at_most(case: impl Into<String>, unit: Unit, bound: f64, measured: f64) -> Self {
         Self::new(case, unit, Expected::AtMost(bound), measured)
     }
 
-    /// Was not carried out, and why.
+    /// A skipped comparison, with the reason.
     pub fn skipped(case: impl Into<String>, reason: impl Into<String>) -> Self {
         let (unit, expected) = (Unit::Count, Expected::Nothing);
         Self { case: case.into(), unit, expected, measured: None, note: reason.into() }
     }
 
-    /// The same with something more to say.
+    /// The same comparison with a note.
     pub fn noting(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// How it ends.
+    /// The result of the comparison.
     pub fn verdict(&self) -> Verdict {
         let Some(measured) = self.measured else { return Verdict::Skipped };
         let agrees = match self.expected {

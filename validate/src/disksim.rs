@@ -1,4 +1,4 @@
-//! The validation suite of DiskSim's SSD extension: its workloads on its device, beside what it printed.
+//! The validation suite of DiskSim's SSD extension: its workloads on its device, compared with its printed results.
 //!
 //! Source: the suite's parameter and output files (`ssdmodel/valid` of DiskSim 4.0 with the extension of Agrawal et
 //! al., USENIX ATC 2008). They give more than the documented means: spread, largest number in the system, cleanings.
@@ -43,16 +43,16 @@ pub(crate) const TRACES: Check = Check {
     run: traces,
 };
 
-/// A queue of pages for each member and no bound that matters, as in DiskSim.
+/// A queue of pages for each member and no effective limit, as in DiskSim.
 const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n\
                     [queues]\nrequests = 65536\nplans = 65536\n";
 
-/// A workload and what the suite's output file says of it.
+/// A workload, and the results in the suite's output file.
 struct Case {
     name: &'static str,
     mean_ns: f64,
     deviation_ns: f64,
-    /// Blocks cleaned and pages moved by it, in the mean over the members; where it cleaned at all.
+    /// Blocks cleaned and pages moved by cleaning, as means over the members; none where no block was cleaned.
     cleaned: Option<(f64, f64)>,
 }
 
@@ -76,7 +76,7 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     for case in CASES {
         let mut device = DeviceSpec::preset("disksim-suite")?;
         let mut workload = format!("disksim:case={}", case.name);
-        // The large cases, quickly: a quarter of everything.
+        // The large cases in the quick form: a quarter of all quantities.
         let part = if case.cleaned.is_some() { lab.pick(4, 1) } else { 1 };
         if part > 1 {
             device.geometry.blocks /= part;
@@ -104,8 +104,8 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A trace, its documented mean, and what the output file says beyond it: means of reads and of writes, blocks cleaned
-/// on a member.
+/// A trace, its documented mean, and the further results in the output file: means of reads and of writes, blocks
+/// cleaned on a member.
 type Traced = (&'static str, &'static str, f64, Option<[f64; 3]>);
 
 const TRACED: [Traced; 2] = [
@@ -113,8 +113,8 @@ const TRACED: [Traced; 2] = [
     ("IOzone", "ssd-iozone-aligned2-100K.trace.zst", 6_394_276.0, None),
 ];
 
-/// Traces of which DiskSim's figures are not at hand: name, file, format. What they measure is noted beside DiskSim's once it
-/// is known. Of Financial1 one request in two shares its instant with the one before.
+/// Traces without available figures of DiskSim: name, file, format. The measurements are noted for comparison with
+/// DiskSim's once those are known. Of Financial1 one request in two has the same time as the one before.
 const UNDOCUMENTED: [(&str, &str, &str); 3] = [
     ("Financial1, first 949", "spc/Financial1.first949.spc.zst", "spc"),
     ("Financial1, first 10,000", "ssdsim/Financial1.first10000.ascii.zst", "ssdsim"),

@@ -1,7 +1,7 @@
-//! The simulator held against theory where theory has an answer, and against independent simulators where it has not.
+//! Validates the simulator: against theory where theory has an answer, otherwise against independent simulators.
 //!
-//! Each [`Check`] is a claim that can fail: it names flaws ([`Bend`]) that it must find, and tests prove that it does.
-//! `cargo run --release -p stripewise-validate` carries all of them out; `docs/validation.md` shows what came of it.
+//! Each [`Check`] is a claim that can fail: it names flaws ([`Bend`]) that it must find, and tests prove that it
+//! finds them. `cargo run --release -p stripewise-validate` runs all of them; `docs/validation.md` shows the results.
 
 #![forbid(unsafe_code)]
 

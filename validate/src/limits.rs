@@ -1,4 +1,4 @@
-//! What a channel with several dies can do at most, what an idle device takes, and closed loops: by hand.
+//! The limits of a channel with several dies, the latencies of an idle device, and closed loops: computed by hand.
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -50,7 +50,7 @@ const TRANSFER: Nanos = 40_960;
 const PAGE: u64 = 8192;
 
 fn one_channel(dies: u32, requests: u64) -> DeviceSpec {
-    // Room for all that is written, and as much again: no collection.
+    // Room for all writes, and the same amount again, so there is no collection.
     let blocks = (2 * requests / u64::from(dies) / 64 + 16) as u32;
     let geometry = Geometry { chips: dies, blocks, page_bytes: Bytes(PAGE), ..rig::ONE_DIE };
     let timing = Timing {
@@ -73,7 +73,7 @@ fn channel(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         for dies in 1..=8 {
             let mut rig = Rig::new(lab, one_channel(dies, 2 * count), "ssd:1", rig::ALONE)?.closed(16 * dies);
             rig.config.request_rows = true;
-            // First each page is written, then all of them are read or written again, in order.
+            // First each page is written, then all of them are read or written a second time, in order.
             let rig = rig.warm(count);
             let make = |index| {
                 let kind = if index < count { Kind::Write } else { kind };
@@ -92,7 +92,7 @@ fn channel(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Notes the latency of each request.
+/// Records the latency of each request.
 #[derive(Default)]
 struct Latencies(Vec<Nanos>);
 
@@ -103,7 +103,7 @@ impl Sink for Latencies {
 }
 
 fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
-    // Device, what its members are, and one read and one program by hand, in nanoseconds.
+    // Device, kind of members, and one read and one program computed by hand, in nanoseconds.
     let devices = [
         // 35 + 45,000 + 8192 · 5 and 35 + 700,000 + 8192 · 5.
         ("ssdsim-5+1", "channel:1", 85_995, 740_995),
@@ -111,9 +111,9 @@ fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         // 25,000 + (4096 + 128) · 25 and 200,000 + the same, and 8 sectors of 238.4 ns on the interface.
         ("disksim-suite", "ssd:1", 132_507, 307_507),
         ("disksim", "ssd:1", 132_507, 307_507),
-        // The same without an interface.
+        // The same device without the interface.
         ("disksim", "channel:1", 130_600, 305_600),
-        // 290 + 75,000 + 8192 · 3 and 361 + 750,000 + the same.
+        // 290 + 75,000 + 8192 · 3, and 361 + 750,000 + 8192 · 3.
         ("mqsim-gc-2gib", "ssd:1", 99_866, 774_937),
     ];
     let mut rows = Vec::new();
@@ -140,7 +140,7 @@ fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Sums up latencies between the first arrival and the last end.
+/// Accumulates latencies between the first arrival and the last end.
 #[derive(Default)]
 struct Loop {
     requests: u64,
@@ -169,7 +169,7 @@ fn closed(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     for (preset, members, scheme, what) in cases {
         for depth in [1, 4, 16, 64] {
             let mut device = DeviceSpec::preset(preset)?;
-            // Small enough to collect soon.
+            // Small enough that collection starts soon.
             device.geometry.blocks = 64;
             let page = device.geometry.page_bytes.0;
             let mut rig = Rig::new(lab, device, members, scheme)?.closed(depth);

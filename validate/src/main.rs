@@ -1,4 +1,4 @@
-//! Carries out the checks and prints what came of them.
+//! Runs the checks and prints their results.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

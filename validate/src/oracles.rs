@@ -1,13 +1,13 @@
-//! Cases worked out by hand that tests of other crates hold: the page names them, and does not do them again.
+//! Cases computed by hand in the tests of other crates: the page lists them, and this crate does not repeat them.
 
-/// A case and the test that holds it.
+/// A case and the test that checks it.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
     /// The case, with its figures.
     pub case: &'static str,
     /// The file, from the root of the tree.
     pub file: &'static str,
-    /// The test in it.
+    /// The name of the test in the file.
     pub test: &'static str,
 }
 

@@ -1,11 +1,11 @@
-//! The page `docs/validation.md`: what is checked, and what came of it.
+//! The page `docs/validation.md`: the checks and their results.
 
 use std::fmt::Write;
 
 use crate::check::{Check, Expected, Row, Unit, Verdict};
 use crate::oracles::ORACLES;
 
-/// A check with what it found.
+/// A check with its results.
 pub type Finding<'a> = (&'a Check, Vec<Row>);
 
 impl Unit {
@@ -22,7 +22,7 @@ impl Unit {
 }
 
 impl Verdict {
-    /// In a word.
+    /// The name of the unit.
     pub fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -33,7 +33,7 @@ impl Verdict {
 }
 
 impl Row {
-    /// What theory or the peer says, and what is near enough.
+    /// The prediction of theory or of the peer, and the tolerance.
     pub fn expectation(&self) -> String {
         let show = |figure| self.unit.show(figure);
         match self.expected {
@@ -46,7 +46,7 @@ impl Row {
         }
     }
 
-    /// How far the measured figure is from it.
+    /// The difference between the measured figure and the prediction.
     pub fn difference(&self) -> String {
         let percent = |from: f64, to: f64| format!("{:+.2} %", 100.0 * (to / from - 1.0));
         match (self.expected, self.measured) {
@@ -67,12 +67,12 @@ impl Row {
     }
 }
 
-/// The command that carries out one check.
+/// The command that runs one check.
 pub fn command(check: &Check) -> String {
     format!("cargo run --release -p stripewise-validate -- {}", check.name)
 }
 
-/// The part of the page on `check` that stands above its table: it changes only with the check itself.
+/// The part of the page about `check` above its table: it changes only with the check itself.
 pub fn heading(check: &Check) -> String {
     let flaws: Vec<&str> = check.bends.iter().map(|bend| bend.name()).collect();
     format!(
@@ -84,7 +84,7 @@ pub fn heading(check: &Check) -> String {
     )
 }
 
-/// The page's list of cases that other tests hold.
+/// The page's list of cases that tests of other crates check.
 pub fn oracles() -> String {
     let mut text =
         "## Computed by hand, verified by other tests\n\n| case | test |\n| --- | --- |\n".to_owned();

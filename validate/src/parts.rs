@@ -1,4 +1,4 @@
-//! Every moment of a request's latency belongs to exactly one part.
+//! Checks that every nanosecond of a request's latency belongs to exactly one part.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{Domain, GcSpan};
@@ -81,7 +81,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let page = device.geometry.page_bytes.0;
         let mut rig = Rig::new(lab, device, members, &scheme)?;
         rig.config.request_rows = true;
-        // Gathering is about devices on which nothing was ever written.
+        // Gathering needs devices that were never written.
         if !scheme.contains("gather") {
             rig.config.precondition = Precondition::Filled(State::Steady, Share::ALL);
         }

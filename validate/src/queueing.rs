@@ -1,4 +1,4 @@
-//! One die as a server, requests of a Poisson process as its customers: the queue that theory knows best.
+//! One die as a server with requests of a Poisson process as its customers: the best understood queue of theory.
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -39,13 +39,13 @@ pub(crate) const INSTRUMENTS: Check = Check {
 };
 
 const PAGE: u64 = 4096;
-/// Pages that exist before the first read; all in one plane.
+/// Pages that exist before the first read; all are in one plane.
 const FILLED: u64 = 256;
 const CELL: Nanos = 60_000;
 const PROGRAM: Nanos = 240_000;
 /// One page on the bus of 10 ns a byte.
 const TRANSFER: Nanos = 40_960;
-/// Where the queue is: in the member, or in front of it.
+/// The place of the queue: in the member, or in the controller.
 const PLACES: [(&str, &str); 2] = [("ssd:1", "in the element"), ("channel:1", "in the controller")];
 const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
 
@@ -58,7 +58,7 @@ enum Law {
     Exponential,
     /// M/G/1: reads, cell times drawn, bus fixed.
     Shifted,
-    /// M/G/1: so many programs in a hundred requests, else reads.
+    /// M/G/1: this percentage of programs, otherwise reads.
     Mixed(u64),
 }
 
@@ -72,7 +72,7 @@ impl Law {
         }
     }
 
-    /// Mean and mean square of the time of service, in nanoseconds.
+    /// Mean and mean square of the service time, in nanoseconds.
     fn moments(self) -> (f64, f64) {
         let (cell, bus) = (CELL as f64, TRANSFER as f64);
         let (read, program) = (cell + bus, PROGRAM as f64 + bus);
@@ -94,7 +94,7 @@ impl Law {
         } else {
             Rate { femtoseconds: 10_000_000, bytes: 1 }
         };
-        // Programs must never lead to collection: room for all of them and as much again.
+        // Programs must never lead to collection: room for all of them and the same amount again.
         let written = FILLED + if let Self::Mixed(percent) = self { count * percent / 100 } else { 0 };
         let blocks = (2 * written / 256 + 8) as u32;
         let geometry = Geometry { blocks, pages: 256, ..rig::ONE_DIE };
@@ -103,23 +103,23 @@ impl Law {
     }
 }
 
-/// What is observed of a queue.
+/// Observations of a queue.
 struct Queue {
-    /// Requests before this one only filled the device.
+    /// The index of the first request that counts: earlier requests only fill the device.
     first: u64,
-    /// Waits of reads and of programs; of all.
+    /// Waits of reads and of programs; and of all requests.
     waits: [BatchMeans; 2],
     all: BatchMeans,
     response_ns: u64,
     responses: u64,
-    /// At regular instants: how many are in the system, and whether any is.
+    /// At regular times: the number in the system, and whether it is above zero.
     number: BatchMeans,
     busy: BatchMeans,
 }
 
 impl Queue {
     fn new(count: u64, programs: u64, samples: u64) -> Self {
-        // What is drawn may come a little short of what is expected.
+        // A random count may be slightly below its expected value.
         let few = |expected: u64| expected * 98 / 100;
         Self {
             first: FILLED,
@@ -152,11 +152,11 @@ impl Sink for Queue {
     }
 }
 
-/// What one run comes to.
+/// The results of one run.
 struct Observed {
     queue: Queue,
     rate: f64,
-    /// Requests that an arriving one found, itself included.
+    /// The mean number of requests that an arriving one finds, itself included.
     found: f64,
 }
 
@@ -176,7 +176,7 @@ fn observe(
     rig.draws_reads = matches!(law, Law::Exponential | Law::Shifted);
     rig.config.request_rows = true;
     rig.config.sample_every = Span((mean / 3.0) as Nanos);
-    // First the pages that will be read are written, one by one; then the queue is empty.
+    // First the pages for the reads are written, one by one; then the queue is empty.
     let spacing = 2 * (PROGRAM + TRANSFER);
     let mut arrivals = Poisson::new(lab.seed, spacing * (FILLED + 1), gap);
     let mut choice = Prng::stream(lab.seed, 1);
@@ -247,7 +247,7 @@ fn instruments(lab: &Lab) -> anyhow::Result<Vec<Row>> {
                 rows.push(Row::interval(case("busy"), Unit::Ratio, load, queue.busy.mean()));
                 let number = queue.number.mean();
                 let little = rate * queue.response_ns as f64 / queue.responses as f64;
-                // Rate, response and number are of the same run, so only the sampling is uncertain.
+                // Rate, response and number come from the same run, so only the sampling is uncertain.
                 rows.push(Row::within(case("number in the system"), Unit::Ratio, little, 0.01, number.value));
                 rows.push(Row::interval(case("arrivals find"), Unit::Ratio, found - 1.0, number));
             }

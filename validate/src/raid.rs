@@ -1,4 +1,4 @@
-//! RAID-5's arithmetic, counted by the simulator: pre-reads, writes, capacity, where parity lies, what it costs.
+//! RAID-5's arithmetic, counted by the simulator: pre-reads, writes, capacity, the position of parity, the cost.
 
 use stripewise_array::Class;
 use stripewise_base::prng::Prng;
@@ -70,7 +70,7 @@ fn update(lab: &Lab, n: u32, chunk: u64, policy: &str, k: u64, first: u64) -> an
     let stripes = rig.capacity()? / PAGE / stripe;
     let mut prng = Prng::stream(lab.seed, first);
     let make = |index| {
-        // Every stripe is written, a second apart; then the update of one of them.
+        // Every stripe is written, a second apart; then one of them is updated.
         let time = index * 1_000_000_000;
         if index < stripes {
             return pages(Kind::Write, time, index * stripe, stripe, PAGE);
@@ -80,7 +80,7 @@ fn update(lab: &Lab, n: u32, chunk: u64, policy: &str, k: u64, first: u64) -> an
     let totals = rig.warm(stripes).run(&mut Made::new(stripes + 1, make), &mut ())?;
     let reads = totals.sum(|row| row.pre_read_pages);
     let writes = totals.sum(|row| row.host_write_pages + row.parity_write_pages);
-    // What the controller asked for is what the flash did.
+    // The controller's counts must equal the flash's counts.
     anyhow::ensure!(reads == totals.sum(|row| row.flash_read_pages), "pre-reads are not the flash's reads");
     anyhow::ensure!(
         writes == totals.sum(|row| row.flash_program_pages),
@@ -177,7 +177,7 @@ fn small_writes(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     let equal = (3..=9).map(|n| (n, 100, 100));
     for (n, read, program) in equal.chain([(5, 50, 600), (8, 45, 700)]) {
         let (writes_each, stripes) = lab.pick((3_000, 65_536), (10_000, 131_072));
-        // Room for the stripes and all that replaces them: there is no collection.
+        // Room for the stripes and all their rewrites, so there is no collection.
         let blocks = (2 * (stripes + 2 * writes_each) / 64 + 16) as u32;
         let device = device(n, blocks, read, program);
         let mut rig = Rig::new(lab, device, "channel:1", &scheme("", "always-rmw"))?.closed(32 * n);

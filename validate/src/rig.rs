@@ -1,4 +1,4 @@
-//! What checks are carried out on: a run that starts from a device and a scheme written down in a few lines.
+//! The rig of the checks: a run that starts from a short description of a device and a scheme.
 
 use anyhow::Context;
 use stripewise_array::{NoMemory, Scheme};
@@ -14,10 +14,10 @@ use stripewise_trace::Source;
 use crate::bend::Bend;
 use crate::check::Lab;
 
-/// Striping alone: how a lone member runs. Queues in the controller are served in order of arrival.
+/// Only striping: the scheme for a single member. Queues in the controller are served in order of arrival.
 pub(crate) const ALONE: &str = "name = 'alone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n";
 
-/// Time that nobody takes: for what a check does not look at.
+/// Zero times, for costs that a check ignores.
 pub(crate) const NO_TIME: Timing = Timing {
     read: Span(0),
     program: Span(0),
@@ -31,7 +31,7 @@ pub(crate) const NO_TIME: Timing = Timing {
     host_link_unit: LinkUnit::Page,
 };
 
-/// One channel with one chip of one die of one plane: where nothing can overlap.
+/// One channel with one chip of one die of one plane, where nothing can overlap.
 pub(crate) const ONE_DIE: Geometry = Geometry {
     channels: 1,
     chips: 1,
@@ -43,7 +43,7 @@ pub(crate) const ONE_DIE: Geometry = Geometry {
     spare_bytes: Bytes(0),
 };
 
-/// A device without peculiarities: first come, first served; greedy collection at one free block; half of it exported.
+/// A plain device: first come, first served; greedy collection at one free block; half of it exported.
 pub(crate) fn device(geometry: Geometry, timing: Timing) -> DeviceSpec {
     DeviceSpec {
         name: "validation".into(),
@@ -67,21 +67,21 @@ pub(crate) fn device(geometry: Geometry, timing: Timing) -> DeviceSpec {
     }
 }
 
-/// A run, but for its requests.
+/// A run without its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Rig {
-    /// All that decides it.
+    /// The configuration that decides it.
     pub(crate) config: RunConfig,
-    /// Cell times of reads are exponential.
+    /// Whether cell times of reads are exponential.
     pub(crate) draws_reads: bool,
     lies: Option<Bend>,
 }
 
 impl Rig {
-    /// `members` (as `ssd:1`) of `device` under `scheme` (TOML), with the flaw that the lab asks for.
+    /// `members` (as `ssd:1`) of `device` under `scheme` (TOML), with the flaw that the lab requests.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// An invalid device, members or scheme.
     pub(crate) fn new(
         lab: &Lab,
         mut device: DeviceSpec,
@@ -102,13 +102,13 @@ impl Rig {
         })
     }
 
-    /// The same with so many requests at a time.
+    /// The same rig with `depth` requests in flight.
     pub(crate) fn closed(mut self, depth: u32) -> Self {
         self.config.pacing = Pacing::Closed { depth };
         self
     }
 
-    /// The same without the first `requests` in any figure.
+    /// The same rig without the first `requests` in any figure.
     pub(crate) fn warm(mut self, requests: u64) -> Self {
         self.config.warmup_requests = requests;
         self
@@ -117,15 +117,15 @@ impl Rig {
     /// Bytes of the array.
     ///
     /// # Errors
-    /// When device and scheme do not go together.
+    /// When the device and the scheme do not fit.
     pub(crate) fn capacity(&self) -> anyhow::Result<u64> {
         Ok(stripewise_sim::capacity(&self.config)?)
     }
 
-    /// Carries it out.
+    /// Runs the requests.
     ///
     /// # Errors
-    /// What ended it early.
+    /// The error that ended the run early.
     pub(crate) fn run(&self, source: &mut dyn Source, sink: &mut dyn Sink) -> anyhow::Result<Totals> {
         let RunConfig { device, members, seed, precondition, .. } = &self.config;
         let mut flash = Flash::new(device, members.level, members.devices, *seed)?;
@@ -142,7 +142,7 @@ impl Rig {
 }
 
 impl Rig {
-    /// Carries it out, loses `member` at `lost_at`, and returns what each member was asked for after that.
+    /// Runs the requests, loses `member` at `lost_at`, and returns the operations of each member after that.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -171,7 +171,7 @@ impl Rig {
     }
 }
 
-/// Passes rows on, with wrong latencies.
+/// Passes rows on, with false latencies.
 struct Liar<'a> {
     lie: Bend,
     sink: &'a mut dyn Sink,

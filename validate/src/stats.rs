@@ -1,10 +1,10 @@
 //! Means with their uncertainty, from values that depend on their neighbours.
 
-/// Batches that a run is cut into.
+/// Number of batches that a run is split into.
 pub(crate) const BATCHES: usize = 31;
 
-/// Student's t for 30 degrees of freedom and 99.9 %, both sides: a page of some fifty intervals should not cry wolf,
-/// and runs are long enough to see 5 % all the same.
+/// Student's t for 30 degrees of freedom and 99.9 %, both sides: a page of some fifty intervals should raise no false
+/// alarm, and runs are long enough to detect 5 % all the same.
 const STUDENT: f64 = 3.646;
 
 /// A mean and the half width of its confidence interval of 99.9 %.
@@ -12,7 +12,7 @@ const STUDENT: f64 = 3.646;
 pub struct Mean {
     /// The mean.
     pub value: f64,
-    /// It lies within so much of the true one, 999 times of 1000.
+    /// The value is within this distance of the true one, 999 times of 1000.
     pub half_width: f64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct BatchMeans {
 }
 
 impl BatchMeans {
-    /// For `total` values; the few that do not fill a batch at the end count for nothing.
+    /// For `total` values; values at the end that do not fill a batch are ignored.
     pub(crate) fn new(total: u64) -> Self {
         Self {
             batch: (total / BATCHES as u64).max(1),
@@ -36,7 +36,7 @@ impl BatchMeans {
         }
     }
 
-    /// The next value.
+    /// Adds the next value.
     #[inline]
     pub(crate) fn add(&mut self, value: f64) {
         self.sum += value;

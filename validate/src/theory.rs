@@ -1,4 +1,4 @@
-//! What theory says: closed forms, each with its source.
+//! Predictions of theory: closed forms, each with its source.
 
 /// Mean wait before service of customers that arrive in a Poisson stream of rate `rate` at one server, first come,
 /// first served: W = λ E[S²] / (2 (1 - ρ)), with the mean and the mean square of the service time.
@@ -8,7 +8,7 @@ pub(crate) fn wait(rate: f64, mean: f64, mean_square: f64) -> f64 {
     rate * mean_square / (2.0 * (1.0 - rate * mean))
 }
 
-/// The same for two classes of customers where the first goes before the second but does not interrupt it: the mean
+/// The same for two classes of customers where the first precedes the second but does not interrupt it: the mean
 /// waits of the first and of the second. A class is its rate, the mean and the mean square of its service time.
 ///
 /// Source: Cobham, Operations Research 2(1), 1954.
@@ -20,7 +20,7 @@ pub(crate) fn waits_with_priority(first: (f64, f64, f64), second: (f64, f64, f64
 
 /// The principal branch of Lambert's function, the `w` of w e^w = `x`, for -1/e < `x` < 0.
 fn lambert(x: f64) -> f64 {
-    // From the expansion around the branch point, then Halley's steps, each of which triples the digits.
+    // The expansion around the branch point, then Halley's steps, each of which triples the digits.
     let p = (2.0 * (core::f64::consts::E * x + 1.0)).sqrt();
     let mut w = -1.0 + p - p * p / 3.0;
     for _ in 0..50 {
@@ -43,18 +43,18 @@ pub(crate) fn amplification_of_fifo(alpha: f64) -> f64 {
     alpha / (alpha + lambert(-alpha * libm::exp(-alpha)))
 }
 
-/// Write amplification when any written block is collected, each with the same probability: A = 1 / (1 - 1/α), for
+/// Write amplification when any written block is collected, each with the same probability: A = 1 / (1 - 1/α), since
 /// the mean share of valid pages of a random block is 1/α.
 pub(crate) fn amplification_of_random(alpha: f64) -> f64 {
     1.0 / (1.0 - 1.0 / alpha)
 }
 
-/// Write amplification when the block with fewest valid pages among `choices` random ones is collected, blocks of
-/// `block` pages, many of them; one choice is random collection, very many are greedy collection.
+/// Write amplification when the block with the fewest valid pages among `choices` random ones is collected, with many
+/// blocks of `block` pages. One choice is random collection, very many are greedy collection.
 ///
-/// Let W_k be the share of blocks with at least k valid pages when one is collected, c the chance of a given page to be
-/// overwritten until the next one is. In balance as many blocks come to have k or more, 1 - W_k^d, as leave them,
-/// k c (W_k - W_{k+1}); the W_k add up to the valid pages of a block, and A = α / c.
+/// Let W_k be the share of blocks with at least k valid pages when one is collected, c the chance of a given page to
+/// be overwritten until the next one is. In balance the number of blocks that get k or more, 1 - W_k^d, equals the
+/// number that lose it, k c (W_k - W_{k+1}); the W_k add up to the valid pages of a block, and A = α / c.
 ///
 /// Source: the mean field of Van Houdt, SIGMETRICS 2013, section 4, in steady state.
 pub(crate) fn amplification_of_choices(choices: u32, alpha: f64, block: u32) -> f64 {
@@ -70,13 +70,13 @@ pub(crate) fn amplification_of_choices(choices: u32, alpha: f64, block: u32) -> 
         }
         sum
     };
-    // The more is overwritten between two collections, the less is valid.
+    // The more pages are overwritten between two collections, the fewer are valid.
     let wanted = f64::from(block) / alpha;
     let c = bisect(0.0, alpha, |c| valid(c) > wanted);
     alpha / c
 }
 
-/// Where `holds` ends between `low`, where it does hold, and `high`, where it does not.
+/// The point between `low`, where `holds` is true, and `high`, where it is false, at which it changes.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
@@ -105,7 +105,7 @@ mod tests {
         let (first, second) = waits_with_priority((0.3, 1.0, 1.0), (0.2, 2.0, 4.0));
         assert!((first - 0.55 / 0.7).abs() < 1e-12);
         assert!((second - 0.55 / (0.7 * 0.3)).abs() < 1e-12);
-        // Kleinrock's conservation law: what ρ-weighted waits add up to is that of a queue without classes.
+        // Kleinrock's conservation law: the ρ-weighted waits add up to that of a queue without classes.
         let shared = wait(0.5, 0.7 / 0.5, 1.1 / 0.5);
         assert!((0.3 * first + 0.4 * second - 0.7 * shared).abs() < 1e-12);
     }
@@ -133,7 +133,7 @@ mod tests {
         for alpha in [1.1, 1.3, 2.0] {
             let random = amplification_of_random(alpha);
             assert!((amplification_of_choices(1, alpha, 64) / random - 1.0).abs() < 1e-6, "{alpha}");
-            // Greedy tends to FIFO, from below, as blocks grow.
+            // Greedy approaches FIFO from below as blocks grow.
             let fifo = amplification_of_fifo(alpha);
             let gap = |block| 1.0 - amplification_of_choices(1 << 20, alpha, block) / fifo;
             assert!(gap(64) > gap(256) && gap(256) > gap(1024) && gap(1024) > 0.0, "{alpha}");
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn greedy_of_small_blocks_is_that_of_the_published_simulation() {
-        // Xiang and Kurkoski report a simulated 2.35 beside their 2.36 at an over-provisioning of 0.30.
+        // Xiang and Kurkoski report a simulated 2.35 next to their 2.36 at an over-provisioning of 0.30.
         let ours = amplification_of_choices(1 << 20, 1.3, 256);
         assert!((2.33..=2.36).contains(&ours), "{ours}");
     }

@@ -1,11 +1,11 @@
-//! Requests made one by one by a closure: small workloads whose every request a check can reason about.
+//! Requests built one by one by a closure: small workloads whose every request a check can reason about.
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_sim::tables::{RequestRow, Sink};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// `left` requests, made by `make` from their position.
+/// Requests that `make` builds from their positions.
 pub(crate) struct Made<F> {
     next: u64,
     end: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Poisson {
 }
 
 impl Poisson {
-    /// From `start` on, `mean_ns` apart in the mean.
+    /// Arrivals from `start` on, with a mean distance of `mean_ns`.
     pub(crate) fn new(seed: u64, start: Nanos, mean_ns: f64) -> Self {
         Self { prng: Prng::stream(seed, 0x706F_6973), mean_ns, time: start as f64 }
     }
@@ -57,7 +57,7 @@ impl Poisson {
     }
 }
 
-/// When requests were done: throughput without the ends of a run, where it fills and drains.
+/// The completion times of requests: throughput without the ends of a run, where it fills and drains.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     at: Vec<Nanos>,

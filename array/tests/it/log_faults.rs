@@ -228,7 +228,7 @@ fn members_without_which_the_others_could_have_gone_on_are_not_done_without() {
     assert_eq!(one.read(0), Some(1));
     host.disk().members[3].is_gone = true;
     let refused = Host::refusal(&scheme, host.copy_of_disk());
-    assert!(refused.contains("could have gone on without these"), "{refused}");
+    assert!(refused.contains("could have continued without these"), "{refused}");
 }
 
 /// Whatever else may be gone, each chunk below `end` has its value.

@@ -1,4 +1,4 @@
-//! `stripewise check`: whether all that an array made of files holds can still be read.
+//! `stripewise check`: verifies that everything an array of files holds can still be read.
 
 use std::path::PathBuf;
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// What opening the array found.
+/// Reports the findings of the assembly.
 fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::io::Result<()> {
     let block = &files.superblock;
     writeln!(context.out, "array {}, called \"{}\", {}", block.array, visible(&block.name), block.level)?;

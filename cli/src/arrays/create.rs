@@ -1,4 +1,4 @@
-//! `stripewise create`: an empty array over devices or files.
+//! `stripewise create`: writes an empty array to devices or files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ enum Redundancy {
 }
 
 impl Redundancy {
-    /// The scheme for whoever names none: two streams in a log, no write hole.
+    /// The scheme when the user names none: two streams in a log, no write hole.
     fn scheme(self) -> &'static str {
         match self {
             Self::Raid5 => "durable-was",
@@ -142,7 +142,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let (place, paths) = (plan.place(), plan.paths.clone());
     let media = plan.carry_out(&scheme, members, &identity)?;
     if let Some(block) = media.newest_superblock().filter(|block| block.owner.pages > 0) {
-        // So that the first `serve` of this host need not wait whether another one claims the array.
+        // The release lets the first `serve` of this host start without waiting for a claim of another host.
         release(&args.places, &media, &block, context);
     } else {
         context.remark("no page is free for an owner: nothing keeps a second host from serving the array");
@@ -157,8 +157,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// Members that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they
-/// had one page less. The owner has the page behind that then.
+/// The members, with room for the page of the owner. Where the array would use all pages of the members, each counts
+/// one page less: the owner's page lies in the last one.
 fn with_room_for_owner(scheme: &Scheme, members: Members) -> Members {
     let smaller = Members { pages: members.pages.saturating_sub(1), ..members };
     match leaves_room_for_owner(scheme, members) {
@@ -167,7 +167,7 @@ fn with_room_for_owner(scheme: &Scheme, members: Members) -> Members {
     }
 }
 
-/// A name belongs to one array: whoever asks for it must get the one that is meant.
+/// Refuses a name that belongs to another array: a name must lead to one array only.
 fn refuse_known(name: &str, places: &Places) -> Outcome {
     let Some(hint) = places.hint(name)? else { return Ok(()) };
     let there =
@@ -181,18 +181,18 @@ fn refuse_known(name: &str, places: &Places) -> Outcome {
     }
 }
 
-/// What is to become members.
+/// The devices or files that become members.
 struct Plan {
     paths: Vec<PathBuf>,
-    /// What they hold now, in words.
+    /// Their present contents, in words.
     contents: Vec<Option<String>>,
-    /// Those that are there already: open and locked from before they were looked at until the array is written.
+    /// The existing files among them. Each is open and locked from its inspection until the array is written.
     files: Vec<MemberFile>,
-    /// Those that new files replace.
+    /// The files that new files replace.
     replaced: Vec<Replaced>,
     /// The size of each, or of the smallest.
     bytes: u64,
-    /// The folder, where files are to be made.
+    /// The folder for new files, if files are created.
     folder: Option<PathBuf>,
 }
 
@@ -218,8 +218,8 @@ impl Plan {
     }
 
     fn there_already(paths: Vec<PathBuf>, page_bytes: u32, force: bool) -> Outcome<Self> {
-        // Opened as members are, so that one that is in use or has no whole page is refused before anything is changed; and held
-        // to the end, so that what was looked at is what is cleared and written.
+        // They are opened as members are, so one that is in use or has no whole page is refused before anything
+        // changes. They stay open to the end, so the inspected files are the ones that are cleared and written.
         let files: Vec<MemberFile> =
             paths.iter().map(|path| MemberFile::open(path, page_bytes)).collect::<Result<_, _>>()?;
         let inspect =
@@ -235,14 +235,14 @@ impl Plan {
         Ok(capabilities(self.paths.len(), pages, page_bytes))
     }
 
-    /// Makes room, and writes the array.
+    /// Makes room and writes the array.
     fn carry_out(mut self, scheme: &Scheme, members: Members, identity: &Identity) -> Outcome<FileMedia> {
         let page_bytes = members.page_bytes;
         let folder = self.folder.take();
         let files = match &folder {
             Some(folder) => self.make_files(folder, page_bytes)?,
             None => {
-                // All of them are where they were before the first is changed.
+                // All files must still be at their paths before the first one is changed.
                 if let Some(file) = self.files.iter().find(|file| !signature::is_at_its_path(file)) {
                     let error = Taken::Replaced(file.path().to_owned());
                     return Err(Failure::failed(error.to_string()));
@@ -258,7 +258,7 @@ impl Plan {
         let mut media = FileMedia::new(files, page_bytes);
         let Err(error) = create(scheme, members, identity, &mut media) else { return Ok(media) };
         if folder.is_some() {
-            // They were made for this array, and hold nothing.
+            // The files were created for this array and hold nothing.
             for file in media.into_files().iter().filter(|file| signature::is_at_its_path(file)) {
                 let _ = std::fs::remove_file(file.path());
             }
@@ -277,34 +277,34 @@ impl Plan {
         Ok(MemberFile::create_all(&self.paths, self.bytes, page_bytes)?)
     }
 
-    /// Where it is, for people.
+    /// The folder, as text for messages.
     fn place(&self) -> String {
         self.folder.as_ref().map_or(String::new(), |folder| format!(" in {}", folder.display()))
     }
 }
 
-/// What a new file replaces.
+/// A file that a new file replaces.
 struct Replaced {
     path: PathBuf,
-    /// Device and inode of what has the name: of a link those of the link.
+    /// Device and inode of the file at the path. For a symbolic link: those of the link itself.
     identity: (u64, u64),
-    /// Locked, so that no engine takes it meanwhile; none where it is nothing that an engine could take.
+    /// The lock that keeps engines from taking the file meanwhile. None where no engine could take the file.
     _file: Option<MemberFile>,
 }
 
 impl Replaced {
-    /// What has the name `path`, if anything has: nobody may be using it.
+    /// The file at `path`, if there is one. Fails if the file is in use.
     fn find(path: &Path, page_bytes: u32) -> Outcome<Option<Self>> {
         let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(None) };
         let file = match MemberFile::open_to_read(path, page_bytes) {
             Err(error) if matches!(error.trouble, FileTrouble::Locked) => return Err(error.into()),
-            // Whatever else is wrong with it goes with it.
+            // Any other error is ignored: the file is replaced anyway.
             opened => opened.ok(),
         };
         Ok(Some(Self { path: path.to_owned(), identity: (found.dev(), found.ino()), _file: file }))
     }
 
-    /// Removes it, and nothing that took its name meanwhile.
+    /// Removes the file, but not another one that took its name meanwhile.
     fn remove(self) -> Outcome {
         let fail = |error| Failure::failed(format!("cannot replace `{}`: {error}", self.path.display()));
         let found = std::fs::symlink_metadata(&self.path).map_err(fail)?;
@@ -343,7 +343,7 @@ mod tests {
         plan.carry_out(&scheme, members, &identity).map(drop)
     }
 
-    /// Five files that hold `byte`.
+    /// Five files full of `byte`.
     fn files(folder: &Path, byte: u8) -> Vec<PathBuf> {
         let paths: Vec<PathBuf> = (0..5).map(|nth| folder.join(format!("element-{nth}"))).collect();
         paths.iter().for_each(|path| fs::write(path, vec![byte; BYTES]).unwrap());

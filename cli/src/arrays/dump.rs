@@ -1,4 +1,4 @@
-//! `stripewise dump`: what is on the members of an array made of files.
+//! `stripewise dump`: shows the content of the members of an array of files.
 
 use std::path::PathBuf;
 

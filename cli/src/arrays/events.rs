@@ -1,4 +1,4 @@
-//! `stripewise events`: what happened to an array, whether it is served now or not.
+//! `stripewise events`: lists the events of an array, served or not.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ Exit codes:
     1  nothing is known of the array, or its events could not be read
     2  the command line was not understood";
 
-/// How often the file is looked at for events that come.
+/// Time between two looks for new events in the file.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Print the events of an array: failures, rebuilds, scrubs, damage
@@ -86,9 +86,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// Prints an event. How many lines are none.
+/// Prints an event, and returns the number of lines that are no event.
 fn show(line: &str, is_json: bool, context: &mut Context<'_>) -> Outcome<u64> {
-    // An event of a newer program may be of a kind that is not known here: its sentence stands in it.
+    // An event of a newer program may be of a kind that is unknown here. The event contains its own sentence.
     let Ok(Value::Object(event)) = serde_json::from_str(line) else { return Ok(1) };
     if is_json {
         writeln!(context.out, "{line}")?;
@@ -101,7 +101,7 @@ fn show(line: &str, is_json: bool, context: &mut Context<'_>) -> Outcome<u64> {
     Ok(0)
 }
 
-/// `text` with what a terminal would take for a command made visible.
+/// `text` with its control characters made visible, so the terminal takes none for a command.
 fn printable(text: &str) -> String {
     let visible = |letter: char| match letter.is_control() {
         true => letter.escape_default().to_string(),

@@ -1,4 +1,4 @@
-//! `stripewise fail`, `replace`, `spare`, `scrub`, `rate` and `stop`: what a server is asked to do.
+//! `stripewise fail`, `replace`, `spare`, `scrub`, `rate` and `stop`: the requests to a server.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -158,8 +158,8 @@ impl Served {
         Ok(())
     }
 
-    /// Asks for `command`, which brings the array a file or device. That is remembered before, by `remember`, because it may be
-    /// done though no answer comes; and forgotten if the array does not take it.
+    /// Sends `command`, which gives the array a file or device. `remember` records the path first, since the server
+    /// may carry the command out even if no answer arrives. The path is forgotten if the array refuses it.
     fn bring(
         &self,
         client: &mut Client,
@@ -188,14 +188,14 @@ impl Served {
     }
 }
 
-/// Adds `path` unless it is there.
+/// Adds `path` unless the list contains it.
 fn add(paths: &mut Vec<PathBuf>, path: &Path) {
     if !paths.iter().any(|known| known == path) {
         paths.push(path.to_owned());
     }
 }
 
-/// A rate.
+/// A rate, in bytes a second; `None` is unlimited.
 #[derive(Clone, Copy, Debug)]
 struct Limit(Option<u64>);
 

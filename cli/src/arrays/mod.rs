@@ -1,4 +1,4 @@
-//! Arrays with real bytes: created, found, served, looked after, checked.
+//! Arrays of real files and devices: create, find, serve, manage and check them.
 
 pub(crate) mod check;
 pub(crate) mod create;
@@ -38,8 +38,8 @@ impl From<FileError> for Failure {
     }
 }
 
-/// A scheme as an array of files has it: with metadata, without which nothing could be found again, and with memory that a loss
-/// of power empties.
+/// A scheme as an array of files uses it: with metadata, which assembly needs, and with memory that a loss of power
+/// empties.
 fn scheme_of(argument: &str) -> Outcome<Scheme> {
     let spec = SchemeSpec::parse(argument)?;
     let mut scheme = study::scheme(&spec.document, &spec.settings)?;
@@ -51,8 +51,8 @@ fn scheme_of(argument: &str) -> Outcome<Scheme> {
     Ok(scheme)
 }
 
-/// The scheme of an array: the one that is named, or the one that is remembered, or that of its superblocks, by the settings in
-/// them or the preset that they name.
+/// The scheme of an array: the one that is named, or the remembered one, or the one of its superblocks (by the
+/// settings in them or by the preset that they name).
 fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> Outcome<Scheme> {
     match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
         (Some(named), _) => scheme_of(named),
@@ -66,8 +66,8 @@ fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> O
     }
 }
 
-/// Writes to a new array, or one that has just got a page for its owner, that this host gave it back: so this host can serve it
-/// at once. Where that fails, `serve` waits whether another host claims the array.
+/// Records in a new array, or in one that has just got a page for its owner, that this host released it: so this host
+/// can serve it at once. If that fails, `serve` waits to see whether another host claims the array.
 fn release(places: &Places, media: &FileMedia, block: &Superblock, context: &Context<'_>) {
     let reason = match places.host(block.array) {
         Ok(host) => release_of(media, block, &host).err().map(|error| error.to_string()),
@@ -80,18 +80,19 @@ fn release(places: &Places, media: &FileMedia, block: &Superblock, context: &Con
     }
 }
 
-/// The files of an array, to be read alone.
+/// The files of an array, opened for reading only.
 struct Files {
     paths: Vec<PathBuf>,
     media: FileMedia,
     /// The first superblock that was found.
     superblock: Superblock,
-    /// What is remembered of the array, where it was called by its name.
+    /// The hint for the array, if it was called by its name.
     hint: Option<Hint>,
 }
 
 impl Files {
-    /// Opens what is named: files, all files of folders in the order of their names, or an array that is remembered.
+    /// Opens the named files: files, all files of folders in the order of their names, or the members of a remembered
+    /// array.
     fn open(named: &[PathBuf], places: &Places) -> Outcome<Self> {
         let (paths, hint) = search::named_or_remembered(named, places)?;
         let paths = search::without_replaced(paths);
@@ -115,7 +116,7 @@ impl Files {
         Ok(Self { paths, media, superblock, hint })
     }
 
-    /// A line for each file: its number as a member that is offered, its name and size.
+    /// A line for each file: its number in the order given, its name and its size.
     fn listed(&self) -> impl Iterator<Item = String> + '_ {
         let sizes = self.media.sizes().map(|bytes| Bytes(bytes).to_string());
         let names = self.paths.iter().map(|path| Visible(path.display()));

@@ -1,8 +1,8 @@
-//! Where arrays are remembered and found: folders of state and of sockets, and a hint for each name.
+//! Where arrays are remembered and found: the folders of state and of sockets, and a hint for each name.
 //!
-//! A hint says where the members of an array were last. It is no more than that: which array a file belongs to stands in its
-//! superblock, so a device that changed its name is looked for by the array's UUID, and a hint that is lost is replaced by naming
-//! the files.
+//! A hint records where the members of an array were last, and no more: the superblock of a file decides to which
+//! array it belongs. So a device with a new name is found by the array's UUID, and naming the files replaces a lost
+//! hint.
 
 use std::fs;
 use std::io::Write as _;
@@ -48,28 +48,28 @@ pub(crate) struct Places {
     host_id: Option<Uuid>,
 }
 
-/// What is remembered of an array.
+/// The remembered facts of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hint {
     /// The array's UUID.
     pub(crate) array: String,
-    /// The whole scheme that it is served with, as TOML: superblocks have no room for a very long one.
+    /// The whole scheme that the array is served with, as TOML: superblocks have no room for a very long one.
     pub(crate) scheme: String,
     /// Where its members were last.
     pub(crate) paths: Vec<PathBuf>,
-    /// What it was given as hot spares: nothing on them says so.
+    /// The hot spares that the array was given: they carry no mark of their own.
     #[serde(default)]
     pub(crate) spares: Vec<PathBuf>,
 }
 
 impl Hint {
-    /// What to remember of an array of `scheme`. Paths are made absolute: the next command may run elsewhere.
+    /// The hint for an array of `scheme`. Paths are made absolute, since the next command may run elsewhere.
     pub(crate) fn new(array: String, scheme: &Scheme, paths: &[PathBuf]) -> Outcome<Self> {
         let paths = paths.iter().map(|path| absolute(path)).collect::<Outcome<_>>()?;
         Ok(Self { array, scheme: scheme.to_toml(), paths, spares: Vec::new() })
     }
 
-    /// Where members may be: a spare may have become one.
+    /// The paths where members may be. They include the spares, since a spare may have become a member.
     pub(crate) fn places(&self) -> impl Iterator<Item = &PathBuf> {
         self.paths.iter().chain(&self.spares)
     }
@@ -85,7 +85,7 @@ impl Places {
         self.runtime_dir.clone().map_or_else(|| folder("/run/stripewise", home), Ok)
     }
 
-    /// This host, as `array` knows it.
+    /// This host, under the identifier that `array` sees.
     pub(crate) fn host(&self, array: Uuid) -> Outcome<Host> {
         let kept = self.state()?.join("host-id");
         let host = Host::here(array, &kept).map_err(|error| {
@@ -99,27 +99,27 @@ impl Places {
         Ok(self.runtime()?.join(format!("{name}.ctl")))
     }
 
-    /// The NBD socket of the array called `name`, where none is named.
+    /// The default NBD socket of the array called `name`.
     pub(crate) fn nbd(&self, name: &str) -> Outcome<PathBuf> {
         Ok(self.runtime()?.join(format!("{name}.sock")))
     }
 
-    /// Where the events of the array called `name` are.
+    /// The file of the events of the array called `name`.
     pub(crate) fn events(&self, name: &str) -> Outcome<EventFile> {
         Ok(EventFile::of(&self.state()?, name))
     }
 
-    /// Where a server in the background logs.
+    /// The log file of a server in the background.
     pub(crate) fn log(&self, name: &str) -> Outcome<EventFile> {
         Ok(EventFile::log_of(&self.state()?, name))
     }
 
-    /// Makes the folder of sockets, which its user alone may enter.
+    /// Creates the folder of sockets. Only its user may enter it.
     pub(crate) fn make_runtime(&self) -> Outcome {
         make_own(&self.runtime()?, Links::Refused)
     }
 
-    /// Makes the folder of state, which its user alone may enter.
+    /// Creates the folder of state. Only its user may enter it.
     pub(crate) fn make_state(&self) -> Outcome {
         make_own(&self.state()?, Links::Followed)
     }
@@ -133,10 +133,10 @@ impl Places {
         Ok(names)
     }
 
-    /// What is remembered of `name`.
+    /// The hint for `name`, if there is one.
     ///
     /// # Errors
-    /// When what is remembered cannot be read; not when there is nothing.
+    /// When the hint exists and cannot be read.
     pub(crate) fn hint(&self, name: &str) -> Outcome<Option<Hint>> {
         let path = self.state()?.join(format!("{name}.json"));
         let fail = |error: String| {
@@ -152,7 +152,7 @@ impl Places {
         serde_json::from_slice(&text).map(Some).map_err(|error| fail(error.to_string()))
     }
 
-    /// Remembers `hint` under `name`, in place of what was remembered.
+    /// Stores `hint` under `name` and replaces an earlier hint.
     pub(crate) fn remember(&self, name: &str, hint: &Hint) -> Outcome {
         let folder = self.state()?;
         let path = folder.join(format!("{name}.json"));
@@ -169,13 +169,13 @@ impl Places {
     }
 }
 
-/// `path` from the root on.
+/// `path` as an absolute path.
 pub(super) fn absolute(path: &Path) -> Outcome<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| Failure::failed(format!("no absolute path of `{}`: {error}", path.display())))
 }
 
-/// `system` for root, else a folder of ours in `home`.
+/// `system` for root, otherwise a folder of Stripewise in `home`.
 fn folder(system: &str, home: Option<PathBuf>) -> Outcome<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return Ok(system.into());
@@ -191,7 +191,7 @@ fn state_home() -> Option<PathBuf> {
     named.or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))
 }
 
-/// The names, without `ending`, of the files in `folder` that have it.
+/// The names, without `ending`, of the files in `folder` that end in it.
 fn stems(folder: &Path, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let stem = |entry: fs::DirEntry| {
@@ -203,14 +203,14 @@ fn stems(folder: &Path, ending: &str) -> Vec<String> {
     entries.filter_map(stem).collect()
 }
 
-/// The identifier that is written so.
+/// Parses an identifier.
 fn uuid(text: &str) -> Result<Uuid, String> {
     let digits: String = text.chars().filter(|&c| c != '-').collect();
     let number = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32);
     number.map(|number| Uuid(number.to_be_bytes())).ok_or_else(|| "expected 32 hexadecimal digits".into())
 }
 
-/// A name that an array may have: files and sockets are called so.
+/// Checks the name of an array: files and sockets are named after it.
 pub(crate) fn array_name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(fits) {

@@ -1,4 +1,4 @@
-//! Folders that their user alone may enter: what is in them says where arrays are, and who may stop them.
+//! Folders that only their user may enter: their content says where arrays are, and who may stop them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -8,21 +8,21 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::failure::{Failure, Outcome};
 
-/// Whether a folder may be a link to one.
+/// Whether the folder may be a symbolic link to a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Links {
-    /// It may: systemd makes folders of state so.
+    /// It may: systemd creates folders of state as links.
     Followed,
-    /// Whoever made the link may lead it elsewhere.
+    /// It may not: the owner of the link could lead it elsewhere.
     Refused,
 }
 
-/// Makes a folder, where there is none, that its user alone may enter.
+/// Creates a folder that only its user may enter, unless it exists.
 pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// The same, and refuses a folder that is there and that others could put files into.
+/// As [`make_private`], and refuses an existing folder into which others could put files.
 pub(super) fn make_own(folder: &Path, links: Links) -> Outcome {
     let path = folder.display();
     let fail = |what: &str, error| Failure::failed(format!("cannot {what} folder `{path}`: {error}"));

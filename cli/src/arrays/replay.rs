@@ -1,4 +1,4 @@
-//! `stripewise replay`: what an array did while it was served, done again without it.
+//! `stripewise replay`: repeats the work of a served array from its transcript, without the array.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// What was replayed.
+/// Reports the replay.
 fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
     let Replayed { requests, failed_requests, operations, failed_operations, .. } = *told;
     let out = &mut *context.out;

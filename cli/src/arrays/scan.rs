@@ -1,4 +1,4 @@
-//! `stripewise scan`: which arrays there are.
+//! `stripewise scan`: lists the arrays of this machine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,14 +62,15 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// The superblock that knows most, after the members were put in order.
+/// The newest superblock. Sorts the members first.
 fn newest(found: &mut [(PathBuf, Superblock)]) -> Superblock {
     found.sort_by(|(path, block), (other_path, other)| (block.number, path).cmp(&(other.number, other_path)));
     let newest = found.iter().map(|(_, block)| block).max_by_key(|block| block.update);
     newest.expect("an array was found by a member").clone()
 }
 
-/// How a member is: what the newest superblock says of it, and whether it is the one that is meant.
+/// The state of a member according to the newest superblock, and whether this file is the member that superblock
+/// means.
 fn state(block: &Superblock, newest: &Superblock) -> &'static str {
     match newest.members.get(usize::from(block.number)) {
         Some(member) if member.uuid != block.uuid => "replaced",
@@ -102,7 +103,7 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     Ok(())
 }
 
-/// Which host serves the array, or did so last.
+/// The host that serves the array, or served it last.
 fn owner(found: &[(PathBuf, Superblock)]) -> Option<Owner> {
     found.iter().filter_map(|(path, block)| owner_of(path, block)).max_by_key(|owner| owner.sequence)
 }

@@ -1,4 +1,4 @@
-//! Finding the members of an array: by what is named, by what is remembered, and on all block devices.
+//! Finds the members of an array: by the named paths, by the hint, and on all block devices.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use stripewise_engine::FileMedia;
 use super::places::{Hint, Places};
 use crate::failure::{Failure, Outcome};
 
-/// What is named: files and devices, and all files of folders in the order of their names.
+/// The named files and devices, and all files of named folders in the order of their names.
 pub(crate) fn expand(named: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in named {
@@ -24,7 +24,7 @@ pub(crate) fn expand(named: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The files of a folder, in the order of their names; those whose names begin with a dot are hidden.
+/// The files of a folder, in the order of their names. Files whose names begin with a dot are hidden.
 fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let fail = |error| Failure::failed(format!("cannot read folder `{}`: {error}", folder.display()));
     let mut files = Vec::new();
@@ -42,8 +42,8 @@ fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
     }
 }
 
-/// What is named, where one argument alone that is no file may be the name of an array that is remembered; and what is
-/// remembered of it then.
+/// The named paths. A single argument that is no file may be the name of a remembered array: then the paths of its
+/// members, and its hint.
 pub(crate) fn named_or_remembered(
     named: &[PathBuf],
     places: &Places,
@@ -62,22 +62,22 @@ pub(crate) fn named_or_remembered(
     Ok((expand(named)?, None))
 }
 
-/// Those of `paths` whose superblock is of the array of `block`.
+/// The `paths` whose superblock belongs to the array of `block`.
 pub(crate) fn of_array(paths: Vec<PathBuf>, block: &Superblock) -> Vec<PathBuf> {
     superblocks(&paths).filter(|(_, its)| its.array == block.array).map(|(path, _)| path).collect()
 }
 
-/// Where the members of an array that is remembered are now: where they were last, and where not all are there, wherever a
-/// block device has its UUID. Each is named once, by whatever names.
+/// Where the members of a remembered array are now: at their last paths, or, if some are absent, wherever a block
+/// device has the array's UUID. Each member appears once, under one of its paths.
 pub(crate) fn members_of(hint: &Hint) -> Vec<PathBuf> {
     members_and_copies_of(hint).0
 }
 
-/// A file or device that is a copy of a member that is there.
+/// A file or device that is a copy of a member, found beside the member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub(crate) copy: PathBuf,
-    /// Where the member is.
+    /// The path of the member.
     pub(crate) member: PathBuf,
     /// Its number.
     pub(crate) number: u16,
@@ -94,7 +94,7 @@ pub(crate) fn members_and_copies_of(hint: &Hint) -> (Vec<PathBuf>, Vec<Copied>) 
         found.extend(superblocks(&known[remembered..]).filter(belongs));
     }
     match found.is_empty() {
-        // Whoever opens them says what is wrong.
+        // Assembly reports the error in the superblocks.
         true => (hint.paths.clone(), Vec::new()),
         false => {
             let (members, copies) = without_copies(found);
@@ -103,8 +103,8 @@ pub(crate) fn members_and_copies_of(hint: &Hint) -> (Vec<PathBuf>, Vec<Copied>) 
     }
 }
 
-/// `found` without copies of members. Of several with one identity the newest is the member; of those that are equal the first,
-/// which is where it was last: what is remembered comes before what is found.
+/// `found` without copies of members. Of several with one identity the newest is the member. Of equal ones the first
+/// is: remembered paths precede found ones, so it is the member's last path.
 fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superblock)>, Vec<Copied>) {
     let mut members: Vec<(PathBuf, Superblock)> = Vec::new();
     let mut copies = Vec::new();
@@ -126,7 +126,7 @@ fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superbloc
     (members, copies)
 }
 
-/// Whether every member that the newest superblock knows of is there; those that were replaced do not count.
+/// Whether every member that the newest superblock lists is present. Replaced members do not count.
 fn are_all(found: &[(PathBuf, Superblock)]) -> bool {
     let is_there = |member| found.iter().any(|(_, block)| block.uuid == member);
     newest(found.iter().map(|(_, block)| block))
@@ -137,12 +137,12 @@ fn newest<'a>(blocks: impl Iterator<Item = &'a Superblock>) -> Option<&'a Superb
     blocks.max_by_key(|block| (block.epoch, block.update))
 }
 
-/// What a path leads to, however it is called.
+/// The file or device that a path leads to, independent of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     /// A block device, by its number: it may have several nodes.
     Device(u64),
-    /// Anything else, by file system and inode.
+    /// Any other file, by file system and inode.
     File(u64, u64),
 }
 
@@ -151,7 +151,7 @@ impl Identity {
         if is_block_device { Self::Device(device) } else { Self::File(file.0, file.1) }
     }
 
-    /// None where nothing is there.
+    /// None where the path leads to nothing.
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         let is_block_device = found.file_type().is_block_device();
@@ -159,7 +159,8 @@ impl Identity {
     }
 }
 
-/// `paths` without those that lead where an earlier one leads: a device has names in /dev, /dev/disk and /dev/mapper.
+/// `paths` without those that lead to the file or device of an earlier path: a device has names in /dev, /dev/disk
+/// and /dev/mapper.
 pub(crate) fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     paths.filter(|path| Identity::of(path).is_none_or(|identity| seen.insert(identity))).collect()
@@ -170,8 +171,8 @@ pub(crate) fn are_same(one: &Path, other: &Path) -> bool {
     one == other || Identity::of(one).is_some_and(|identity| Identity::of(other) == Some(identity))
 }
 
-/// `paths` without members that were replaced: those of which a newer superblock of their array knows nothing any more. They are
-/// not the array's, and would be taken for copies.
+/// `paths` without replaced members, which a newer superblock of their array no longer lists. They do not belong to
+/// the array, and would be taken for copies.
 pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let found: Vec<(PathBuf, Superblock)> = superblocks(&paths).collect();
     let is_replaced = |path: &PathBuf| {
@@ -182,7 +183,7 @@ pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.iter().filter(|path| !is_replaced(path)).cloned().collect()
 }
 
-/// All block devices, and the places where arrays were last.
+/// All block devices, and the paths where arrays were last.
 pub(crate) fn everywhere(places: &Places) -> Outcome<Vec<PathBuf>> {
     let mut paths = block_devices();
     for name in places.names()? {
@@ -192,12 +193,13 @@ pub(crate) fn everywhere(places: &Places) -> Outcome<Vec<PathBuf>> {
     Ok(distinct(paths.into_iter()))
 }
 
-/// The superblocks of those of `paths` that have one. What cannot be read has none.
+/// The superblocks of the `paths` that have one. A path that cannot be read has none.
 pub(crate) fn superblocks(paths: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Superblock)> + '_ {
     paths.iter().filter_map(|path| Some((path.clone(), FileMedia::superblock(path).ok()??)))
 }
 
-/// Refuses an array that a newer program wrote: the first of `paths` with such a superblock, of `array` if one is meant.
+/// Refuses an array that a newer program wrote. Looks for the first of `paths` with such a superblock, of `array` if
+/// one is given.
 pub(crate) fn refuse_newer<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, array: Option<&str>) -> Outcome {
     let is_meant = |its: Uuid| array.is_none_or(|array| array == its.to_string());
     for path in paths {
@@ -208,11 +210,11 @@ pub(crate) fn refuse_newer<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, arr
     Ok(())
 }
 
-/// The block devices of this machine that have a size, without those that other devices are made of: they are busy, and what
-/// they hold is found on those others.
+/// The block devices of this machine that have a size. Devices that carry other devices are left out: they are busy,
+/// and their content is found on the devices built on them.
 fn block_devices() -> Vec<PathBuf> {
     let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
-    // A `!` in a name of sysfs stands for the slash of the device's path.
+    // A `!` in a name of sysfs represents the slash in the device's path.
     let device =
         |entry: fs::DirEntry| Path::new("/dev").join(entry.file_name().to_string_lossy().replace('!', "/"));
     let mut devices: Vec<PathBuf> = entries.filter(|entry| is_candidate(&entry.path())).map(device).collect();
@@ -220,7 +222,7 @@ fn block_devices() -> Vec<PathBuf> {
     devices
 }
 
-/// Whether the device that sysfs describes in `folder` has a size and nothing is made of it.
+/// Whether the device that sysfs describes in `folder` has a size and carries no other device.
 fn is_candidate(folder: &Path) -> bool {
     let size = fs::read_to_string(folder.join("size")).unwrap_or_default();
     let has_size = size.trim().parse::<u64>().is_ok_and(|sectors| sectors > 0);
@@ -242,7 +244,7 @@ mod tests {
         fs::hard_link(at("b"), at("another")).unwrap();
         let paths = ["by-id", "a", "b", "another", "gone", "gone-too"].map(at);
         assert_eq!(distinct(paths.into_iter()), ["by-id", "b", "gone", "gone-too"].map(at));
-        // Nodes of one device are files of their own; files of one file system are not one.
+        // Nodes of one device are separate files; files of one file system are separate too.
         assert_eq!(Identity::new(true, 7, (1, 2)), Identity::new(true, 7, (1, 3)));
         assert_ne!(Identity::new(true, 7, (1, 2)), Identity::new(true, 8, (1, 2)));
         assert_ne!(Identity::new(false, 0, (1, 2)), Identity::new(false, 0, (1, 3)));

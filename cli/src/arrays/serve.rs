@@ -1,4 +1,4 @@
-//! `stripewise serve`: an array as a block device for NBD clients and virtual machines.
+//! `stripewise serve`: serves an array as a block device to NBD clients and virtual machines.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 use crate::log::{self, LogFormat};
 
-/// How often it is looked for members that are missing.
+/// Time between two searches for missing members.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &[Example] = &[
@@ -227,7 +227,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if let Some(remark) = engine.remark() {
         tracing::warn!("{remark}");
     }
-    // Known from now on, wherever it was found.
+    // The array is remembered from now on, wherever it was found.
     let its = known.as_ref().filter(|hint| hint.array == block.array.to_string());
     let spares = its.map(spares).unwrap_or_default();
     let mut hint = Hint { spares: spares.clone(), ..Hint::new(block.array.to_string(), &scheme, &paths)? };
@@ -248,7 +248,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         metrics: args.metrics,
         metrics_hosts: args.metrics_host,
         record: args.record,
-        // Nothing is rebuilt on a read-only array.
+        // A read-only array rebuilds nothing.
         spares: if args.read_only { Vec::new() } else { spares },
         events: Some(args.places.events(&args.name)?),
         on_event: args.on_event,
@@ -258,7 +258,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let server = Server::start(engine, &settings)?;
     server.obey_signals()?;
     for line in greeting(&server, &settings.name) {
-        // Whoever started it may not read; it serves all the same.
+        // The caller may not read the output. The server serves anyway.
         let _ = writeln!(context.out, "{line}").and_then(|()| context.out.flush());
     }
     let tail = opened.replayed;
@@ -277,7 +277,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// What can be known to be wrong before anything is opened.
+/// Refuses options that cannot work, before anything is opened.
 fn refuse_what_cannot_be(args: &Args) -> Outcome {
     if let Some(address) = args.metrics.filter(|at| !at.ip().is_loopback() && !args.metrics_public) {
         return Err(Failure::usage(format!(
@@ -291,7 +291,7 @@ fn refuse_what_cannot_be(args: &Args) -> Outcome {
         .map_err(|why| Failure::usage(format!("--on-event: {why}")))
 }
 
-/// Where a server in the background logs; nowhere else for one that has a terminal.
+/// The log file of a server in the background. A server with a terminal has none.
 fn background_log(args: &Args, context: &Context<'_>) -> Outcome<Option<RotatingFile>> {
     if !args.detach {
         return Ok(None);
@@ -302,7 +302,7 @@ fn background_log(args: &Args, context: &Context<'_>) -> Outcome<Option<Rotating
     Ok(opened.inspect_err(|error| context.remark(&format!("no log: cannot open `{path}`: {error}"))).ok())
 }
 
-/// `N=PATH`.
+/// Parses `N=PATH`.
 fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
     let (number, path) =
         text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
@@ -310,8 +310,8 @@ fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
     Ok((number, path.into()))
 }
 
-/// Adds to `paths` what has no superblock and is named, or is where a member was: by force it may get one again. Which members
-/// the user says that these are.
+/// Adds to `paths` the files without a superblock that are named or were members before: with `--force` they may get
+/// one again. Returns the member numbers that the user assigned.
 fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> Outcome<NamedMembers> {
     let mut named = NamedMembers::default();
     if !args.force {
@@ -347,7 +347,8 @@ fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> 
     Ok(named)
 }
 
-/// Says what became of files without superblocks. Those that are not taken are not remembered either, unless they were.
+/// Reports the fate of files without superblocks. Files that the array did not take are not remembered, unless they
+/// were before.
 fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
     let all = std::mem::take(paths);
     for (offered, path) in (0u16..).zip(all) {
@@ -362,7 +363,7 @@ fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&
     }
 }
 
-/// Claims the array for this host; nothing where it has no page for an owner.
+/// Claims the array for this host. Does nothing where the array has no page for an owner.
 fn claim(args: &Args, media: &FileMedia, block: &Superblock) -> Outcome<Option<Keeper>> {
     if block.owner.pages == 0 {
         return Ok(None);
@@ -374,22 +375,22 @@ fn claim(args: &Args, media: &FileMedia, block: &Superblock) -> Outcome<Option<K
     Ok(Keeper::claim(media, block, &args.places.host(block.array)?, claiming)?)
 }
 
-/// A time between two heartbeats.
+/// Parses the time between two heartbeats.
 fn heartbeat(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error| format!("{error}"))?;
     let fits = (10_000_000..=60_000_000_000).contains(&span.0);
     if fits { Ok(span) } else { Err("expected 10ms to 60s".into()) }
 }
 
-/// The spares that are remembered and still are some: those that became members are none any more, nor those that hold
-/// something now.
+/// The remembered spares that still are spares: neither those that became members, nor those that now hold something
+/// else.
 fn spares(known: &Hint) -> Vec<PathBuf> {
     let is_spare = |path: &&PathBuf| {
         let block = FileMedia::superblock(path).ok().flatten();
         if block.is_some_and(|block| block.array.to_string() == known.array) {
             return false;
         }
-        // One that is not there may come again; the server says that it is not.
+        // An absent spare may return. The server reports it as absent.
         let Some(what) = signature::content(path).ok().flatten() else { return true };
         let path = path.display();
         tracing::warn!(%path, what, "a spare holds something now, and is forgotten; `stripewise spare --force` takes it");
@@ -398,20 +399,20 @@ fn spares(known: &Hint) -> Vec<PathBuf> {
     known.spares.iter().filter(is_spare).cloned().collect()
 }
 
-/// Where members were that cannot be looked at now: one that is away is found there when it is back.
+/// Remembered paths of members that cannot be read now: a member that is away is found there when it returns.
 fn away(known: &Hint) -> impl Iterator<Item = PathBuf> {
     known.paths.iter().filter(|path| FileMedia::superblock(path).is_err()).cloned()
 }
 
-/// A timeout of members. A shorter one would take them out for a pause that devices make, a longer one would leave writes waiting
-/// for nothing.
+/// Parses the timeout of members. A shorter one would fail them for a pause that devices make; a longer one would let
+/// writes wait in vain.
 fn timeout(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
     let bounds = 100_000_000..=3_600_000_000_000;
     if bounds.contains(&span.0) { Ok(span) } else { Err("expected 100ms to 1h".to_owned()) }
 }
 
-/// The path of `unix:PATH`.
+/// Parses the path of `unix:PATH`.
 fn unix_path(text: &str) -> Result<PathBuf, String> {
     match text.parse()? {
         Address::Unix(path) => Ok(path),
@@ -419,7 +420,7 @@ fn unix_path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Where clients connect, and where the status page is.
+/// The addresses for clients, and the address of the status page.
 fn greeting(server: &Server, name: &str) -> Vec<String> {
     let addresses = server.told_addresses().into_iter();
     let mut lines: Vec<String> =
@@ -432,17 +433,17 @@ fn greeting(server: &Server, name: &str) -> Vec<String> {
 
 /// An array's members.
 struct Found {
-    /// Where they are.
+    /// Their paths.
     paths: Vec<PathBuf>,
     /// The newest of their superblocks.
     block: Superblock,
-    /// Those that it counts on and that are not there.
+    /// The number of members that the array counts on and that are absent.
     missing: usize,
-    /// Whether all are there that it knows of, those too that failed.
+    /// Whether all members that it lists are present, failed ones included.
     is_whole: bool,
 }
 
-/// Finds the members that are named or remembered, and waits as long as it may for those that are missing.
+/// Finds the named or remembered members. Waits for missing ones up to the allowed time.
 fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
     if named.is_empty() && known.is_none() {
@@ -482,11 +483,11 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     found
 }
 
-/// Those of `paths` that are members of the array that is meant.
+/// The `paths` that are members of the requested array.
 fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Found> {
     let found: Vec<(PathBuf, Superblock)> = search::superblocks(&paths).collect();
     let is_known = |block: &Superblock| known.is_some_and(|hint| block.array.to_string() == hint.array);
-    // What is remembered decides; else the name in the superblocks; else there may be one array only.
+    // The hint decides; without one the name in the superblocks; otherwise there may be one array only.
     let newest = |wanted: &dyn Fn(&Superblock) -> bool| {
         let wanted = found.iter().map(|(_, block)| block).filter(|block| wanted(block));
         wanted.max_by_key(|block| (block.epoch, block.update)).cloned()

@@ -1,4 +1,4 @@
-//! `stripewise status`: how arrays that are served are.
+//! `stripewise status`: the condition of served arrays.
 
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// What the health of a member has to say.
+/// Remarks about the health of a member.
 fn remarks(member: &Member) -> Vec<String> {
     let Errors { read, write, checksum, timeouts } = member.recent_errors;
     let kinds = [

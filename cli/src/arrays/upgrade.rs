@@ -1,4 +1,4 @@
-//! `stripewise upgrade`: an array of an older version of the format gets this one.
+//! `stripewise upgrade`: upgrades an array to this version of the format.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let Files { paths, superblock: block, hint, media } =
         Files::open(&args.paths, &args.places).map_err(served)?;
     let scheme = scheme_for(args.scheme.as_deref(), hint.as_ref(), &block)?;
-    // Shared locks of those that read go before that of the one that writes is taken.
+    // The shared locks of the readers are released before the exclusive lock of the writer is taken.
     drop(media);
     let paths = search::of_array(paths, &block);
     let open = if args.dry_run { FileMedia::open_to_read } else { FileMedia::open };
@@ -100,8 +100,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of
-/// the old version then. One that is not whole is left as it is: the upgrade refuses it.
+/// The members after the updates of the journal were replayed, so nothing in the journal counts any more. The array
+/// still has the old version. An array with missing members stays as it is: the upgrade refuses it.
 fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome<FileMedia> {
     let members = Members { count: block.members.len() as u32, pages: block.pages, ..media.members() };
     Upgrade::run(scheme, members, &mut media, true)?;
@@ -110,7 +110,7 @@ fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome
     Ok(FileMedia::new(engine.close()?, block.page_bytes))
 }
 
-/// What is locked is served, as a rule.
+/// A locked array is usually served: the failure says so.
 fn served(failure: Failure) -> Failure {
     match failure {
         Failure::Failed(reason) if reason.contains("is in use by another engine") => {

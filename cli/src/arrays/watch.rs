@@ -1,4 +1,4 @@
-//! Waiting for a rebuild or a scrub of a server, with a bar.
+//! Waits for a rebuild or a scrub of a server, and shows a bar.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 
-/// How often the server is asked.
+/// Time between two requests for the status.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// What is to be done about a rebuild that is halted.
+/// The remedy for a halted rebuild.
 pub(super) const HALTED_REMEDY: &str =
     "stop the server, and serve the array again with all available members: it continues then";
 
-/// What is waited for.
+/// The work that the command waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Rebuild,
@@ -32,7 +32,7 @@ impl Work {
         }
     }
 
-    /// How far it is, while there is one.
+    /// Its progress, while it runs.
     fn progress(self, status: &Status) -> Option<Progress> {
         match self {
             Self::Rebuild => status.rebuild,
@@ -40,7 +40,7 @@ impl Work {
         }
     }
 
-    /// What becomes of it when its server is gone.
+    /// What happens to it when its server is gone.
     fn later(self) -> &'static str {
         match self {
             Self::Rebuild => "it continues when the array is served again",
@@ -49,10 +49,11 @@ impl Work {
     }
 }
 
-/// Waits until there is no such work, and returns the status then. A server that has too much to do is asked again.
+/// Waits until there is no such work, and returns the status then. A busy server is asked again.
 ///
 /// # Errors
-/// When no more waiting brings its end: it is halted, or the server is gone. When the user interrupts; it goes on then.
+/// When the work cannot end: it is halted, or the server is gone. When the user interrupts; the work then
+/// continues.
 pub(super) fn until_done(client: &mut Client, work: Work, context: &Context<'_>) -> Outcome<Status> {
     let what = work.name();
     let style =
@@ -90,13 +91,13 @@ pub(super) fn until_done(client: &mut Client, work: Work, context: &Context<'_>)
     }
 }
 
-/// The time left, where it can be told.
+/// The time left, if it can be estimated.
 pub(super) fn left(progress: &Progress) -> String {
     let left = progress.left_seconds;
     left.map_or(String::new(), |left| format!(", {}:{:02} left", left / 60, left % 60))
 }
 
-/// What a scrub came to.
+/// The result of a scrub.
 pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
     let Scrubbed { read_bytes, damaged, repaired, lost, metadata_damaged, metadata_repaired, complete } =
         *scrubbed;

@@ -1,4 +1,4 @@
-//! `stripewise reliability`: the mean time to data loss, from numbers given or from the erases of runs.
+//! `stripewise reliability`: estimates the mean time to data loss, from given rates or from the erases of runs.
 
 mod runs;
 
@@ -199,16 +199,16 @@ impl std::str::FromStr for Speed {
     }
 }
 
-/// One line of the answer.
+/// One line of the output.
 struct Line {
     /// The run that alpha comes from.
     worn: Option<Worn>,
     alpha: f64,
     model: Model,
     mttdl_years: f64,
-    /// Over the MTTDL of the reference.
+    /// The MTTDL as a multiple of that of the reference.
     times: f64,
-    /// What was simulated, and from which seed.
+    /// The result of the simulation, and its seed.
     estimate: Option<(Estimate, u64)>,
 }
 
@@ -256,7 +256,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 }
 
 impl Args {
-    /// The array, but for its parities and what runs decide.
+    /// The model of the array, without the parities and the values that runs decide.
     fn rates(&self) -> Outcome<Model> {
         let paper = Model::PAPER001;
         let failures = match (self.mttf, self.failure_rate) {
@@ -282,12 +282,12 @@ impl Args {
         Ok(model)
     }
 
-    /// The parities that were asked for by number or level.
+    /// The parities that the user requested by number or level.
     fn asked_parities(&self) -> Vec<u32> {
         self.parity.into_iter().chain(self.level.iter().map(|level| level.parity())).collect()
     }
 
-    /// What `run` comes to, held against `reference`: at the levels that were asked for, or each at its own.
+    /// Adds the lines of `run`, compared with `reference`: at the requested levels, or each at its own level.
     fn lines(&self, rates: &Model, run: &Worn, reference: &Worn, lines: &mut Vec<Line>) -> Outcome {
         let of = |run: &Worn, parity| Model {
             parity,
@@ -310,7 +310,7 @@ impl Args {
     }
 }
 
-/// What `model` comes to when its members age `alpha` times as fast, over what `reference` comes to.
+/// The MTTDL of `model` when its members age `alpha` times as fast, and its ratio to that of `reference`.
 fn line(worn: Option<&Worn>, model: Model, alpha: f64, reference: Model) -> Outcome<Line> {
     let model = model.aged(alpha);
     for checked in [&model, &reference] {
@@ -428,7 +428,7 @@ fn print(rates: &Model, lines: &[Line], context: &mut Context<'_>) -> Outcome {
     table.print(context, false)
 }
 
-/// Redundancy as people call it.
+/// The usual name of a level of redundancy.
 fn name(parity: u32) -> impl fmt::Display {
     match parity {
         0 => "raid0".to_owned(),
@@ -438,7 +438,7 @@ fn name(parity: u32) -> impl fmt::Display {
     }
 }
 
-/// A number to so many digits, as a whole number where it is one.
+/// A number with `digits` digits, as a whole number where it is one.
 fn rounded(value: f64, digits: usize) -> Value {
     if !value.is_finite() {
         return "beyond counting".into();

@@ -16,22 +16,22 @@ use crate::report::runs_at;
 pub(super) struct Worn {
     scheme: String,
     digest: String,
-    /// What people call the requests.
+    /// The name of the requests for people.
     pub(super) workload: String,
-    /// What decides wear beside the scheme and the requests.
+    /// The settings that decide wear, other than the scheme and the requests.
     setting: [(&'static str, Option<toml::Value>); 4],
     erases: Vec<u64>,
     /// Members of a parity group.
     pub(super) members: u32,
-    /// Of those, the ones that hold a log.
+    /// The number of those that hold a log.
     pub(super) logs: u32,
     pub(super) groups: u32,
     /// Parity chunks of a stripe.
     pub(super) parity: u32,
 }
 
-/// Reads the runs in `paths`, those of the same requests together, the one that `against` names first. What cannot be
-/// compared is left out, with a remark.
+/// Reads the runs in `paths`, grouped by requests, with the run that `against` names first. Runs that cannot be
+/// compared are left out, with a remark.
 ///
 /// # Errors
 /// No run, one that cannot be read, none with erases, an unknown reference.
@@ -92,7 +92,7 @@ pub(super) fn read(
     }
 }
 
-/// What decides the requests that a run was given.
+/// The inputs that decide the requests of a run.
 type Requests = (String, [Option<String>; 3]);
 
 fn requests(inputs: &RunInputs) -> Requests {
@@ -100,7 +100,7 @@ fn requests(inputs: &RunInputs) -> Requests {
     (inputs.trace_digest.clone(), ["requests", "warmup_requests", "skip_bad"].map(of))
 }
 
-/// Says what differs beside the scheme.
+/// Prints the settings, other than the scheme, in which two runs differ.
 fn tell_differences(reference: &Worn, run: &Worn, context: &Context<'_>) {
     for ((what, ours), (_, theirs)) in run.setting.iter().zip(&reference.setting) {
         if ours != theirs {
@@ -117,12 +117,12 @@ fn tell_differences(reference: &Worn, run: &Worn, context: &Context<'_>) {
 /// Digits of a digest that are shown.
 const SHOWN: usize = 12;
 
-/// What a run was given, as a document; it was one when the run was opened.
+/// The settings of a run, as a document. They were parsed once already, when the run was opened.
 fn document(text: &str) -> toml::Table {
     text.parse().unwrap_or_default()
 }
 
-/// The name of a trace's file; of what was generated, how.
+/// The name of a trace's file; for generated requests the generator.
 fn workload(inputs: &RunInputs) -> String {
     let digest = inputs.trace_digest.split(';').next().unwrap_or_default();
     let digest = digest.trim_start_matches("profile:name=");
@@ -130,7 +130,7 @@ fn workload(inputs: &RunInputs) -> String {
 }
 
 impl Worn {
-    /// What [`Worn::cells`] are.
+    /// The names of the columns of [`Worn::cells`].
     pub(super) const COLUMNS: [&'static str; 5] = ["scheme", "erases", "least", "most", "cv"];
 
     fn of(run: &FinishedRun) -> Outcome<Self> {
@@ -173,7 +173,7 @@ impl Worn {
         })
     }
 
-    /// Blocks erased, in the mean over members.
+    /// Blocks erased a member, as the mean over members.
     pub(super) fn erases_a_member(&self) -> f64 {
         self.erases.iter().sum::<u64>() as f64 / self.erases.len() as f64
     }

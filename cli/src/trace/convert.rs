@@ -1,4 +1,4 @@
-//! `stripewise trace convert`: the same requests in another format.
+//! `stripewise trace convert`: writes the same requests in another format.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Reading a trace that an argument names, and writing one: what `info`, `convert`, `slice` and `gen` share.
+//! Reads a trace that an argument names, and writes one: shared by `info`, `convert`, `slice` and `gen`.
 
 use std::path::Path;
 
@@ -86,8 +86,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Writes `source` to the trace at `path`, `-` being the standard output, and tells what was written.
-    /// `report` is asked at the end what reading brought to light.
+    /// Writes `source` to the trace at `path` (`-` is the standard output), and prints a summary. `report` supplies
+    /// the findings of the reader at the end.
     pub(super) fn write<S: Source>(
         &self,
         mut source: S,
@@ -115,7 +115,7 @@ impl Output {
         let mut requests = 0;
         loop {
             source.next_batch(&mut batch)?;
-            // A writer that is dropped leaves no file.
+            // A dropped writer leaves no file.
             interrupt::check()?;
             if batch.is_empty() {
                 break;
@@ -133,7 +133,7 @@ impl Output {
     }
 }
 
-/// The format to write to `path`: what was `asked` for, what the file's name ends in, or `otherwise`.
+/// The format to write to `path`: the one that was `asked` for, that of the file name's ending, or `otherwise`.
 pub(super) fn format_for(
     path: &Path,
     asked: Option<FormatName>,
@@ -153,7 +153,7 @@ pub(super) fn format_for(
     )))
 }
 
-/// What was written, on the standard output unless the trace itself went there.
+/// Prints the summary, to the standard output unless the trace itself went there.
 fn tell(
     written: &WriteReport,
     path: &Path,
@@ -175,7 +175,7 @@ fn tell(
     Ok(())
 }
 
-/// Says what of a trace the reader of its results should know.
+/// Prints the remarks that matter to the reader of the results.
 pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
     let count = crate::human::count;
     if let Some(note) = &read.note {
@@ -208,7 +208,7 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
     }
 }
 
-/// A file that is in the way is told with its remedy.
+/// Reports an existing file together with the remedy.
 fn exists(path: &Path, error: TraceError) -> Failure {
     match &error {
         TraceError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -218,14 +218,14 @@ fn exists(path: &Path, error: TraceError) -> Failure {
     }
 }
 
-/// The ending of a file's name, that of a compression left out.
+/// The ending of a file's name, without that of a compression.
 fn ending(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     name.rsplit_once('.').map(|(_, ending)| ending)
 }
 
-/// The format that a file's name ends in.
+/// The format of a file's ending.
 fn format_of(path: &Path) -> Option<FormatName> {
     ending(path)?.parse().ok()
 }

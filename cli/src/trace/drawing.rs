@@ -1,4 +1,4 @@
-//! Small drawings of a trace's statistics, of characters; in a pipe they are the same, 100 columns wide.
+//! Drawings of a trace's statistics, made of characters. In a pipe they are the same, 100 columns wide.
 
 use serde_json::{Value, json};
 use stripewise_trace::stats::{RatePart, RateStats, SizeStats, SkewPoint, Stats};
@@ -73,7 +73,7 @@ impl Intervals {
         }
     }
 
-    /// The classes, and what share of the intervals is no longer.
+    /// The classes, with the share of the intervals that are no longer than each.
     pub(super) fn text(&self, width: usize, text: &mut String) {
         let all: u64 = self.counts.iter().sum();
         let Some(last) = self.counts.iter().rposition(|count| *count > 0) else { return };
@@ -92,7 +92,7 @@ impl Intervals {
         }
     }
 
-    /// The classes for programs.
+    /// The classes as JSON.
     pub(super) fn json(&self) -> Value {
         let class = |((_, limit), count): (&(&str, u64), u64)| {
             let limit = (*limit != u64::MAX).then_some(*limit);
@@ -102,10 +102,10 @@ impl Intervals {
     }
 }
 
-/// Shares of the touched pages that are drawn.
+/// Shares of the touched pages in the drawing.
 const HOTTEST: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8];
 
-/// What share of the accesses the hottest pages take.
+/// The share of the accesses that go to the hottest pages.
 pub(super) fn skew(stats: &Stats, width: usize, text: &mut String) {
     let points: Vec<&SkewPoint> =
         stats.skew_curve.iter().filter(|point| HOTTEST.contains(&point.pages)).collect();
@@ -120,7 +120,7 @@ pub(super) fn skew(stats: &Stats, width: usize, text: &mut String) {
     }
 }
 
-/// Lines of the drawing of the rate.
+/// Height of the drawing of the rate, in lines.
 const HIGH: usize = 6;
 
 /// Requests a second over the time of the trace.
@@ -198,7 +198,7 @@ mod tests {
     fn the_skew_is_drawn_from_the_hottest_pages_down() {
         let mut collector = Collector::default();
         for number in 0..1000u64 {
-            // One page of ten takes half of the writes.
+            // One page of ten receives half of the writes.
             let page = if number % 2 == 0 { 0 } else { 1 + number / 2 % 9 };
             collector.add(&Request {
                 time_ns: number,

@@ -1,4 +1,4 @@
-//! `stripewise trace formats`: the formats that are read and written.
+//! `stripewise trace formats`: lists the formats that can be read and written.
 
 use clap::Args as ClapArgs;
 use stripewise_trace::format::format_names;

@@ -1,4 +1,4 @@
-//! `stripewise trace gen`: a trace from a generator or a profile.
+//! `stripewise trace gen`: writes a trace from a generator or a profile.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub(super) struct Args {
     output: Output,
 }
 
-/// Every generator with its keys.
+/// The help text of every generator with its keys.
 fn generators() -> String {
     let mut text = "Generators, their keys and what these are when not given:".to_owned();
     for about in catalog() {

@@ -1,4 +1,4 @@
-//! `stripewise trace info`: what is in a trace.
+//! `stripewise trace info`: prints the statistics of a trace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn collect(args: &Args, path: &Path, context: &Context<'_>) -> Outcome<(Stats, I
     }
 }
 
-/// Everything as text of `width` columns.
+/// All statistics as text of `width` columns.
 fn text(stats: &Stats, intervals: &Intervals, read: &ReadReport, width: usize) -> String {
     let mut text = format!("{}: {}", read.path.display(), read.format);
     if let Some(bytes) = read.file_bytes {
@@ -137,7 +137,7 @@ fn text(stats: &Stats, intervals: &Intervals, read: &ReadReport, width: usize) -
     text
 }
 
-/// Where the values of the statistics begin.
+/// The column where the values of the statistics begin.
 const NAMES: usize = 23;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `stripewise trace`: what is in traces, and traces made of traces.
+//! `stripewise trace`: inspects, converts, slices and generates traces.
 
 mod convert;
 mod copy;

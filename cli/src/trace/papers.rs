@@ -1,7 +1,7 @@
-//! The tables that the papers print of their traces, with a row for each trace at hand.
+//! The tables that the papers print of their traces, with a row for each given trace.
 //!
-//! Columns are named as the papers name them. Their KB are taken for KiB. Paper 001's Table I is an image of which the
-//! text names the columns only; its chunks have 4 KiB.
+//! Columns are named as the papers name them. Their KB are read as KiB. Paper 001's Table I is an image of which the
+//! text names only the columns; its chunks have 4 KiB.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use stripewise_trace::stats::{PAGE_BYTES, Stats};
 use crate::human;
 use crate::table::Table;
 
-/// Shares of the intervals that paper 000's Table IV gives.
+/// Shares of the intervals in paper 000's Table IV.
 const SHARES: [(&str, f64); 5] = [("20_%", 0.2), ("40_%", 0.4), ("60_%", 0.6), ("80_%", 0.8), ("100_%", 1.0)];
 
 /// The tables, for people.
@@ -83,7 +83,7 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
     text
 }
 
-/// The same numbers of one trace, for programs.
+/// The same numbers of one trace, as JSON.
 pub(super) fn json(stats: &Stats) -> Value {
     let kib = |bytes: f64| bytes / 1024.0;
     let intervals = SHARES.map(|(_, share)| stats.gaps.quantile_ns(share));
@@ -121,7 +121,7 @@ pub(super) fn json(stats: &Stats) -> Value {
     })
 }
 
-/// What a table calls a trace: its file's name up to the first point.
+/// The name of a trace in a table: its file's name up to the first dot.
 fn name(path: &Path) -> String {
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
     match name.split_once('.') {
@@ -136,12 +136,12 @@ fn read_ratio(stats: &Stats) -> f64 {
     if all == 0 { 0.0 } else { stats.reads as f64 / all as f64 }
 }
 
-/// A mean size; of nothing there is none.
+/// A mean size; `-` without requests.
 fn kib(bytes: f64) -> String {
     if bytes == 0.0 { "-".to_owned() } else { format!("{:.2} KiB", bytes / 1024.0) }
 }
 
-/// What is measured by the clock; without one there is nothing.
+/// A value that the clock measures; `-` for a trace without a clock.
 fn clocked(stats: &Stats, measured: String) -> String {
     if stats.has_no_clock() { "-".to_owned() } else { measured }
 }

@@ -1,4 +1,4 @@
-//! `stripewise trace slice`: a part of a trace.
+//! `stripewise trace slice`: writes a part of a trace.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -61,7 +61,7 @@ pub(super) struct Args {
     output: Output,
 }
 
-/// `A..B`, either end perhaps left out.
+/// `A..B`; either end may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     from: u64,

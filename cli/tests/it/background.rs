@@ -1,4 +1,4 @@
-//! Servers in the background, servers that do not answer, and what a server refuses before it opens anything.
+//! Servers in the background, servers that do not answer, and options that a server refuses before it opens anything.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
@@ -17,7 +17,7 @@ fn a_server_that_is_detached_serves_when_the_command_returns() {
     assert!(said.starts_with("serving \"pool\" at unix:") && !said.contains('\u{6}'), "{said:?}");
     Disk::connect(sandbox.path().join(socket).as_path(), "pool").write(0, &[7; 4096]);
     sandbox.run("status pool").success();
-    // A second one finds the first, and the caller learns it.
+    // A second server finds the first, and the caller gets the error.
     let why = sandbox.run("serve pool --detach");
     assert!(why.code == 1 && why.stderr.contains("error: "), "{why:?}");
     sandbox.run("stop pool").success();
@@ -72,7 +72,7 @@ fn folders_of_state_and_sockets_are_their_users_alone() {
     assert_eq!(mode(&state), 0o700);
     let served = Served::start(&sandbox, "pool", "");
     assert_eq!(mode(&sandbox.path().join("run")), 0o700);
-    // The thread that writes it is not the one that serves.
+    // Another thread than the serving one writes the file.
     let events = state.join("pool.events.jsonl");
     let begun = Instant::now();
     while !events.exists() && begun.elapsed() < Duration::from_secs(10) {
@@ -90,7 +90,7 @@ fn folders_of_state_and_sockets_are_their_users_alone() {
     }
 }
 
-/// A copy of a member took its place once, and both are remembered: the one that served last is the member.
+/// A copy of a member took the member's place once, and both are remembered: the one that served last is the member.
 #[test]
 fn a_copy_of_a_member_does_not_keep_the_array_from_being_served() {
     let sandbox = Sandbox::new();
@@ -103,7 +103,7 @@ fn a_copy_of_a_member_does_not_keep_the_array_from_being_served() {
     let both = text.replace(&last, &format!("{last}\", \"{}", pool("copy").display()));
     assert_ne!(both, text, "{text}");
     std::fs::write(&hint, both).unwrap();
-    // Named explicitly, two of one member are refused as ever.
+    // If both are named explicitly, two files of one member are refused as before.
     let why = sandbox.run("serve pool --files pool").failure(1);
     assert!(why.contains("are both"), "{why}");
     let served = Served::start(&sandbox, "pool", "");
@@ -112,7 +112,7 @@ fn a_copy_of_a_member_does_not_keep_the_array_from_being_served() {
     assert!(status.contains("pool/element-2") && !status.contains("pool/copy"), "{status}");
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    // What was written meanwhile makes the member newer than its copy, in whatever order they are remembered.
+    // Writes in the meantime make the member newer than its copy, in whatever order they are remembered.
     let text = std::fs::read_to_string(&hint).unwrap();
     let (first, copy) = (pool("element-0").display().to_string(), pool("copy").display().to_string());
     std::fs::write(&hint, text.replace(&first, &format!("{copy}\", \"{first}"))).unwrap();

@@ -1,11 +1,12 @@
-//! The clients of others against a served array: libnbd's, QEMU's and fio. One that is not installed is said and passed over.
+//! Third-party clients against a served array: those of libnbd, QEMU's and fio. A client that is not installed is
+//! reported and skipped.
 
 use std::process::Command;
 
 use crate::support::Sandbox;
 use crate::support::served::Served;
 
-/// Runs a client in the sandbox, which must succeed; what it prints. `None` if it is not installed.
+/// Runs a client in the sandbox, which must succeed, and returns its output. `None` if it is not installed.
 fn run(sandbox: &Sandbox, program: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(arguments).current_dir(sandbox.path()).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -74,7 +75,7 @@ fn maps_show_what_was_written_and_what_was_trimmed() {
     disk.write(5 << 20, &[8; 512]);
     disk.trim((1 << 20) + 4096, 4096);
     disk.flush();
-    // The runs of data: first byte and length.
+    // The extents that hold data: first byte and length.
     let wanted = [(1 << 20, 4096), ((1 << 20) + 8192, 8192), (5 << 20, 4096)];
     if let Some(told) = run(&sandbox, "nbdinfo", &["--map", "--json", &uri]) {
         let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();

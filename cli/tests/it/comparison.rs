@@ -1,4 +1,4 @@
-//! The main job, end to end.
+//! The main command, end to end.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn what_is_there_is_not_computed_again_unless_asked_for() {
             assert_eq!(run[key], again[key], "{key}");
         }
     }
-    // A run of `run` is the same run.
+    // `run` finds the run that `compare` made.
     let run: Value = serde_json::from_str(&sandbox.run("run --trace trace.csv --json").success()).unwrap();
     assert_eq!((&run["computed"], &run["run_digest"]), (&false.into(), &first["runs"][0]["run_digest"]));
     let forced: Value = serde_json::from_str(&sandbox.run(&format!("{line} --force")).success()).unwrap();
@@ -175,7 +175,7 @@ fn all_schemes_of_a_comparison_get_the_same_requests() {
     assert!(value["settings"]["span"].as_str().unwrap().contains("a fifth of what the members hold"));
 }
 
-/// What `compare` says of a scheme is what it says of it alone, whichever others stand beside it, and what `run` says.
+/// The figures that `compare` prints for a scheme are the same alone, beside other schemes, and in `run`.
 #[test]
 fn the_figures_of_a_scheme_do_not_depend_on_its_company() {
     let sandbox = Sandbox::new();
@@ -213,7 +213,7 @@ fn a_span_is_part_of_the_run_and_a_scheme_without_room_for_it_is_refused() {
     sandbox.run(&line.replace("11GiB", fits)).success();
 }
 
-/// Paper 000's schemes under the names of others are not what was asked for.
+/// Paper 000's schemes with other settings must not appear under the papers' names.
 #[test]
 fn settings_for_all_stand_in_the_names_and_none_is_lost() {
     let sandbox = Sandbox::new();
@@ -307,7 +307,7 @@ fn json_alone_goes_to_the_standard_output() {
 fn the_totals_of_a_run_are_named_with_their_units() {
     let sandbox = Sandbox::with_trace();
     let text = sandbox.run("run --trace trace.csv --requests 100 --all").success();
-    // The values are the simulator's affair.
+    // The values belong to the simulator and are not compared.
     let without_value = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let unit = words.get(2).map_or(String::new(), |unit| format!(" {unit}"));
@@ -353,7 +353,7 @@ fn quiet_prints_the_table_alone() {
 #[test]
 fn a_run_that_fails_does_not_keep_the_others_from_their_table() {
     let sandbox = Sandbox::with_trace();
-    // What is in the way of one run's directory is in the way of that run alone.
+    // An obstacle in the directory of one run stops that run only.
     let value: Value =
         serde_json::from_str(&sandbox.run("run --trace trace.csv --scheme always-rcw --json").success())
             .unwrap();
@@ -387,7 +387,7 @@ fn a_damaged_table_is_named_with_the_remedy_by_compare_and_report_and_no_figure_
     sandbox.run("report --out whole.html").success();
 }
 
-/// A name that only says "WA" does not say what it divides by.
+/// A column called just "WA" would leave its divisor open.
 #[test]
 fn no_column_is_called_by_an_amplification_whose_divisor_is_not_named() {
     let sandbox = Sandbox::with_trace();

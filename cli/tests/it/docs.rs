@@ -1,4 +1,4 @@
-//! The documents: what they show can be typed, and the reference is what the program says.
+//! The documents: their command lines parse, and the reference equals the help of the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ fn document(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
 }
 
-/// Every command line for a shell in a document.
+/// Every shell command line in a document.
 fn commands(text: &str) -> Vec<String> {
     let mut shell = false;
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ fn every_command_of_the_guide_and_of_other_pages_is_understood() {
     let others = ["reliability.md", "parity-logging.md", "serving.md"].map(|name| commands(&text(name)));
     assert!(others.iter().all(|commands| commands.len() > 1), "{others:?}");
     for line in guide.into_iter().chain(traces).chain(others.into_iter().flatten()) {
-        // Quotes are the shell's.
+        // The quotes belong to the shell.
         let words = line.split_whitespace().map(|word| word.trim_matches('\''));
         let parsed = stripewise::command().try_get_matches_from(words);
         assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());

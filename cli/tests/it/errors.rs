@@ -1,4 +1,4 @@
-//! What is said when something is wrong, and with which exit code.
+//! Error messages and their exit codes.
 
 use crate::support::{Sandbox, msr_trace};
 

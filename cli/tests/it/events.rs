@@ -1,5 +1,5 @@
-//! Events of a served array: in their file, in the log, at the operator's program; and members that degrade. The real program
-//! from end to end.
+//! Events of a served array, in their file, in the log, and at the operator's program; and members that degrade. The
+//! real program from end to end.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -13,7 +13,7 @@ use crate::support::served::{Served, status};
 
 const MIB: u64 = 1 << 20;
 
-/// Events that are there now.
+/// The events so far.
 fn events(sandbox: &Sandbox) -> Vec<Value> {
     let text = sandbox.run("events pool --json").success();
     text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
@@ -23,7 +23,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["kind"].as_str().unwrap()).collect()
 }
 
-/// The first event of a kind, as soon as there is one.
+/// Waits for the first event of a kind.
 #[track_caller]
 fn event(sandbox: &Sandbox, kind: &str) -> Value {
     let until = Instant::now() + Duration::from_secs(20);
@@ -37,7 +37,7 @@ fn event(sandbox: &Sandbox, kind: &str) -> Value {
     }
 }
 
-/// A program that writes down how it is started.
+/// A program that records its arguments and its input.
 fn program(sandbox: &Sandbox) -> (PathBuf, PathBuf) {
     let (program, said) = (sandbox.path().join("tell"), sandbox.path().join("said"));
     std::fs::write(&program, format!("#!/bin/sh\necho \"$@\" >> {}\n", said.display())).unwrap();
@@ -65,7 +65,7 @@ fn what_happens_to_a_member_is_in_the_file_and_reaches_the_program() {
     sandbox.run("scrub pool --wait").success();
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    // No server runs any more.
+    // The server has ended.
     let found = events(&sandbox);
     let expected = [
         "serving-began",
@@ -112,7 +112,7 @@ fn damage_that_a_scrub_finds_and_repairs_is_told_and_makes_its_member_degrade() 
     let file = OpenOptions::new().write(true).open(sandbox.path().join("pool/element-1")).unwrap();
     file.write_all_at(&vec![0xdb; 256 << 10], 256 << 10).unwrap();
     sandbox.run("scrub pool --wait").success();
-    // Told at once, and what came after that before the end of the scrub.
+    // The event is reported at once; later events are reported before the end of the scrub.
     event(&sandbox, "scrub-ended");
     let all = events(&sandbox);
     let of = |kind: &str| -> Vec<&Value> { all.iter().filter(|event| event["kind"] == kind).collect() };
@@ -136,14 +136,14 @@ fn damage_that_a_scrub_finds_and_repairs_is_told_and_makes_its_member_degrade() 
         told.stdout.contains("DEGRADING: recently") && told.stdout.contains("checksum errors"),
         "{told:?}"
     );
-    // It is one spot: the member stays.
+    // The errors are in one spot: the member stays.
     let status = status(&sandbox);
     assert_eq!(status["elements"][1]["state"], "active");
     assert!(status["elements"][1]["recent_errors"]["checksum"].as_u64().unwrap() > 10, "{status}");
     assert_eq!(status["elements"][0]["degrading"], false);
 }
 
-/// A server of a log over files of 64 MiB, 100 MiB of it written, of which member 2 is cut short while it serves.
+/// A server of a log over files of 64 MiB, with 100 MiB written. Member 2 is truncated while the array is served.
 fn dying(scheme: &str, options: &str, prepare: impl FnOnce(&Sandbox)) -> (Sandbox, Served) {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("create pool --files pool --size 64MiB --scheme {scheme}")).success();
@@ -205,7 +205,7 @@ fn a_member_whose_file_is_deleted_is_noticed() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
     let _served = Served::start(&sandbox, "pool", "");
-    // Its path is looked at before.
+    // The server checks the path of the member before this.
     std::thread::sleep(Duration::from_millis(200));
     std::fs::remove_file(sandbox.path().join("pool/element-4")).unwrap();
     assert_eq!(event(&sandbox, "member-unlinked")["member"], 4);

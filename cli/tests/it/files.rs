@@ -1,4 +1,4 @@
-//! `create`, `dump` and `check`: arrays that are made of files.
+//! `create`, `dump` and `check`: arrays of files.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use stripewise_engine::{Engine, FileMedia, Options};
 
 use crate::support::Sandbox;
 
-/// The scheme of `create`'s arrays, with what it changes.
+/// The scheme of the arrays of `create`, with changed settings.
 const ESAP: &str = "name = \"esap\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 64\nbuffer = \"stripe\"\nwait = \"200ms\"\n\
     acknowledge = \"trigger-waits\"\ncollect_above = \"90%\"\n";
@@ -19,7 +19,7 @@ fn paths(sandbox: &Sandbox) -> Vec<PathBuf> {
     (0..FILES).map(|nth| sandbox.path().join(format!("pool/element-{nth}"))).collect()
 }
 
-/// A sandbox with an array in `pool` of which chunks 0 to 49 were written.
+/// A sandbox with an array in `pool`; chunks 0 to 49 are written.
 fn written() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run("create --files pool --size 8MiB --name five --scheme esap").success();
@@ -34,7 +34,7 @@ fn written() -> Sandbox {
     sandbox
 }
 
-/// Where the content of a chunk is: the file, and the byte where it begins.
+/// Where the content of a chunk lies: the file, and the byte where the content begins.
 fn content_of(sandbox: &Sandbox, chunk: u8) -> (PathBuf, usize) {
     let holds = |path: &PathBuf| {
         let bytes = std::fs::read(path).unwrap();
@@ -111,7 +111,7 @@ fn damage_that_parity_tolerates_is_told_and_more_is_a_loss() {
             .failure(1)
             .contains("not clean: 0 chunks lost, 1 damages that a scrub repairs, 0 members absent or stale")
     );
-    // The whole of another member as well, which is not the one with chunk 20.
+    // Another whole member is lost too, one without chunk 20.
     let other = paths(&sandbox).into_iter().find(|other| *other != path).unwrap();
     std::fs::write(&other, vec![0; 8 << 20]).unwrap();
     let ended = sandbox.run("check pool");

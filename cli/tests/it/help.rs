@@ -1,4 +1,4 @@
-//! Help texts: complete, and their examples true.
+//! Help texts: they are complete, and their examples work.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn examples(command: &clap::Command) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("  stripewise ")).map(str::to_owned).collect()
 }
 
-/// The words of an example, up to where the shell takes over.
+/// The words of an example, up to the first redirection or pipe.
 fn words(example: &str) -> Vec<&str> {
     example.split_whitespace().take_while(|word| !matches!(*word, ">" | "<" | "|")).collect()
 }
@@ -76,7 +76,7 @@ fn the_short_help_is_shorter_than_the_long_one_and_both_show_examples() {
     assert!(sandbox.run("trace gen --help").success().contains("theta"), "the generators' keys are listed");
 }
 
-/// Whether an example is about an array that is served.
+/// Whether an example needs a served array.
 fn is_of_serving(line: &str) -> bool {
     let command = line.split(' ').next().unwrap_or_default();
     ["serve", "status", "fail", "replace", "spare", "scrub", "rate", "stop"].contains(&command)
@@ -94,7 +94,7 @@ fn every_example_of_serving_runs() {
     let of = |command: &'static str| lines.iter().filter(move |line| line.split(' ').next() == Some(command));
     for line in of("serve") {
         let options = line.strip_prefix("serve pool").expect("the examples are about pool");
-        // Ports may be taken on the machine that tests.
+        // Ports may be in use on the test machine.
         let options = options.replace(":10809", ":0").replace(":9180", ":0");
         // Any program that can be started.
         let options = options.replace("/usr/local/bin/tell", env!("CARGO_BIN_EXE_stripewise"));
@@ -122,7 +122,7 @@ fn every_example_of_serving_runs() {
 #[test]
 fn every_example_runs() {
     let sandbox = Sandbox::new();
-    // One example takes what comes from the tenth second on.
+    // One example takes the requests from the tenth second on.
     let last = "128166372150000000,host,0,Write,0,4096,100\n";
     sandbox.write("trace.csv", &(msr_trace(400) + last));
     let spc: String =
@@ -132,23 +132,23 @@ fn every_example_runs() {
     for folder in [".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"] {
         std::fs::create_dir_all(sandbox.path().join(folder)).unwrap();
     }
-    // One example writes a scheme called mine.toml, another a device, a third a profile that others read:
-    // that last.
+    // One example writes a scheme called mine.toml, another a device, a third a profile. Examples that read them come
+    // last.
     let mut lines: Vec<String> = commands().iter().flat_map(|(_, command)| examples(command)).collect();
-    // Arrays are created before they are looked at.
+    // Arrays are created before they are inspected.
     lines.sort_by_key(|line| {
         let late = (line.contains("gen mine.toml"), line.contains("--profile-out"));
         (!line.starts_with("create"), late, line.clone())
     });
     lines.dedup();
-    // Those that need a server, or what one wrote, or that never end, have tests of their own.
+    // Examples that need a server or its output, or that never end, have tests of their own.
     lines.retain(|line| !is_of_serving(line) && !line.starts_with("replay") && !line.contains("--follow"));
-    // All papers one after the other are the other examples again.
+    // `paper all` would run the other papers' examples a second time.
     for line in lines.into_iter().filter(|line| !line.starts_with("paper all")) {
         let mut line = line;
         let is_long = ["compare", "run", "paper"].iter().any(|name| line.starts_with(name));
         if is_long {
-            // The first of several is an error, so the number that an example gives must go.
+            // The option must not occur twice, so the number in the example is removed.
             let words: Vec<&str> = line.split(' ').collect();
             let at = words.iter().position(|word| *word == "--requests");
             let kept = words
@@ -156,7 +156,8 @@ fn every_example_runs() {
                 .enumerate()
                 .filter(|(index, _)| at.is_none_or(|at| *index != at && *index != at + 1));
             line = kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ") + " --requests 200";
-            // Of a whole evaluation one result, and in short: the cheapest of its paper. Paper 003's example names one.
+            // Of a whole evaluation only one result is computed, in its short form: the cheapest of its paper. Paper
+            // 003's example names one.
             if line.starts_with("paper 000") {
                 line += " --rows 0i";
             } else if line.starts_with("paper 001") {

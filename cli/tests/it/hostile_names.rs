@@ -1,4 +1,5 @@
-//! Names that stand on media are others' text: whatever they hold, the terminal obeys none of it, and a name makes no lines.
+//! Names on media are foreign text: the terminal must obey none of their content, and a name must not start new
+//! lines.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +8,11 @@ use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock};
 
 use crate::support::{Ended, Sandbox};
 
-/// A title, a cleared screen, one sequence in C1, a return, a line of its own, and the other way round.
+/// A title, a cleared screen, a sequence in C1, a carriage return, a line of its own, and a reversed direction.
 const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}2J\r\n  clean\u{202e}";
 const SHOWN: &str = "x\\u{1b}]0;t\\u{7}\\u{1b}[2J\\u{9b}2J\\r\\n  clean\\u{202e}";
 
-/// Calls the array and its scheme so in every superblock of the file.
+/// Gives the array and its scheme that name in every superblock of the file.
 fn rename(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let mut renamed = 0;
@@ -32,7 +33,7 @@ fn is_harmless(ended: &Ended) {
         let is_layout = |c: char| matches!(c, '\n' | '\t');
         let obeyed = |c: char| (c.is_control() && !is_layout(c)) || c == '\u{202e}';
         assert!(!text.contains(obeyed), "{text:?}");
-        // `check` says that an array is clean in a line of its own, without the spaces of the name's.
+        // `check` reports a clean array in a line of its own, without the leading spaces of the one in the name.
         assert!(!text.lines().any(|line| line.starts_with("  clean")), "{text}");
     }
 }
@@ -44,7 +45,7 @@ fn names_on_media_are_shown_and_never_obeyed() {
     for nth in 0..5 {
         rename(&sandbox.path().join(format!("pool/element-{nth}")));
     }
-    // The file too is called so, as far as a folder takes it.
+    // The file gets the name too, as far as a folder accepts it.
     let file = sandbox.path().join("pool").join(HOSTILE);
     fs::rename(sandbox.path().join("pool/element-4"), &file).unwrap();
     fs::write(sandbox.path().join("other"), "").unwrap();

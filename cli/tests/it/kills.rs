@@ -1,5 +1,5 @@
-//! The server of an array is killed (-9) at random moments, and its members lose some of what no flush covered, as
-//! docs/checking.md says. `stripewise-check kill` does so hundreds of times.
+//! The server of an array is killed (-9) at random times, and its members lose some of the writes that no flush
+//! covered, as docs/checking.md describes. `stripewise-check kill` does so hundreds of times.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn nor_does_that_of_an_array_in_place() {
     holds(|settings| (settings.scheme, settings.trims) = ("durable-raid5".into(), false));
 }
 
-/// Within 24 kills. Only of an array without checksums: any other decodes what one member alone has lost.
+/// Within 24 kills. Only for an array without checksums: any other decodes data that only one member has lost.
 #[test]
 fn a_member_that_does_not_get_its_flushes_is_found() {
     let found = |seed| {

@@ -1,4 +1,4 @@
-//! What comes with the program, and plans: outputs that are the same on every machine.
+//! Lists of presets, and plans: outputs that are the same on every machine.
 
 use crate::support::{Sandbox, golden};
 

@@ -1,4 +1,4 @@
-//! The tests of the command, in one program: linking one is quicker than linking 27.
+//! The tests of the command, in one program: linking one is faster than linking 27.
 
 mod background;
 mod clients;

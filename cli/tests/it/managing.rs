@@ -1,4 +1,4 @@
-//! What is told, remembered and left alone while an array is looked after: the real program from end to end.
+//! Reports, remembered paths and refusals while an array is managed: the real program from end to end.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -16,7 +16,7 @@ fn served(options: &str) -> (Sandbox, Served) {
     served_as("durable-was", options)
 }
 
-/// The same, of this scheme.
+/// [`served`] with this scheme.
 fn served_as(scheme: &str, options: &str) -> (Sandbox, Served) {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("create pool --files pool --size 16MiB --scheme {scheme}")).success();
@@ -58,7 +58,7 @@ fn what_is_refused_as_a_member_is_left_as_it_was() {
     sandbox.run("replace pool 2 pool/new").success();
     assert_eq!(status(&sandbox)["health"], "rebuilding");
     sandbox.run("fail pool 1 --force").success();
-    // Its rebuild goes on, as slowly as that; nothing else is taken until it is over.
+    // The rebuild continues at the low rate; no other replacement is accepted until it ends.
     for command in ["replace pool 1 pool/holds --force", "replace pool 1 pool/newer"] {
         let refused = sandbox.run(command).failure(1);
         assert!(refused.contains("element 2 is being rebuilt"), "{refused}");
@@ -111,11 +111,11 @@ fn where_a_member_was_is_remembered_while_it_is_away() {
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     std::fs::rename(in_pool("element-1"), in_pool("away")).unwrap();
-    // Nothing is written meanwhile, so that it can serve at once when it is back.
+    // Nothing is written meanwhile, so the member can serve at once when it returns.
     assert_eq!(serve("--read-only"), "degraded");
     std::fs::rename(in_pool("away"), in_pool("element-1")).unwrap();
     assert_eq!(serve(""), "clean");
-    // One that was replaced has no place in the array, wherever it is.
+    // A replaced member has no place in the array, wherever it is.
     std::fs::remove_file(in_pool("element-1")).unwrap();
     let served = Served::start(&sandbox, "pool", "");
     sandbox.run("replace pool 1 pool/new --wait").success();
@@ -188,7 +188,7 @@ fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
         told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more members of group 0"),
         "{told:?}"
     );
-    // With what failed it goes on, as was said.
+    // The array continues with the failed member, as announced.
     served.kill();
     let served = Served::start(&sandbox, "pool", "");
     wait_until(&sandbox, |status| status["health"] == "clean");
@@ -199,7 +199,7 @@ fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
     }
 }
 
-/// Answers a client at the array's control socket, one answer a request.
+/// Answers a client at the array's control socket, with one answer a request.
 fn answer(sandbox: &Sandbox, answers: Vec<Result<Value, i64>>) {
     let listener = UnixListener::bind(sandbox.path().join("run/pool.ctl")).unwrap();
     let (mut client, _) = listener.accept().unwrap();
@@ -250,7 +250,7 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
 #[test]
 fn an_array_that_lost_something_is_not_clean() {
     let (sandbox, _served) = served("");
-    // More than parity tolerates, of the same stripes.
+    // More damage than parity tolerates, in the same stripes.
     for member in ["element-0", "element-1"] {
         let path = sandbox.path().join("pool").join(member);
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();

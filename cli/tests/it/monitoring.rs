@@ -1,4 +1,4 @@
-//! What `status` tells a monitor by its exit code, and says of it: the real program over arrays that something is wrong with.
+//! The exit codes and remarks of `status` for a monitor: the real program over arrays with problems.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn content(chunk: u64) -> Vec<u8> {
     vec![chunk as u8 | 1; CHUNK as usize]
 }
 
-/// Writes chunk after chunk, from this one on, until one is refused for want of space: that one.
+/// Writes chunk after chunk, from `from` on, until one is refused as out of space, and returns that chunk.
 #[track_caller]
 fn fill(disk: &mut Disk, from: u64) -> u64 {
     for chunk in from.. {
@@ -39,11 +39,11 @@ fn assert_status(ended: &Ended, code: i32, health: &str, line: &str) {
     assert!(is_right && ended.stdout.contains(line), "{ended:?}");
 }
 
-/// A file system in memory that may be made larger, and goes with this value.
+/// A file system in memory that may grow, unmounted when this value is dropped.
 struct Small(PathBuf);
 
 impl Small {
-    /// None where such a one cannot be mounted.
+    /// None where such a file system cannot be mounted.
     fn new(at: PathBuf, mib: u32) -> Option<Self> {
         std::fs::create_dir(&at).unwrap();
         mount(&["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"], &at).then_some(Self(at))
@@ -93,12 +93,13 @@ fn members_without_space_are_a_warning_until_they_have_some() {
     disk.write(taken * CHUNK, &content(taken));
     disk.flush();
     drop(disk);
-    // Before its files go.
+    // The server must end before its files disappear.
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
 }
 
-/// Only members that are missing fill a log, so its exit code would be the same without: what it says is what is seen here.
+/// Only missing members let a log run out of space, so the exit code is the same without it: the test checks the
+/// text.
 #[test]
 fn a_full_log_is_told_until_something_is_trimmed() {
     let sandbox = Sandbox::new();
@@ -107,7 +108,7 @@ fn a_full_log_is_told_until_something_is_trimmed() {
     let served = Served::start(&sandbox, "pool", "");
     sandbox.run("fail pool 1").success();
     let mut disk = served.disk();
-    // What waits in memory is given more room than it takes when it leaves.
+    // Data that waits in memory reserves more room than it takes when it leaves.
     let mut taken = 0;
     while let refused = fill(&mut disk, taken)
         && refused > taken
@@ -132,14 +133,14 @@ fn a_rebuild_that_lost_something_is_a_warning_until_one_has_lost_nothing() {
     let mut disk = served.disk();
     (0..300).for_each(|chunk| disk.write(chunk * CHUNK, &content(chunk)));
     disk.flush();
-    // With the one that is replaced more than parity tolerates, of the same stripes.
+    // With the replaced member, more damage than parity tolerates, in the same stripes.
     let file = std::fs::OpenOptions::new().write(true).open(sandbox.path().join("pool/element-0")).unwrap();
     file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     sandbox.run("fail pool 1").success();
     let told = sandbox.run("replace pool 1 pool/new --wait").failure(1);
     assert!(told.contains(" stripes lost data, as other members lost their parts of them"), "{told}");
     assert_status(&sandbox.run("status pool"), 1, "IMPAIRED", " stripes LOST data\n");
-    // Written anew, all of it is there.
+    // After a rewrite all data is readable.
     (0..300).for_each(|chunk| disk.write(chunk * CHUNK, &content(chunk)));
     disk.flush();
     sandbox.run("scrub pool --wait").success();

@@ -1,6 +1,6 @@
-//! The whole way of docs/serving.md, by its own commands: a file system on a served array is made and filled, the server is
-//! killed under load and started again, a member is lost, replaced and rebuilt, everything is scrubbed. Needs root, FUSE
-//! and loop devices, and says what is missing where it is skipped.
+//! The whole course of docs/serving.md, with its own commands: a file system on a served array is made and filled,
+//! the server is killed under load and started again, a member is lost, replaced and rebuilt, everything is scrubbed.
+//! Needs root, FUSE and loop devices; a skipped test prints what is missing.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::Sandbox;
 const PROGRAMS: [&str; 8] =
     ["bash", "nbdfuse", "nbdinfo", "fusermount3", "losetup", "mkfs.ext4", "fsck.ext4", "timeout"];
 
-/// What comes before the guide: waiting that its reader does by typing, and an end that leaves nothing behind.
+/// Runs before the guide's commands: it waits where a reader would, and cleans up at the end.
 const BEFORE: &str = r#"
 set -uE
 trap 'echo "failed: $BASH_COMMAND" >&2' ERR
@@ -45,7 +45,7 @@ write_on() {
 }
 "#;
 
-/// What keeps the test from being run.
+/// The missing requirement that keeps the test from running.
 fn missing() -> Option<String> {
     for device in ["/dev/fuse", "/dev/loop-control"] {
         if let Err(error) = File::options().read(true).write(true).open(device) {
@@ -106,7 +106,8 @@ fn a_file_system_outlives_a_killed_server_and_a_lost_member_as_the_guide_has_it(
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{said}\n{errors}");
     assert!(output.status.success(), "{}", output.status);
-    // The one tells that the array is degraded, the other that the file system was mounted when its device went away.
+    // The first failure reports that the array is degraded, the second that the file system was mounted when its
+    // device vanished.
     let expected = ["failed: stripewise status pool", "failed: fsck.ext4 -f -p \"$loop\""];
     let failed: Vec<&str> =
         errors.lines().filter(|line| line.starts_with("failed: ") && !expected.contains(line)).collect();

@@ -1,4 +1,5 @@
-//! A member that returns with the content of an earlier moment, as an operator brings it about: the real program from end to end.
+//! A member that returns with the content of an earlier time, as an operator may cause it: the real program from end
+//! to end.
 
 use std::fs;
 
@@ -41,8 +42,9 @@ fn health(sandbox: &Sandbox) -> Value {
     serde_json::from_str::<Value>(&told).unwrap()[0]["health"].clone()
 }
 
-/// A member's file is copied while the array is stopped; the array is served and overwritten; the member fails and comes back as
-/// it was: as the copy, or with the copy put in its place. Of an array that is redundant by its own word any member may be lost.
+/// A member's file is copied while the array is stopped; the array is served and overwritten; the member fails and
+/// returns with its old content: as the copy, or with the copy put in its place. An array that reports itself
+/// redundant may lose any member.
 fn an_older_copy_returns(scheme: &str, is_in_place: bool) {
     let sandbox = Sandbox::new();
     let member = |number: u32| sandbox.path().join(format!("members/element-{number}"));

@@ -1,5 +1,6 @@
-//! Two hosts and one array, and arrays of the version before: the real program from end to end. The hosts are one machine with
-//! two identifiers; what the other one does while both run, the test writes to the page of the owner itself.
+//! Two hosts and one array, and arrays of the previous version: the real program from end to end. The hosts are one
+//! machine with two identifiers. What the other host does while both run, the test writes to the page of the owner
+//! itself.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -75,11 +76,11 @@ fn a_second_host_is_refused_until_the_first_one_gives_the_array_back_or_is_gone_
         (&Value::Bool(false), &Value::from(20)),
         "{owner}"
     );
-    // It was killed, so it released nothing.
+    // The first server was killed, so it released nothing.
     let refused = sandbox.run(&format!("serve pool {B}")).failure(1);
     assert!(refused.contains("owns the array since") && refused.contains("--takeover"), "{refused}");
     assert!(refused.contains("0000000a"), "{refused}");
-    // The first one needs nobody's leave.
+    // The first host needs no permission.
     let served = Served::start(&sandbox, "pool", A);
     served.kill();
     // Checks and dumps claim nothing.
@@ -91,7 +92,7 @@ fn a_second_host_is_refused_until_the_first_one_gives_the_array_back_or_is_gone_
     let owner = scanned(&sandbox);
     assert_eq!(owner["released"], true, "{owner}");
     assert!(owner["id"].as_str().unwrap().ends_with("0b"), "{owner}");
-    // Given back, it is anybody's.
+    // After the release any host may serve the array.
     let served = Served::start(&sandbox, "pool", A);
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
@@ -125,7 +126,8 @@ fn a_server_whose_array_was_taken_over_ends_with_an_error_and_writes_nothing_mor
     disk.write(0, &[7; 4096]);
     disk.flush();
     let pages = Pages::of(&sandbox);
-    // All heartbeats read the page within an interval; one that was being written is written over the claim, and the claim again.
+    // All heartbeats read the page within an interval. A heartbeat in flight overwrites the claim, so the claim is
+    // written again.
     let theirs = Owner { host: Uuid([0xb; 16]), session: Uuid([0xb; 16]), ..pages.owner() };
     let began = Instant::now();
     let claim = Owner { sequence: theirs.sequence + 1000, name: "other".into(), ..theirs };
@@ -136,7 +138,7 @@ fn a_server_whose_array_was_taken_over_ends_with_an_error_and_writes_nothing_mor
     assert!(told.contains("\"kind\":\"array-taken-over\""), "{told}");
     assert!(began.elapsed() < Duration::from_secs(5));
     pages.put(&claim);
-    // What it had flushed is there for the other host.
+    // The other host reads what the first one flushed.
     let last = scanned(&sandbox);
     assert_eq!(last["host"], "other", "{last}");
     let served = Served::start(&sandbox, "pool", &format!("{A} --takeover"));
@@ -226,7 +228,7 @@ fn an_array_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
     };
     let member = |nth: u32| sandbox.path().join(format!("pool/element-{nth}"));
     make_newer(&member(3));
-    // One member that was upgraded, and four that were not: the array may be of the newer version.
+    // One member was upgraded and four were not: the array may be of the newer version.
     for line in ["serve pool", "check pool/element-0 pool/element-3", "dump pool"] {
         let refused = refused(line);
         assert!(

@@ -1,4 +1,4 @@
-//! Every real trace, through the main job. Needs STRIPEWISE_TRACES.
+//! Every real trace, through the main command. Needs STRIPEWISE_TRACES.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::support::Sandbox;
 
-/// The simulators' and the oldest formats, whose traces are compared whole.
+/// The formats of simulators and the oldest formats: their traces are compared whole.
 const WHOLE: [&str; 5] = ["msr", "spc", "ssdsim", "disksim", "mqsim"];
 
-/// The rest, of which the first requests are compared.
+/// The other formats: the first requests of their traces are compared.
 const IN_PART: [&str; 11] = [
     "alibaba",
     "biotracer",
@@ -39,7 +39,7 @@ fn traces(folders: &[&str]) -> Vec<PathBuf> {
     traces
 }
 
-/// Formats that a file's lines do not show and that its description tells.
+/// The formats that only a file's description names, since its lines do not show them.
 fn format(trace: &Path) -> &'static str {
     if trace.ends_with("ssdsim/DTRS1K.trace.zst") { "ssdsim:us" } else { "" }
 }
@@ -92,7 +92,7 @@ fn every_real_trace_is_compared_with_a_plausible_table() {
             pre_reads.push(of("pre_read_pages"));
         }
         let [baseline, rmw, rcw] = pre_reads[..] else { panic!("{shown}: three schemes") };
-        // Each choice takes the fewer; merging of updates that meet on a row differs a little with their
+        // Each choice takes the smaller number; the merging of updates that meet on a row differs a little with their
         // timing.
         assert!(
             baseline <= rmw.min(rcw) * 1.02 + 10.0,

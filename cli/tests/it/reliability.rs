@@ -1,4 +1,4 @@
-//! `stripewise reliability`: numbers given, numbers from runs.
+//! `stripewise reliability`: given rates, and rates from runs.
 
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ fn alpha_comes_from_the_erases_of_runs() {
     let members = run["element_erase_blocks"].as_array().expect("one for each element");
     assert_eq!(members.iter().filter_map(Value::as_f64).sum::<f64>(), baseline.0);
 
-    // Of their own level: RAID-0 loses data with the first failure.
+    // Each at its own level: RAID-0 loses data with the first failure.
     let own = json(&sandbox.run("reliability stripewise-results --against baseline --json").success());
     assert_eq!((&own[0]["level"], &own[1]["level"]), (&"raid5".into(), &"raid0".into()));
     assert!(own[1]["times_reference"].as_f64().expect("a number") < 0.001);
@@ -125,7 +125,7 @@ fn runs_are_held_against_those_of_the_same_requests_only() {
     let text = sandbox.run("reliability stripewise-results").success();
     assert!(text.contains("WORKLOAD"), "{text}");
 
-    // What differs beside the scheme is said.
+    // Settings that differ, other than the scheme, are reported.
     let run = "-q --gen uniform:write=1,size=8KiB,span=1GiB,requests=10000 --precondition steady:60%";
     sandbox.run(&format!("run {run} --scheme always-rcw")).success();
     let ended = sandbox.run("reliability stripewise-results --against baseline");

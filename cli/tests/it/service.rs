@@ -1,4 +1,4 @@
-//! The unit for systemd, as systemd reads it.
+//! The systemd unit, as systemd reads it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,16 +14,17 @@ fn packaged(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging").join(name)
 }
 
-/// What `systemd-analyze verify` has to say of the unit, with lines of an administrator beside it; none without systemd.
+/// The output of `systemd-analyze verify` for the unit, with lines of an administrator beside it; none without
+/// systemd.
 fn said(unit: &str, dropped_in: &str) -> Option<(bool, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stripewise@pool.service");
-    // The command that it starts has to be there.
+    // The command that the unit starts must exist.
     std::fs::write(&path, unit.replace("/usr/bin/stripewise", env!("CARGO_BIN_EXE_stripewise"))).unwrap();
     let beside = folder.path().join("stripewise@pool.service.d");
     std::fs::create_dir(&beside).unwrap();
     std::fs::write(beside.join("override.conf"), dropped_in).unwrap();
-    // Manual pages are not installed, and what else the machine has is none of our business.
+    // Manual pages are not installed, and the other units of the machine do not matter.
     let mut verify = Command::new("systemd-analyze");
     verify.args(["verify", "--man=no", "--recursive-errors=no"]).arg(&path);
     let output = verify.output().ok()?;
@@ -44,8 +45,8 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_the_options_that_it_suggests() 
     assert!(!is_right && said.contains("RestartSex"), "{said}");
 }
 
-/// What `systemd-analyze verify` says of the timer and the service of scrubs, with `dropped_in` for the timer; none without
-/// systemd.
+/// The output of `systemd-analyze verify` for the timer and the service of scrubs, with `dropped_in` for the timer;
+/// none without systemd.
 fn said_of_scrubs(service: &str, timer: &str, dropped_in: &str) -> Option<(bool, String)> {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -95,7 +96,7 @@ fn values(unit: &str, setting: &str) -> Vec<String> {
     lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
 }
 
-/// Targets that only order are part of a boot if a unit that is ordered by them wants them: systemd.special(7).
+/// A target that only orders is part of a boot if a unit that it orders wants it: systemd.special(7).
 #[test]
 fn targets_that_only_order_are_wanted() {
     let unit = std::fs::read_to_string(path()).unwrap();
@@ -111,7 +112,7 @@ fn a_command_line_that_is_not_understood_is_not_tried_again() {
     assert_eq!(values(&unit, "RestartPreventExitStatus"), [ended.code.to_string()]);
 }
 
-/// The server with the rights of the unit, where they can be taken away: on files of somebody else.
+/// The server with the rights of the unit, where rights can be dropped: on files of another user.
 #[test]
 fn the_capabilities_of_the_unit_suffice() {
     let unit = std::fs::read_to_string(path()).unwrap();
@@ -139,7 +140,7 @@ fn the_capabilities_of_the_unit_suffice() {
 fn the_program_understands_the_command_of_the_unit() {
     let unit = std::fs::read_to_string(path()).unwrap();
     let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/stripewise ")).unwrap();
-    // Options of an administrator come behind, and may say otherwise.
+    // An administrator's options come last and may override.
     let command = command.replace("%i", "pool").replace("$STRIPEWISE_OPTIONS", "--wait 5s");
     let sandbox = Sandbox::new();
     let said = sandbox.run(&command).failure(1);

@@ -1,4 +1,4 @@
-//! `serve` and what looks after a served array, with clients over NBD: the real program from end to end.
+//! `serve` and the commands that manage a served array, with clients over NBD: the real program from end to end.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ fn created() -> Sandbox {
     sandbox
 }
 
-/// What belongs at chunk `nth`.
+/// The content of chunk `nth`.
 fn content(nth: u64) -> Vec<u8> {
     (0..4096).map(|at| (nth as usize * 31 + at / 7) as u8).collect()
 }
@@ -101,14 +101,14 @@ fn what_was_flushed_outlives_a_kill_and_a_signal_ends_it_in_order() {
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
     fill(&mut disk, 0..200);
-    // Not flushed, and on its way when the server dies: it may be there or not, and harms nothing.
+    // Unflushed, and in flight when the server dies: the data may be there or not, and must do no harm.
     for nth in 200..260 {
         disk.client.write(nth * 4096, &content(nth), false);
     }
     disk.send();
     served.kill();
     assert!(disk.answer().is_none_or(|answer| answer.outcome.is_ok()));
-    // Its sockets are still there, and nobody listens.
+    // The server's sockets still exist, and no server listens.
     let told = sandbox.run("status");
     assert!(told.code == 2 && told.stdout.contains("pool: not served"), "{told:?}");
     let served = Served::start(&sandbox, "pool", "");
@@ -136,7 +136,7 @@ fn arrays_in_place_outlive_a_kill_too_and_are_clean() {
         }
         disk.send();
         served.kill();
-        // The scheme is in the superblocks, settings and all.
+        // The superblocks hold the scheme with all its settings.
         std::fs::remove_dir_all(sandbox.path().join("state")).unwrap();
         let served = Served::start(&sandbox, "pool", "--files pool");
         verify(&mut served.disk(), 0..60);
@@ -162,13 +162,13 @@ fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADED"), "{told:?}");
     verify(&mut disk, 0..500);
     fill(&mut disk, 500..700);
-    // Something that is there is not taken unasked.
+    // An existing file with content is not taken unless forced.
     std::fs::write(sandbox.path().join("pool/holds"), vec![1; 16 << 20]).unwrap();
     let refused = sandbox.run("replace pool 2 pool/holds").failure(1);
     assert!(refused.contains("holds something that is not zero"), "{refused}");
     sandbox.run("replace pool 2 pool/holds --force --wait").success();
     assert_eq!(status(&sandbox)["elements"][2]["state"], "active");
-    // A second one, whose own file comes back.
+    // A second member, whose own file returns.
     sandbox.run("fail pool 0").success();
     fill(&mut disk, 700..800);
     sandbox.run("replace pool 0 pool/element-0 --wait").success();
@@ -178,7 +178,7 @@ fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     assert_eq!(sandbox.run("status").code, 0);
     sandbox.run("stop pool").success();
     assert!(sandbox.run("check pool").success().ends_with("clean\n"));
-    // The one that was replaced is known as such, and the array is found without it.
+    // The replaced member is known as such, and the array is found without it.
     let found = sandbox.run("scan pool").success();
     assert!(found.contains("element 2   replaced    pool/element-2"), "{found}");
     let served = Served::start(&sandbox, "pool", "");
@@ -254,16 +254,16 @@ fn clients_that_misbehave_are_dropped_and_harm_nobody() {
     let mut rude = UnixStream::connect(served.socket()).unwrap();
     rude.write_all(&[0xff; 4096]).unwrap();
     let mut rest = Vec::new();
-    // Hung up on, whether or not it had unread bytes then.
+    // The server hung up, whether or not it had unread bytes.
     let _ = rude.read_to_end(&mut rest);
-    // Some that say nothing, and more than are let in.
+    // Silent clients, more than the server admits.
     let silent: Vec<UnixStream> = (0..40).map(|_| UnixStream::connect(served.socket()).unwrap()).collect();
     verify(&mut disk, 0..50);
     assert!(status(&sandbox)["dropped_connections"].as_u64().unwrap() > 24, "{}", status(&sandbox));
     drop(silent);
-    // Until the server has seen them leave, it may have no room for one more.
+    // Until the server has seen them leave, it may have no room for another client.
     wait_until(&sandbox, |status| status["connections"].as_u64().unwrap() < 4);
-    // One that asks for much, reads no answer, and leaves.
+    // A client that requests much, reads no answer, and leaves.
     let mut greedy = served.disk();
     greedy.write(0, &content(0));
     for _ in 0..200 {
@@ -275,7 +275,8 @@ fn clients_that_misbehave_are_dropped_and_harm_nobody() {
     verify(&mut served.disk(), 0..50);
 }
 
-/// More than a connection may have under way, of requests and of bytes, with a client that takes no answer for a while.
+/// More in flight than a connection may have, in requests and in bytes, with a client that takes no answer for a
+/// while.
 #[test]
 fn what_has_to_wait_is_answered_all_the_same() {
     let sandbox = created();
@@ -319,16 +320,16 @@ fn a_server_out_of_descriptors_waits_for_some() {
     served.disk();
 }
 
-/// What a server has taken of processors.
+/// The processor time of a server so far.
 fn processor_time(served: &Served) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", served.pid())).unwrap();
-    // Behind the name, which may have spaces; in hundredths of a second.
+    // The fields follow the name, which may contain spaces; in hundredths of a second.
     let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
     Duration::from_millis(10 * fields.map(|ticks| ticks.parse::<u64>().unwrap()).sum::<u64>())
 }
 
-/// Writes of a connection that died are in the engine in the order in which they came: what another connection writes
-/// and has acknowledged afterwards stays.
+/// Writes of a dead connection enter the engine in the order of their arrival: later acknowledged writes of another
+/// connection to the same place stay.
 #[test]
 fn nothing_of_a_dead_connection_lands_behind_what_came_later() {
     let sandbox = created();
@@ -340,7 +341,7 @@ fn nothing_of_a_dead_connection_lands_behind_what_came_later() {
             dying.client.write(chunk * 4096, &[round; 4096], false);
         }
         dying.send();
-        // It goes without having read an answer; another one writes the same place as soon as it can.
+        // The client leaves without having read an answer; another one writes the same place as soon as it can.
         drop(dying);
         let mut next = served.disk();
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -426,7 +427,7 @@ fn devices_that_hold_something_are_refused_by_what_they_hold() {
     assert!(refused.contains("`disk0` holds member 0 of the array \"bay\""), "{refused}");
     let found = sandbox.run("scan disk0 disk1 disk3").success();
     assert!(found.contains(", called \"bay\", RAID-6,") && found.contains("element 2   ABSENT"), "{found}");
-    // Two of five may be missing.
+    // Two of five members may be missing.
     std::fs::remove_file(sandbox.path().join("disk1")).unwrap();
     std::fs::remove_file(sandbox.path().join("disk3")).unwrap();
     let served = Served::start(&sandbox, "bay", "");
@@ -507,7 +508,7 @@ fn what_was_served_is_recorded_and_replayed_with_other_schemes() {
     let served = Served::start(&sandbox, "pool", "--record served");
     let mut disk = served.disk();
     fill(&mut disk, 0..150);
-    // What is recorded is there some seconds later, whatever becomes of the server.
+    // Recorded requests are in the trace some seconds later, whatever happens to the server.
     let recorded = "151 (0 reads, 150 writes, 0 trims, 1 flushes)";
     let deadline = Instant::now() + Duration::from_secs(60);
     while !sandbox.run("trace info served").stdout.contains(recorded) {

@@ -1,4 +1,5 @@
-//! The status page in a real browser: Chromium without a screen. Where it is not installed the test says so and is skipped.
+//! The status page in a real browser: Chromium without a screen. Where it is not installed, the test reports that and
+//! is skipped.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use crate::support::Sandbox;
 use crate::support::served::Served;
 
-/// The page as the browser has it after `seconds` of its time, in which scripts ran; none without a browser.
+/// The page after `seconds` of the browser's time, in which scripts ran; none without a browser.
 fn rendered(address: &str, seconds: u32, sandbox: &Sandbox) -> Option<String> {
     let programs = ["chromium", "chromium-browser", "google-chrome"];
     let output = programs.iter().find_map(|program| {
@@ -51,7 +52,7 @@ fn the_page_shows_members_requests_and_a_rebuild() {
         disk.write(chunk * 4096, &[chunk as u8 | 1; 4096]);
     }
     disk.flush();
-    // Requests go on while the page looks, so that its charts have something to draw.
+    // Requests continue while the page is open, so its charts have data.
     let load = thread::spawn(move || {
         for chunk in 0..2000 {
             disk.read(chunk % 500 * 4096, 4096);
@@ -71,7 +72,7 @@ fn the_page_shows_members_requests_and_a_rebuild() {
         "Streams of the log",
         "hosts",
         "io",
-        // Of however slow a machine.
+        // The rate of however slow a machine.
         "iB/s",
     ] {
         assert!(has(text), "{text} is not in {shown:?}");

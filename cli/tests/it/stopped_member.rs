@@ -1,5 +1,5 @@
-//! A member whose file system stops to answer: a FUSE mount whose server is stopped and continued. Needs root, FUSE, nbdfuse and
-//! qemu-nbd, and says what is missing where it is skipped.
+//! A member whose file system stops answering: a FUSE mount whose server is stopped and continued. Needs root, FUSE,
+//! nbdfuse and qemu-nbd; a skipped test prints what is missing.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -15,16 +15,17 @@ use crate::support::served::{Served, status, wait_until};
 
 /// How long an operation may take, in these tests.
 const TIMEOUT: &str = "2s";
-/// Within this reads have gone around a member: it is slow when it has answered nothing for a twentieth of a second, and then
-/// one read is decoded.
+/// Reads are redirected around a member within this time: a member is slow when it has not answered for a twentieth
+/// of a second, and then one read is decoded.
 const SOON: Duration = Duration::from_millis(100);
-/// The one read that waited for that itself may take longer, as the machine may be busy: the time in which the server does not
-/// run is not counted against a member. A read that waited until the member was out would take five times as long.
+/// The limit for that first read, which waited. It is longer, as the machine may be busy: time in which the server
+/// does not run is not counted against a member. A read that waited until the member failed would take five times as
+/// long.
 const LONGEST: Duration = Duration::from_millis(400);
 const PAGE: u64 = 4096;
 const PAGES: u64 = 512;
 
-/// What keeps these tests from being run.
+/// The missing requirement that keeps these tests from running.
 fn missing() -> Option<String> {
     if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
         return Some(format!("/dev/fuse: {error}"));
@@ -35,14 +36,14 @@ fn missing() -> Option<String> {
     programs.iter().find(|program| !is_there(program)).map(|program| format!("{program} is not installed"))
 }
 
-/// A file in a file system of FUSE, unmounted with its handle.
+/// A file in a FUSE file system, unmounted with its handle.
 struct Fuse {
     server: Child,
     mount: PathBuf,
 }
 
 impl Fuse {
-    /// One of 16 MiB in folder `name` of the sandbox, called `member`; none where FUSE mounts nothing.
+    /// A file of 16 MiB in folder `name` of the sandbox, called `member`; none where FUSE cannot mount.
     fn mount(sandbox: &Sandbox, name: &str) -> Option<Self> {
         let mount = sandbox.path().join(name);
         let image = format!("{name}.image");
@@ -86,14 +87,14 @@ impl Fuse {
 
 impl Drop for Fuse {
     fn drop(&mut self) {
-        // Whatever waits for it ends when its server is gone: a killed server ends the connection of its file system.
+        // Every process that waits for the file system ends with its server: a killed server ends its connection.
         let _ = self.server.kill();
         let _ = self.server.wait();
         let _ = Command::new("umount").arg("-l").arg(&self.mount).stderr(Stdio::null()).status();
     }
 }
 
-/// Kills these processes if the test has not ended in a minute: what hangs then fails.
+/// Kills these processes if the test has not ended in a minute; a process that hangs then fails.
 struct Watchdog(#[expect(dead_code, reason = "its end is what the watchdog waits for")] Sender<()>);
 
 impl Watchdog {
@@ -110,7 +111,7 @@ impl Watchdog {
     }
 }
 
-/// What is ended with a test, in this order: a server that has a file of a stopped file system open cannot end.
+/// Dropped at the end of a test in this order: a server with an open file of a stopped file system cannot end.
 struct Setup {
     _watchdog: Watchdog,
     fuse: Fuse,
@@ -129,7 +130,7 @@ fn timed_status(sandbox: &Sandbox) -> (Value, Duration) {
     (told, begun.elapsed())
 }
 
-/// Reads every page once, one after the other, each of them right; how long each took, the longest last.
+/// Reads and checks every page once, in order, and returns how long each took, the longest last.
 #[track_caller]
 fn read_all(disk: &mut Disk) -> Vec<Duration> {
     let mut took: Vec<Duration> = (0..PAGES)
@@ -143,7 +144,8 @@ fn read_all(disk: &mut Disk) -> Vec<Duration> {
     took
 }
 
-/// A served array of this scheme with some data, whose third member can be stopped; none where that cannot be.
+/// A served array of this scheme with some data, whose third member can be stopped; none where the requirements are
+/// missing.
 fn setup(scheme: &str) -> Option<Setup> {
     if let Some(missing) = missing() {
         eprintln!("skipped: {missing}");
@@ -169,7 +171,7 @@ fn setup(scheme: &str) -> Option<Setup> {
     Some(Setup { _watchdog, fuse, served, sandbox })
 }
 
-/// An array of this scheme whose third member is stopped while it serves.
+/// Checks an array of this scheme whose third member is stopped while it serves.
 fn check(scheme: &str) {
     let Some(setup) = setup(scheme) else { return };
     let Setup { fuse, served, sandbox, .. } = &setup;
@@ -181,7 +183,7 @@ fn check(scheme: &str) {
     let (told, answered) = timed_status(sandbox);
     let read = stopped.elapsed();
     println!("{scheme}: longest read {:?}, all {read:?}; status {answered:?}", took[took.len() - 1]);
-    // Were it any later, reads may have waited for the member until it was out.
+    // Any later, and reads may have waited for the member until it failed.
     assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
     assert!(took[took.len() - 1] < LONGEST && took[took.len() - 2] < SOON, "{took:?}");
     assert_eq!(
@@ -200,7 +202,7 @@ fn check(scheme: &str) {
     disk.flush();
     assert!(read_all(&mut disk)[PAGES as usize - 1] < LONGEST);
 
-    // What is named does not answer either: that is waited for aside.
+    // The named file does not answer either: the server waits for it in another thread.
     let mut replaced = sandbox.command();
     let replaced = replaced.args("replace pool 2 fuse/member --wait".split(' ')).spawn().expect("it starts");
     std::thread::sleep(2 * SOON);
@@ -261,7 +263,7 @@ fn an_array_stops_without_a_member_that_does_not_answer_and_has_all_that_was_wri
     }
 }
 
-/// What is ended with a test, in this order.
+/// Dropped at the end of a test in this order.
 struct Several {
     _watchdog: Watchdog,
     fuses: Vec<Fuse>,
@@ -269,7 +271,8 @@ struct Several {
     sandbox: Sandbox,
 }
 
-/// RAID-6 over four members, of which `hanging` are stopped while it serves, with heartbeats much shorter than the timeout.
+/// RAID-6 over four members. `hanging` of them are stopped while it serves, with heartbeats much shorter than the
+/// timeout.
 fn with_hanging(hanging: usize) -> Option<Several> {
     if let Some(missing) = missing() {
         eprintln!("skipped: {missing}");
@@ -304,7 +307,7 @@ fn with_hanging(hanging: usize) -> Option<Several> {
     Some(several)
 }
 
-/// Two of three confirmations that are needed come: the fence closes, and opens when the members that hang are out.
+/// Two of the three necessary confirmations arrive: the fence closes, and opens when the hanging members have failed.
 #[test]
 fn with_as_many_hanging_members_as_parity_tolerates_reads_go_on_and_writes_after_the_timeout() {
     let Some(several) = with_hanging(2) else { return };
@@ -340,7 +343,8 @@ fn with_more_hanging_members_than_parity_tolerates_requests_fail_and_the_server_
     disk.client.write(0, &content(0), false);
     assert!(fails(&mut disk), "too much is lost");
     drop(disk);
-    // Answered when all has ended but the process itself, which the kernel keeps as long as the file systems do not answer.
+    // The answer comes when everything has ended but the process itself: the kernel keeps it until the file systems
+    // answer.
     several.sandbox.run("stop pool").failure(1);
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
 }

@@ -1,5 +1,5 @@
-//! Members that lose their superblocks under a server: scrub and stop repair them, and `serve --force` brings them back. The real
-//! program from end to end.
+//! Members that lose their superblocks while served: scrub and stop repair them, and `serve --force` recovers them.
+//! The real program from end to end.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -16,7 +16,7 @@ const CHUNKS: u64 = 300;
 fn served(scheme: &str) -> (Sandbox, Served) {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("create pool --files pool --size 16MiB --scheme {scheme}")).success();
-    // What is zeroed holds more than superblocks, and a member with ten damaged copies would be degrading.
+    // The zeroed range holds more than superblocks, and a member with ten damaged copies would be degrading.
     let served = Served::start(&sandbox, "pool", "--error-limit 1000");
     let mut disk = served.disk();
     for chunk in 0..CHUNKS {
@@ -57,7 +57,7 @@ fn is_wiped(sandbox: &Sandbox, member: u32) -> bool {
     bytes == [0; 8]
 }
 
-/// Members are zeroed in turn, each scrubbed before the next; the server ends; and the next one has them all.
+/// Members are zeroed in turn, each scrubbed before the next; the server ends; and the next server finds them all.
 fn repairs_what_was_zeroed(scheme: &str, ends: impl FnOnce(&Sandbox, Served)) {
     let (sandbox, served) = served(scheme);
     for member in [1, 3] {
@@ -97,7 +97,7 @@ fn events(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
 fn status_shows_superblocks_that_were_zeroed_within_seconds_until_a_scrub_repairs_them() {
     for scheme in ["durable-was", "durable-raid5"] {
         let (sandbox, served) = served(scheme);
-        // They are seen whole before.
+        // The members are seen whole before they are damaged.
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!(status(&sandbox)["health"], "clean", "{scheme}");
         wipe(&sandbox, 1);

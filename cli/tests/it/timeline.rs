@@ -1,4 +1,4 @@
-//! `stripewise timeline`: writes what it says, and says what it cannot.
+//! `stripewise timeline`: writes the requested file, and reports what it cannot do.
 
 use crate::support::Sandbox;
 
@@ -9,7 +9,7 @@ fn a_window_of_a_run_becomes_a_file_for_perfetto() {
     assert!(text.starts_with("window    40 requests, "), "{text}");
     assert!(text.contains("timeline  timeline.perfetto-trace"), "{text}");
     let file = std::fs::read(sandbox.path().join("timeline.perfetto-trace")).unwrap();
-    // Packets are the one field of a trace: number 1, of the wire format's type 2.
+    // A trace has one field, its packets: number 1, of the wire format's type 2.
     assert_eq!(file.first(), Some(&(1 << 3 | 2)));
     assert!(file.windows(8).any(|bytes| bytes == b"pre-read"), "updates pre-read");
 

@@ -1,4 +1,4 @@
-//! `stripewise trace`: what goes in comes out.
+//! `stripewise trace`: every request that is read is written.
 
 use std::io::Write as _;
 use std::process::Stdio;

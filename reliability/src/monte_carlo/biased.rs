@@ -1,9 +1,9 @@
-//! Rare losses, by regeneration and failure biasing.
+//! Estimates rare losses, by regeneration and failure biasing.
 //!
-//! An array with all members working forgets its past. So its life is a row of independent cycles, from one such moment
-//! to the next or to the loss, and MTTDL = E[length of a cycle] / P(a cycle ends in loss). The lengths come from cycles
-//! as they are. The probability, which is tiny, comes from cycles in which the next event of an array that repairs is a
-//! failure half of the time; a cycle that ends in loss counts with the ratio of its likelihoods.
+//! An array with all members working has no memory of its past. So its life is a sequence of independent cycles, from
+//! one such time to the next or to the loss, and MTTDL = E[length of a cycle] / P(a cycle ends in loss). The lengths
+//! come from unmodified cycles. The probability, which is tiny, comes from cycles in which the next event of an array
+//! under repair is a failure half of the time; a cycle that ends in loss is weighted with its ratio of likelihoods.
 //!
 //! Source: E. E. Lewis, F. Böhm, "Monte Carlo Simulation of Markov Unreliability Models", Nuclear Engineering and Design
 //! 77(1), 1984; A. Goyal et al., "A Unified Framework for Simulating Markovian Models of Highly Dependable Systems",
@@ -14,11 +14,12 @@ use stripewise_base::prng::Prng;
 use super::{Estimate, LOSSES_MIN, Moments, NoEstimate, Patience, exponential};
 use crate::{Model, Repair};
 
-/// Least probability that the next event is a failure, where it is biased.
+/// Least probability of a failure as the next event, in biased cycles.
 const FAILURE_BIAS: f64 = 0.5;
 
-/// Plays `cycles` cycles as they are, for their length, and as many biased ones, for the probability of loss. `go_on` is
-/// asked now and then. The standard error is that of the ratio to first order: the two parts are independent.
+/// Simulates `cycles` unmodified cycles, for their length, and as many biased ones, for the probability of loss.
+/// `go_on` is called from time to time. The standard error is that of the ratio to first order: the two parts are
+/// independent.
 ///
 /// # Errors
 /// [`NoEstimate::FewLosses`], [`NoEstimate::Stopped`].
@@ -47,14 +48,14 @@ pub fn biased(
     Ok(Estimate { mean_years, standard_error_years, samples: cycles })
 }
 
-/// How a cycle went.
+/// The result of a cycle.
 struct Cycle {
     years: f64,
-    /// The ratio of likelihoods when it ended in loss, else 0.
+    /// The ratio of likelihoods when it ended in loss, otherwise 0.
     loss: f64,
 }
 
-/// From all members working to all working again, or to the loss.
+/// Simulates from all members working to all working again, or to the loss.
 fn cycle(
     model: &Model,
     bias: Option<f64>,
@@ -97,7 +98,7 @@ fn cycle(
     }
 }
 
-/// The group that holds place `at` when each group has as many places as `places` says.
+/// The group that contains index `at`, when `places` returns the number of indices of each group.
 fn pick(failed: &[u32], mut at: u64, places: impl Fn(u32) -> u64) -> usize {
     for (group, &failed) in failed.iter().enumerate() {
         let here = places(failed);

@@ -1,4 +1,4 @@
-//! Whole lives of an array, member by member.
+//! Simulates whole lives of an array, member by member.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use stripewise_base::prng::Prng;
 use super::{Estimate, LOSSES_MIN, Moments, NoEstimate, Patience, exponential};
 use crate::{Model, Repair};
 
-/// Plays `histories` arrays from whole to their loss of data, each member with clocks of its own. Some
-/// (μ/λ)^parity events each; `go_on` is asked now and then.
+/// Simulates `histories` arrays from whole to their loss of data, each member with clocks of its own. Takes some
+/// (μ/λ)^parity events each; `go_on` is called from time to time.
 ///
 /// # Errors
 /// [`NoEstimate::FewLosses`], [`NoEstimate::Stopped`].
@@ -34,7 +34,7 @@ pub fn direct(
     })
 }
 
-/// One array.
+/// The life of one array.
 struct Life<'a> {
     model: &'a Model,
     prng: &'a mut Prng,
@@ -42,8 +42,8 @@ struct Life<'a> {
     groups: Vec<Group>,
 }
 
-/// A member, and when it changes next: fails if it works, works if it failed. One that waits for its repair changes
-/// never.
+/// A member, and the time of its next change: a working member fails, a failed one works again. A member that waits
+/// for its repair has no next change.
 #[derive(Clone, Copy)]
 struct Member {
     works: bool,

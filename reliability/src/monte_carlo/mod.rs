@@ -1,9 +1,9 @@
-//! The MTTDL by chance: histories of failures and repairs, drawn from a seed.
+//! The MTTDL by simulation: histories of failures and repairs, drawn from a seed.
 //!
-//! Neither way uses a formula for the result, only the model: a member lives an exponential time, a repair takes one.
-//! [`direct`] plays whole lives of arrays, which costs as many events as there are repairs before a loss: some
-//! (μ/λ)^parity. [`biased`] plays what happens between one moment with all members working and the next, makes failures
-//! likelier than they are, and weighs what it sees with the ratio of likelihoods.
+//! Neither simulation uses a formula for the result, only the model: the life of a member and the time of a repair
+//! are exponential. [`direct`] simulates whole lives of arrays, which takes as many events as there are repairs
+//! before a loss: some (μ/λ)^parity. [`biased`] simulates the cycles between two times with all members working,
+//! makes failures likelier than they are, and weights the results with the ratio of likelihoods.
 
 mod biased;
 mod direct;
@@ -13,10 +13,10 @@ use stripewise_base::prng::Prng;
 pub use biased::biased;
 pub use direct::direct;
 
-/// Events between two questions whether to go on.
+/// Events between two calls of `go_on`.
 const PATIENCE: u64 = 1 << 16;
 
-/// Losses from which on a mean is taken for normally distributed.
+/// The number of losses from which a mean counts as normally distributed.
 const LOSSES_MIN: u64 = 30;
 
 /// Quantile 0.995 of the standard normal distribution.
@@ -29,24 +29,24 @@ pub struct Estimate {
     pub mean_years: f64,
     /// Its standard error, in years.
     pub standard_error_years: f64,
-    /// Histories or cycles that it rests on.
+    /// The number of histories or cycles.
     pub samples: u64,
 }
 
 /// Why there is no estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEstimate {
-    /// Too few losses for an interval that means what it says.
+    /// Too few losses for a valid interval.
     #[error(
         "{losses} losses in {samples} samples, and at least {LOSSES_MIN} are needed; ask for more samples"
     )]
     FewLosses {
-        /// Losses that were seen.
+        /// Losses in the simulation.
         losses: u64,
-        /// Histories or cycles that were played.
+        /// Simulated histories or cycles.
         samples: u64,
     },
-    /// The caller did not want to go on.
+    /// The caller stopped the simulation.
     #[error("stopped")]
     Stopped,
 }
@@ -58,7 +58,7 @@ impl Estimate {
         (self.mean_years - half, self.mean_years + half)
     }
 
-    /// Whether `years` lies in that interval.
+    /// Whether the interval contains `years`.
     pub fn holds(&self, years: f64) -> bool {
         let (low, high) = self.interval_years();
         (low..=high).contains(&years)
@@ -84,19 +84,19 @@ impl Moments {
         self.squares += gap * (value - self.mean);
     }
 
-    /// Variance of the mean; of a single number there is none.
+    /// Variance of the mean; undefined for a single number.
     fn variance_of_mean(&self) -> f64 {
         let count = self.count as f64;
         self.squares / (count - 1.0) / count
     }
 }
 
-/// A time until something that happens at `rate`.
+/// The time until an event of this `rate`.
 fn exponential(prng: &mut Prng, rate: f64) -> f64 {
     -libm::log(1.0 - prng.unit()) / rate
 }
 
-/// Counts events, and asks now and then whether to go on.
+/// Counts events, and calls `go_on` from time to time.
 struct Patience<'a> {
     events: u64,
     go_on: &'a mut dyn FnMut() -> bool,
@@ -134,7 +134,7 @@ mod tests {
         let mut prng = Prng::new(3);
         let mut moments = Moments::default();
         (0..100_000).for_each(|_| moments.add(exponential(&mut prng, 4.0)));
-        // Mean and deviation are 1/4; the mean of so many deviates by 0.0008.
+        // Mean and deviation are 1/4; the mean of this many deviates by 0.0008.
         assert!((moments.mean - 0.25).abs() < 4.0 * 0.0008, "{}", moments.mean);
         let deviation = (moments.variance_of_mean() * 1e5).sqrt();
         assert!((deviation - 0.25).abs() < 0.005, "{deviation}");

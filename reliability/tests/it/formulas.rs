@@ -1,4 +1,5 @@
-//! The closed forms and the recursion against the chain solved by elimination, all in fractions; and the published table.
+//! The closed forms and the recursion, compared in fractions with the chain solved by elimination; and the published
+//! table.
 
 use proptest::prelude::*;
 use stripewise_reliability::{Model, Repair, chain, closed_forms};
@@ -65,7 +66,7 @@ fn the_oracle_knows_a_chain_solved_by_hand() {
     assert_eq!(solved(2, 1, Repair::Single, Fraction::from(1), Fraction::from(2)), Fraction::new(5, 2));
 }
 
-/// A number to so many digits.
+/// A number with `digits` digits.
 fn digits(value: f64, digits: usize) -> String {
     format!("{value:.*e}", digits - 1)
 }

@@ -1,5 +1,5 @@
-//! The simulations against the chain: they agree within their confidence intervals, as often as the intervals say, and
-//! do not agree with what is wrong.
+//! The simulations compared with the chain: they agree within their confidence intervals, as often as the intervals
+//! promise, and disagree with a wrong model.
 
 use stripewise_reliability::monte_carlo::{Estimate, NoEstimate, biased, direct};
 use stripewise_reliability::{Model, Repair};
@@ -10,7 +10,7 @@ fn estimate(simulation: Simulation, model: &Model, samples: u64, seed: u64) -> E
     simulation(model, samples, seed, &mut || true).expect("enough samples, and nobody stops")
 }
 
-/// Arrays whose losses are not rare, so that whole lives can be played.
+/// Arrays whose losses are frequent enough to simulate whole lives.
 fn frail() -> impl Iterator<Item = Model> {
     let sizes = [(1, 0), (5, 0), (2, 1), (8, 1), (3, 2), (6, 2), (6, 3)];
     sizes.into_iter().flat_map(|(members, parity)| {
@@ -25,7 +25,7 @@ fn frail() -> impl Iterator<Item = Model> {
     })
 }
 
-/// How often, of `seeds` estimates, the interval held `years`.
+/// The number of `seeds` estimates whose interval contained `years`.
 fn held(simulation: Simulation, model: &Model, samples: u64, seeds: u64, years: f64) -> u64 {
     (0..seeds).filter(|&seed| estimate(simulation, model, samples, seed).holds(years)).count() as u64
 }
@@ -48,7 +48,7 @@ fn biased_cycles_agree_with_the_chain() {
     }
 }
 
-/// Source: paper 001, section V-E: a loss in some 40 million repairs, which no one waits for.
+/// Source: paper 001, section V-E: a loss in some 40 million repairs, too many to simulate directly.
 #[test]
 fn biased_cycles_reach_the_published_setting() {
     for parity in 0..=3 {
@@ -77,10 +77,11 @@ fn intervals_hold_the_truth_as_often_as_they_say_and_seldom_what_is_wrong() {
     let rare = Model { parity: 2, ..Model::PAPER001 };
     let cases: [(Simulation, Model, u64); 2] = [(direct, frail, 1000), (biased, rare, 2000)];
     for (simulation, model, samples) in cases {
-        // Of 1000 intervals of 99 % ten miss on average; fewer than 2 or more than 22 in one of 1300 such tests.
+        // Of 1000 intervals of 99 %, ten miss on average; fewer than 2 or more than 22 miss in one of 1300 such
+        // tests.
         let missed = SEEDS - held(simulation, &model, samples, SEEDS, model.mttdl_years());
         assert!((2..=22).contains(&missed), "{model:?}: {missed} of {SEEDS} missed");
-        // The planted mistake: failures come a fifth more often than the chain was told.
+        // The planted mistake: failures occur a fifth more often in the chain than in the simulation.
         let wrong = held(simulation, &model, samples, SEEDS, model.aged(1.2).mttdl_years());
         assert!(wrong < SEEDS / 10, "{model:?}: {wrong} of {SEEDS}");
     }
@@ -119,11 +120,11 @@ fn what_gives_no_estimate_says_why() {
     let model = Model { parity: 3, ..Model::PAPER001 };
     assert_eq!(direct(&model, 29, 1, &mut || true), Err(NoEstimate::FewLosses { losses: 29, samples: 29 }));
     assert_eq!(biased(&model, 0, 1, &mut || true), Err(NoEstimate::FewLosses { losses: 0, samples: 0 }));
-    // One cycle in seven ends in a loss: of three failures to come, each is as likely as a repair before it.
+    // One cycle in seven ends in a loss: it needs three failures, each as likely as a repair before it.
     match biased(&model, 100, 1, &mut || true) {
         Err(NoEstimate::FewLosses { losses, samples: 100 }) => assert!((5..30).contains(&losses), "{losses}"),
         other => panic!("{other:?}"),
     }
-    // A life that takes longer than anyone waits ends when told to.
+    // A life that takes too long ends when the caller stops it.
     assert_eq!(direct(&model, 30, 1, &mut || false), Err(NoEstimate::Stopped));
 }

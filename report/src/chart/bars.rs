@@ -1,4 +1,4 @@
-//! Bars in groups, with whiskers where a bar stands for several values.
+//! Bars in groups, with whiskers where a bar represents several values.
 
 use super::look::Look;
 use super::scale::{Scale, Unit};
@@ -7,19 +7,19 @@ use super::{GROUND, LINE, WIDTH, clipped, text_width};
 
 /// One bar.
 pub(crate) struct Bar {
-    /// Which series it is of.
+    /// The look of its series.
     pub(crate) look: Look,
     /// Its height; none leaves its place empty.
     pub(crate) value: Option<f64>,
-    /// The least and the largest of the values that it stands for.
+    /// The least and the largest of the values that it represents.
     pub(crate) whisker: Option<(f64, f64)>,
-    /// What it tells when it is pointed at.
+    /// Its tooltip.
     pub(crate) tip: String,
 }
 
-/// Bars that stand together.
+/// Bars side by side.
 pub(crate) struct Group {
-    /// What stands below them.
+    /// The label below them.
     pub(crate) label: String,
     pub(crate) bars: Vec<Bar>,
 }
@@ -28,23 +28,23 @@ pub(crate) struct Group {
 pub(crate) struct Bars<'a> {
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
-    /// What the heights are.
+    /// The quantity on the axis.
     pub(crate) axis: &'a str,
     pub(crate) unit: Unit,
-    /// Whether values stand by their logarithms: none of them is zero then.
+    /// Whether the axis is logarithmic: then no value is zero.
     pub(crate) log: bool,
     pub(crate) groups: &'a [Group],
-    /// A height that others are compared with, drawn as a line.
+    /// A height for comparison, drawn as a line.
     pub(crate) reference: Option<f64>,
 }
 
-/// A bar is no narrower than this.
+/// The least width of a bar.
 const BAR_LEAST: f64 = 7.0;
-/// Nor wider than this.
+/// The largest width of a bar.
 const BAR_MOST: f64 = 34.0;
 
 impl Bars<'_> {
-    /// The drawing. `id` is its own in the page.
+    /// The drawing. `id` is unique in the page.
     pub(crate) fn draw(&self, id: &str) -> String {
         let heights = || {
             let bars = self.groups.iter().flat_map(|group| &group.bars);
@@ -67,12 +67,12 @@ impl Bars<'_> {
         let across = |left: f64| {
             let room = (groups * least).max(WIDTH - left - 6.0) / groups;
             let labels = Labels::fit(self.groups.iter().map(|group| group.label.as_str()), room);
-            // A slanted name begins left of its group, the first ones left of the axis.
+            // A slanted label begins left of its group, and the first labels begin left of the axis.
             let left = left.max(labels.reach - room / 2.0);
             (left, room, labels)
         };
-        // What is left of the axis for names is taken from the groups as long as they tolerate it, so that it makes no drawing
-        // wide.
+        // The groups give up the room for labels left of the axis as long as they can, so the labels do not widen the
+        // drawing.
         let (left, ..) = across(left);
         let (left, room, labels) = across(left);
         let bar = ((room - 8.0) / bars).clamp(BAR_LEAST, BAR_MOST);
@@ -110,7 +110,7 @@ impl Bars<'_> {
     }
 }
 
-/// Lines of the grid across `from` to `to`, and the values beside them.
+/// Draws the grid lines between `from` and `to`, and the values beside them.
 pub(super) fn draw_ticks(svg: &mut Svg, scale: &Scale, (from, to): (f64, f64), height: impl Fn(f64) -> f64) {
     for (value, text) in scale.ticks() {
         let y = height(*value);
@@ -129,15 +129,15 @@ fn draw_whisker(svg: &mut Svg, x: f64, bar: f64, (low, high): (f64, f64)) {
     }
 }
 
-/// How the names of groups are written below them.
+/// The placement of the labels below groups.
 struct Labels {
     slanted: bool,
     height: f64,
-    /// How far to the left of its group a name begins at most.
+    /// The largest distance from a group to the start of its label.
     reach: f64,
 }
 
-/// Letters of a name below a group; all of it stands in what the bars tell and in the table.
+/// The longest label below a group, in letters; tooltips and the table have the full name.
 const LABEL_MOST: usize = 24;
 
 impl Labels {
@@ -147,7 +147,7 @@ impl Labels {
         if !slanted {
             return Self { slanted, height: LINE + 4.0, reach: 0.0 };
         }
-        // A text that rises at 35 degrees is 0.57 of its length high and 0.82 of it wide.
+        // A text that rises at 35 degrees takes 0.57 of its length in height and 0.82 in width.
         let widest = widths.iter().copied().fold(0.0, f64::max);
         let beyond = widths.iter().enumerate().map(|(index, width)| width * 0.82 - room * index as f64);
         Self { slanted, height: widest * 0.574 + LINE, reach: beyond.fold(0.0, f64::max) }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_few_groups_are_as_wide_as_a_column_whatever_their_names_and_ticks_are() {
-        // Ticks of "0.5" and of "2000": the axis begins further left or right.
+        // Ticks of "0.5" and of "2000": the axis begins at different positions.
         for value in [Some(1.0), Some(2000.0)] {
             let svg = named_bars("W(1024, 20, 60)-G-", 8, value, false);
             let width = svg.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split(' ').next());

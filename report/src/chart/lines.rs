@@ -1,4 +1,4 @@
-//! Lines over two axes, told apart by colour, dash and marker.
+//! Lines over two axes, distinguished by colour, dash and marker.
 
 use super::bars::draw_ticks;
 use super::look::Look;
@@ -8,20 +8,20 @@ use super::{GROUND, LINE, WIDTH, text_width};
 
 /// One line.
 pub(crate) struct Line {
-    /// None is one of many that need not be told apart.
+    /// None for one of many lines that need not be distinguished.
     pub(crate) look: Option<Look>,
-    /// From left to right.
+    /// The points from left to right.
     pub(crate) points: Vec<(f64, f64)>,
-    /// What it tells when it is pointed at.
+    /// Its tooltip.
     pub(crate) tip: String,
 }
 
-/// What stands below lines, from left to right.
+/// The horizontal axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Across<'a> {
-    /// Times in nanoseconds, called so.
+    /// Times in nanoseconds, with this name.
     Time(&'a str),
-    /// Whole numbers, called so.
+    /// Whole numbers, with this name.
     Count(&'a str),
 }
 
@@ -31,23 +31,23 @@ pub(crate) struct Lines<'a> {
     pub(crate) description: &'a str,
     pub(crate) across: Across<'a>,
     pub(crate) upward: &'a str,
-    /// From where to where the upward axis goes.
+    /// The range of the vertical axis.
     pub(crate) range: (f64, f64),
-    /// Drawn in this order, the last on top.
+    /// The lines in drawing order, the last on top.
     pub(crate) lines: &'a [Line],
-    /// A height that is pointed out.
+    /// A height that is marked.
     pub(crate) reference: Option<f64>,
 }
 
-/// Times so far apart are shown by their logarithms.
+/// The ratio of times from which the axis is logarithmic.
 const LOG_FROM: f64 = 12.0;
-/// Times no further apart than this are shown without zero.
+/// The ratio of times below which the axis does not begin at zero.
 const LINEAR_FROM_ZERO: f64 = 3.0;
-/// Markers on a line.
+/// The number of markers on a line.
 const MARKERS: usize = 5;
 
 impl Lines<'_> {
-    /// The drawing. `id` is its own in the page.
+    /// The drawing. `id` is unique in the page.
     pub(crate) fn draw(&self, id: &str) -> String {
         let times = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
         let most = times().fold(0.0, f64::max);
@@ -61,7 +61,7 @@ impl Lines<'_> {
         let across = match most / least.max(1.0) {
             _ if !is_time => Scale::around(least, most, unit, (most - least) as usize),
             _ if log => Scale::log(least, most, unit),
-            // Far from zero, the place is for the differences.
+            // Far from zero, the axis shows the differences.
             far if far < LINEAR_FROM_ZERO => Scale::around(least, most, unit, 4),
             _ => Scale::linear(0.0, most, unit, 5),
         };
@@ -113,7 +113,8 @@ impl Lines<'_> {
     }
 }
 
-/// Some points of a line, evenly apart along it, and other ones on each line so that markers do not hide each other.
+/// Some points of a line, evenly spaced along it, and different ones on each line, so that markers do not hide each
+/// other.
 fn markers(points: &[(f64, f64)], order: usize) -> Vec<(f64, f64)> {
     let step = |pair: &[(f64, f64)]| {
         let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);

@@ -1,11 +1,11 @@
-//! How series are told apart: by colour, and without colour by dash, marker and hatch.
+//! Distinguishes series: by colour, and without colour by dash, marker and hatch.
 //!
-//! The colours are those of Okabe and Ito, which people who do not tell red from green tell apart, two of them darkened
-//! so that each stands out from white; the style sheet has lighter ones for a dark page.
+//! The colours are those of Okabe and Ito, which people with red-green colour blindness can distinguish. Two of them
+//! are darkened so that each contrasts with white; the style sheet has lighter ones for a dark page.
 
 use std::fmt::Write as _;
 
-/// Colours that differ, and hatches.
+/// The number of colours, and of textures: no hatch counts as one.
 const LOOKS: usize = 8;
 
 /// The look of one series.
@@ -13,23 +13,23 @@ const LOOKS: usize = 8;
 pub(crate) struct Look(pub(crate) usize);
 
 impl Look {
-    /// Class of what is filled.
+    /// The class of filled shapes.
     pub(crate) fn fill(self) -> String {
         format!("f{}", self.0 % LOOKS)
     }
 
-    /// Class of what is drawn as a line.
+    /// The class of lines.
     pub(crate) fn stroke(self) -> String {
         format!("s{}", self.0 % LOOKS)
     }
 
-    /// The hatch over what is filled; none over the first.
+    /// The hatch over filled shapes; none for the first texture.
     pub(crate) fn hatch(self) -> Option<usize> {
         Some(self.texture()).filter(|&hatch| hatch > 0)
     }
 
-    /// Which hatch or marker it has. When the colours begin again, the textures are shifted against them, so that as
-    /// many pairs differ as there are looks times looks.
+    /// The index of its hatch or marker. When the colours repeat, the textures are shifted against them, so the
+    /// number of distinct pairs is the square of the number of looks.
     fn texture(self) -> usize {
         (self.0 + self.0 / LOOKS) % LOOKS
     }
@@ -70,9 +70,9 @@ pub(crate) fn swatch(look: Look, is_line: bool) -> String {
     format!(r#"<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true">{inside}</svg>"#)
 }
 
-/// The hatches that drawings refer to: once a page.
+/// The definitions of the hatches, once a page.
 pub(crate) fn hatches() -> String {
-    // Thin lines in the colour of the page, so that each box keeps a texture in black and white.
+    // Thin lines in the colour of the page give each box a texture in black and white.
     let patterns: [&[&str]; LOOKS - 1] = [
         &["M-1 1L1 -1M0 6L6 0M5 7L7 5"],
         &["M0 1.5L6 1.5M0 4.5L6 4.5"],

@@ -1,8 +1,7 @@
 //! A small chart layer: bars, strips and lines as inline SVG.
 //!
-//! Colours, text sizes and hatches are classes and variables of the page's style sheet, so that one drawing serves
-//! light, dark and print. Drawings are 360 units wide unless they need more, so that their text stays readable on a
-//! phone.
+//! Colours, text sizes and hatches are classes and variables of the page's style sheet, so one drawing serves light,
+//! dark and print. Drawings are 360 units wide unless they need more, so their text stays readable on a phone.
 
 mod bars;
 mod lines;
@@ -18,16 +17,16 @@ pub(crate) use scale::{Unit, figure, time};
 pub(crate) use strips::{Part, Strip, Strips};
 pub(crate) use svg::escape;
 
-/// Width of a drawing that has no reason to be wider.
+/// The default width of a drawing.
 const WIDTH: f64 = 360.0;
-/// Height of the ground that is drawn on.
+/// Height of the plot area.
 const GROUND: f64 = 190.0;
-/// Mean width of a letter of the axes' text, in the wider ones of the fonts that may be there.
+/// Mean width of a letter of the axes' text, in the wider ones of the possible fonts.
 const LETTER: f64 = 6.4;
 /// Height of a line of the axes' text.
 const LINE: f64 = 15.0;
 
-/// The first `most` letters of a text, the last of them an ellipsis when there are more.
+/// The first `most` letters of a text. The last one is an ellipsis if the text is longer.
 fn clipped(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -35,7 +34,7 @@ fn clipped(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// Width that a text takes, about.
+/// Approximate width of a text.
 fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }

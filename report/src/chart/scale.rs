@@ -1,11 +1,11 @@
-//! Axes: where values stand, which of them are written, and in what unit.
+//! Axes: the positions of values, their tick labels and their unit.
 
-/// A unit that values of an axis are written in.
+/// The unit of the values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
     /// Its name; empty for plain numbers.
     pub(crate) name: &'static str,
-    /// What one of it is worth.
+    /// Its size.
     pub(crate) size: f64,
 }
 
@@ -80,7 +80,7 @@ impl Scale {
     fn stepping(low: f64, high: f64, unit: Unit, step: f64) -> Self {
         let last = libm::ceil((high - low) / step - 1e-9);
         let decimals = libm::ceil(-libm::log10(step) - 1e-9).max(0.0) as usize;
-        // A quarter of a power of ten has one digit more than its size tells.
+        // A quarter of a power of ten needs one decimal more than its size suggests.
         let quarter = libm::fabs(step * libm::pow(10.0, decimals as f64) % 1.0) > 1e-6;
         let decimals = decimals + usize::from(quarter);
         let tick = |index: usize| {
@@ -91,7 +91,7 @@ impl Scale {
         Self { low: low * unit.size, high: (low + step * last) * unit.size, log: false, ticks }
     }
 
-    /// From a low to a high value that are both above zero, by their logarithms.
+    /// A logarithmic axis between a low and a high value, both above zero.
     pub(crate) fn log(low: f64, high: f64, unit: Unit) -> Self {
         let (low, high) = (low / unit.size, (high / unit.size).max(low / unit.size * 1.01));
         let decades = libm::log10(high / low);
@@ -113,8 +113,8 @@ impl Scale {
         Self { low: low * unit.size, high: high * unit.size, log: true, ticks }
     }
 
-    /// By their logarithms, from a power of ten no higher than half of `low` to one at or above `high`, which are above zero. So
-    /// the bar of the least value is never lower than a factor of two.
+    /// A logarithmic axis from a power of ten no higher than half of `low` to one at or above `high`; both are above
+    /// zero. So the bar of the least value has at least the height of a factor of two.
     pub(crate) fn decades(low: f64, high: f64, unit: Unit) -> Self {
         let low = if low > 0.0 { low / unit.size } else { 1.0 };
         let high = (high / unit.size).max(low);
@@ -123,7 +123,7 @@ impl Scale {
         Self::log(libm::pow(10.0, below) * unit.size, libm::pow(10.0, above) * unit.size, unit)
     }
 
-    /// Where a value stands, 0 at the low end and 1 at the high one.
+    /// The position of a value, 0 at the low end and 1 at the high one.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let share = if self.log {
             libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low)
@@ -133,7 +133,7 @@ impl Scale {
         share.clamp(0.0, 1.0)
     }
 
-    /// Values that are written, with their texts.
+    /// The tick values, with their labels.
     pub(crate) fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
     }
@@ -218,7 +218,7 @@ mod tests {
         let scale = Scale::decades(1.0, 10.0, Unit::ONE);
         assert!((scale.share(1.0) - 0.5).abs() < 1e-12 && (scale.share(10.0) - 1.0).abs() < 1e-12);
         for low in [10.0, 10.5, 19.9, 20.0, 99.0] {
-            // Three decades at most, of which a factor of two is a tenth.
+            // At most three decades, of which a factor of two is a tenth.
             let share = Scale::decades(low, 100.0, Unit::ONE).share(low);
             assert!(share > 0.1, "{low}: {share}");
         }

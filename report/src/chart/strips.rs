@@ -10,7 +10,7 @@ pub(crate) struct Part {
     pub(crate) look: Look,
     /// Its length on the axis.
     pub(crate) length: f64,
-    /// What it tells when it is pointed at.
+    /// Its tooltip.
     pub(crate) tip: String,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct Strip {
 pub(crate) struct Strips<'a> {
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
-    /// What the lengths are.
+    /// The quantity on the axis.
     pub(crate) axis: &'a str,
-    /// The end of the axis, or the next round number.
+    /// The largest length; the axis ends at this value or at the next round number.
     pub(crate) most: f64,
     pub(crate) strips: &'a [Strip],
 }
@@ -35,7 +35,7 @@ pub(crate) struct Strips<'a> {
 const ROW: f64 = 18.0;
 
 impl Strips<'_> {
-    /// The drawing. `id` is its own in the page.
+    /// The drawing. `id` is unique in the page.
     pub(crate) fn draw(&self, id: &str) -> String {
         let widest = self.strips.iter().filter(|strip| !strip.parts.is_empty());
         let widest = widest.map(|strip| text_width(&strip.label)).fold(0.0, f64::max);

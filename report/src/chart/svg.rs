@@ -1,8 +1,9 @@
-//! Writes SVG, and texts that come from outside into it and into HTML.
+//! Writes SVG, and escapes foreign text for SVG and HTML.
 
 use std::fmt::Write as _;
 
-/// `text` as content or attribute value of HTML and SVG. What XML cannot hold becomes the replacement character.
+/// `text` as content or attribute value of HTML and SVG. Characters that XML does not allow become the replacement
+/// character.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -20,12 +21,12 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Letters that turn the direction of the text around them, and could make a name look like another.
+/// Characters that change the direction of the text around them, and could make a name look like another.
 fn is_direction(letter: char) -> bool {
     matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Where a text stands beside its place.
+/// The alignment of a text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -33,7 +34,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A drawing under way.
+/// An unfinished drawing.
 pub(crate) struct Svg {
     width: f64,
     height: f64,
@@ -67,7 +68,7 @@ impl Svg {
         ));
     }
 
-    /// A text that ends at its place and rises to it.
+    /// A slanted text that rises to its position and ends there.
     pub(crate) fn slanted(&mut self, (x, y): (f64, f64), text: &str) {
         let text = escape(text);
         self.push(format_args!(
@@ -75,7 +76,7 @@ impl Svg {
         ));
     }
 
-    /// A filled box that tells `tip` when it is pointed at; `hatch` lies over it.
+    /// A filled box with the tooltip `tip`; `hatch` lies over it.
     pub(crate) fn rect(&mut self, class: &str, hatch: Option<usize>, place: [f64; 4], tip: &str) {
         let [x, y, width, height] = place;
         let place = format!(r#"x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}""#);
@@ -87,7 +88,7 @@ impl Svg {
         self.body.push_str("</g>");
     }
 
-    /// A line through points that tells `tip` when it is pointed at.
+    /// A line through points, with the tooltip `tip`.
     pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)], tip: &str) {
         self.push(format_args!(r#"<g class="{class}"><title>{}</title><path d=""#, escape(tip)));
         for (index, (x, y)) in points.iter().enumerate() {
@@ -97,16 +98,16 @@ impl Svg {
         self.body.push_str(r#""/></g>"#);
     }
 
-    /// Adds what is SVG already.
+    /// Adds text that is SVG already.
     pub(crate) fn raw(&mut self, svg: &str) {
         self.body.push_str(svg);
     }
 
-    /// The drawing, with a title and a description for those who do not see it. `id` is its own in the page.
+    /// The drawing, with a title and a description for screen readers. `id` is unique in the page.
     pub(crate) fn finish(self, id: &str, title: &str, description: &str) -> String {
         let Self { width, height, body } = self;
         let (title, description) = (escape(title), escape(description));
-        // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond what its text tolerates.
+        // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond a readable text size.
         let least = if width > super::WIDTH { width * 0.8 } else { 0.0 };
         let size = format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.35);
         let label = format!(r#"role="img" aria-labelledby="{id}-t {id}-d""#);

@@ -1,4 +1,4 @@
-//! What schemes are called in figures, and how each looks.
+//! The names of schemes in figures, and their looks.
 
 use crate::chart::Look;
 use crate::figures::Key;
@@ -8,7 +8,7 @@ use crate::set::Set;
 /// The schemes of a set in the order of their first runs, each with its name and look.
 pub(super) struct Cast<'a> {
     set: &'a Set,
-    /// By the place of the scheme.
+    /// The names, by the index of the scheme.
     names: Vec<String>,
 }
 
@@ -18,8 +18,8 @@ impl<'a> Cast<'a> {
         Self { set, names: set.schemes.clone() }
     }
 
-    /// Schemes as a paper calls them, who then may share a name across arrays; under their own names where two of one array
-    /// would share one.
+    /// Schemes under a paper's names, so that schemes of several arrays may share a name; under their own names where
+    /// two of one array would share one.
     pub(super) fn called(set: &'a Set, label: fn(&Run) -> String) -> Self {
         let name = |scheme: &String| set.runs.iter().find(|run| run.scheme == *scheme).map(label);
         let is_at = |array: &str, scheme: &String| {
@@ -52,7 +52,7 @@ impl<'a> Cast<'a> {
         Look(seen.iter().position(|other| *other == name).unwrap_or(0))
     }
 
-    /// The runs of a workload on an array, as far as `keep` keeps them.
+    /// The runs of a workload on an array that `keep` accepts.
     pub(super) fn runs(
         &self,
         structure: &str,
@@ -63,7 +63,7 @@ impl<'a> Cast<'a> {
         runs.map(|(scheme, run)| (self.name(scheme), self.look(self.name(scheme)), run)).collect()
     }
 
-    /// The legend of the schemes of which `keep` keeps a run.
+    /// The legend of the schemes that have a run that `keep` accepts.
     pub(super) fn keys(&self, keep: fn(&Run) -> bool, is_line: bool) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
         for scheme in &self.set.schemes {

@@ -1,4 +1,4 @@
-//! Figures 2 and 7: how unevenly blocked requests lie on the members.
+//! Figures 2 and 7: how unevenly blocked requests are distributed over the members.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::run::Run;
@@ -22,7 +22,7 @@ fn cv(sums: &[u64]) -> Option<f64> {
     (mean > 0.0).then(|| libm::sqrt(squares / count) / mean)
 }
 
-/// The total of the first of them.
+/// The total for the first of the two sampling times.
 const CV: &str = "blocked_cv";
 
 const ARRIVALS: &str = "sampled when requests arrive";
@@ -39,7 +39,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
     for structure in &set.structures {
         let mut runs: Vec<&Run> =
             set.workloads_of(structure).iter().filter_map(|workload| set.base(structure, workload)).collect();
-        // The sampling point that all programs have orders them.
+        // The order uses the sampling time that every version of the program records.
         runs.sort_by(|a, b| cvs(a)[0].unwrap_or(0.0).total_cmp(&cvs(b)[0].unwrap_or(0.0)));
         let mut groups = Vec::new();
         for run in &runs {

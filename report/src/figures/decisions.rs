@@ -1,4 +1,4 @@
-//! Figure 14: what the decisions cost.
+//! Figure 14: the cost of the decisions.
 
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;

@@ -11,7 +11,7 @@ use super::{
 /// The look of the most congested member.
 const CONGESTED: Look = Look(1);
 
-/// Mean blocked requests of each member: as a request that is served leaves them, where that was kept.
+/// Mean blocked requests of each member: sampled after each request is served, where the run recorded that.
 fn blocked(run: &Run) -> Vec<f64> {
     let served = run.column("blocked_sum_served");
     let sums = if served.is_empty() { run.column("blocked_sum") } else { served };
@@ -19,8 +19,8 @@ fn blocked(run: &Run) -> Vec<f64> {
     sums.iter().map(|&sum| sum as f64 / requests).collect()
 }
 
-/// Figure 3: the tail of the most congested member beside those of the rest, for each run, or as in the paper for the first
-/// scheme.
+/// Figure 3: the tail of the most congested member beside those of the others, for each run, or as in the paper for
+/// the first scheme.
 pub(super) fn most_congested(set: &Set) -> Figure {
     let first = set.base_name();
     let mut data = Data::new(
@@ -106,7 +106,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
     }
 }
 
-/// What a tail is of where runs have several seeds.
+/// The note on tails where runs have several seeds.
 fn operations_of_seeds(set: &Set) -> Option<String> {
     set.seeds().map(|seeds| format!("Tails are those of the operations of {seeds} together."))
 }

@@ -1,4 +1,4 @@
-//! The figures of reports: those of papers 000 to 004 for their evaluations, and those that any runs have.
+//! The figures of reports: those of papers 000 to 004 for the papers' evaluations, and those for any runs.
 
 mod caches;
 mod cast;
@@ -20,16 +20,16 @@ use crate::set::Set;
 
 /// One figure of a report.
 pub(crate) struct Figure {
-    /// Its place in the page.
+    /// Its anchor in the page.
     pub(crate) id: String,
     pub(crate) title: String,
-    /// What is shown, how it was measured, and where the paper has it.
+    /// The quantity, the measurement, and its place in the paper.
     pub(crate) about: String,
     pub(crate) legend: Vec<Key>,
     pub(crate) panels: Vec<Panel>,
-    /// Why it says less than it could.
+    /// Notes on missing data.
     pub(crate) notes: Vec<String>,
-    /// The values behind it.
+    /// The values of its drawings.
     pub(crate) data: Data,
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct Key {
 /// One drawing of a figure.
 pub(crate) struct Panel {
     pub(crate) title: String,
-    /// The drawing, or why there is none: a note of a figure that has others. A figure without any is left out.
+    /// The drawing, or why there is none: a note of a figure that has others. A figure without any drawing is left
+    /// out.
     pub(crate) body: Result<String, String>,
 }
 
@@ -66,7 +67,7 @@ impl Data {
     }
 }
 
-/// The figures of a set that have something to show: a paper's, or those that any runs have.
+/// The figures of a set that have data: a paper's, or those for any runs.
 pub(crate) fn all(set: &Set) -> Vec<Figure> {
     let mut figures = match set.paper {
         None => of_any_runs(set),
@@ -80,7 +81,7 @@ pub(crate) fn all(set: &Set) -> Vec<Figure> {
     figures
 }
 
-/// What every run has first, then what elastic striping, redirected reads and collections add.
+/// First the figures that every run has, then those of elastic striping, redirected reads and collections.
 fn of_any_runs(set: &Set) -> Vec<Figure> {
     let mut figures = per_structure(set, [8, 9], response::means);
     figures.extend(per_structure(set, [10, 11], tail::distributions));
@@ -92,7 +93,7 @@ fn of_any_runs(set: &Set) -> Vec<Figure> {
     figures
 }
 
-/// The figures of paper 000, in its order.
+/// The figures of paper 000, in the paper's order.
 fn paper000(set: &Set) -> Vec<Figure> {
     let mut figures = vec![congestion::by_trace(set), members::most_congested(set), routines::shares(set)];
     figures.push(congestion::by_scheme(set));
@@ -103,7 +104,7 @@ fn paper000(set: &Set) -> Vec<Figure> {
     figures
 }
 
-/// A figure that paper 000 has for 5+1 and again for 7+1, for each array that there is, those two first.
+/// A figure that paper 000 has for 5+1 and for 7+1, for each array of the set, those two first.
 fn per_structure(set: &Set, numbers: [u32; 2], draw: fn(&Set, &str, Named) -> Figure) -> Vec<Figure> {
     let mut structures: Vec<&str> = set.structures.iter().map(String::as_str).collect();
     structures
@@ -123,9 +124,9 @@ const PAPERS: [&str; 2] = ["5+1", "7+1"];
 
 /// A figure of one array.
 struct Named {
-    /// Which of the arrays it is of.
+    /// The index of the array.
     place: usize,
-    /// Which of the paper's figures it is.
+    /// The number of the figure in the paper.
     number: String,
 }
 
@@ -138,12 +139,12 @@ fn titled(set: &Set, number: &str, what: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// What a figure shows, and in a paper's reports what the paper printed.
+/// The description of a figure; in a paper's reports with the values that the paper printed.
 fn about(set: &Set, shown: &str, printed: &str) -> String {
     if set.paper.is_some() { format!("{shown} Printed: {printed}") } else { shown.to_owned() }
 }
 
-/// `5+1` in the paper's reports is panel (a) of a figure, 7+1 is (b).
+/// The title of a panel: in the paper's reports `5+1` is panel (a) of a figure, `7+1` is (b).
 fn panel_title(set: &Set, number: u32, structure: &str) -> String {
     let letter = ["a", "b"].into_iter().zip(PAPERS).find(|(_, paper)| *paper == structure);
     match letter.filter(|_| set.paper.is_some()) {
@@ -152,14 +153,14 @@ fn panel_title(set: &Set, number: u32, structure: &str) -> String {
     }
 }
 
-/// What whiskers are where runs have several seeds.
+/// The note on whiskers where runs have several seeds.
 fn on_whiskers(set: &Set) -> Option<String> {
     let whiskers =
         "a whisker is the 95 % interval of the mean (Student); there is none where the seeds changed nothing";
     means_of_seeds(set).map(|means| format!("{}; {whiskers}.", means.trim_end_matches('.')))
 }
 
-/// What values are where runs have several seeds.
+/// The note on values where runs have several seeds.
 fn means_of_seeds(set: &Set) -> Option<String> {
     set.seeds().map(|seeds| format!("Values are means of {seeds}."))
 }
@@ -170,7 +171,7 @@ fn scheme_keys(set: &Set, is_line: bool) -> Vec<Key> {
     set.schemes.iter().map(key).collect()
 }
 
-/// Notes on what the runs themselves did not have.
+/// Notes on data that the runs lack.
 fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
     let mut notes = Vec::new();
     let mut list = |what: &str, of: &dyn Fn(&Run) -> bool| {
@@ -193,7 +194,7 @@ fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
     notes
 }
 
-/// Names the runs that are shown beside stripes and have none.
+/// Names the runs without parity that appear beside striped ones.
 fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
     let mut schemes: Vec<&str> =
         runs.filter(|run| !run.has_parity()).map(|run| run.scheme.as_str()).collect();
@@ -202,7 +203,7 @@ fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
     (!schemes.is_empty()).then(|| format!("Without parity, over as many members: {listed}."))
 }
 
-/// `name` where there is one structure, else with the structure.
+/// `name` where there is one structure, otherwise with the structure.
 fn place_of(set: &Set, run: &Run) -> String {
     if set.structures.len() > 1 {
         format!("{}, {}", run.workload, run.structure)

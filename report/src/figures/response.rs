@@ -5,7 +5,7 @@ use crate::set::Set;
 
 use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
 
-/// Kinds of requests: the panel, the total that holds the mean, and the one that counts the requests.
+/// Kinds of requests: the panel, the total with the mean, and the total with the number of requests.
 const KINDS: [(&str, &str, &str); 3] = [
     ("read", "read_mean_ns", "read_requests"),
     ("write", "write_mean_ns", "write_requests"),

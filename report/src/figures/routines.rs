@@ -16,17 +16,18 @@ const PARTS: [(&str, Look); 6] = [
     (LOGGED, Look(4)),
 ];
 
-/// What only runs with a log have.
+/// The part that only runs with a log have.
 const LOGGED: &str = "logged, parity left as it was";
 
-/// Parity updates by part; none when the run's totals do not tell.
+/// Parity updates by part; none when the run lacks a total.
 fn parts(run: &Run) -> Option<[f64; 6]> {
     let (rmw, rcw) = (run.total("updates_rmw")?, run.total("updates_rcw")?);
     let (full, adjusted) = (run.total("updates_full_stripe")?, run.total("updates_adjusted")?);
-    // Baseline takes RMW or RCW where there is a choice, so what is not adjusted to RCW is adjusted to RMW.
+    // Baseline takes RMW or RCW where there is a choice, so every update that is not adjusted to RCW is adjusted to
+    // RMW.
     let to_rcw = if adjusted == 0.0 { 0.0 } else { run.total("updates_adjusted_rcw")? };
     let to_rmw = adjusted - to_rcw;
-    // Runs that were made before there was a log do not tell of it.
+    // Runs of programs without a log lack this total.
     let logged = run.total("updates_logged").unwrap_or_default();
     Some([full, rmw - to_rmw, rcw - to_rcw, to_rmw, to_rcw, logged])
 }

@@ -42,7 +42,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
                 "{workload}: {few} requests, so fewer than ten lie above the 99th percentile: the stairs are single requests."
             ));
         }
-        // The first scheme last, so that it is not hidden where all are alike.
+        // The first scheme is drawn last, so it is not hidden where all are alike.
         lines.reverse();
         let title = format!("{workload}, {structure}");
         let body = if lines.is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
     }
 }
 
-/// The response time that this share, in parts of 100,000, of a run's requests do not exceed.
+/// The response time that is not exceeded by this share, in parts of 100,000, of a run's requests.
 fn quantile(run: &Run, parts: u64) -> Option<f64> {
     let total = match parts {
         99_000 => "response_p99_ns",
@@ -92,7 +92,7 @@ fn quantile(run: &Run, parts: u64) -> Option<f64> {
         100_000 => "response_max_ns",
         _ => "",
     };
-    // One run's totals are exact; several seeds' requests have their percentiles together.
+    // One run's totals are exact; for several seeds the percentiles come from all their requests together.
     let exact = run.total(total).filter(|_| run.others.is_empty());
     exact.or_else(|| run.responses.as_ref()?.quantile(parts).map(|ns| ns as f64))
 }

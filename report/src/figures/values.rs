@@ -7,10 +7,10 @@ use crate::set::Set;
 use super::cast::Cast;
 use super::{Data, Figure, Panel, notes_on, on_whiskers};
 
-/// Which runs others are compared with in a table of values, and what that column is called.
+/// The runs that others are compared with in a table of values, and the name of that column.
 pub(super) type Base = (fn(&Run) -> bool, &'static str);
 
-/// What a figure shows.
+/// The content of a figure.
 pub(super) struct Shown {
     pub(super) id: &'static str,
     pub(super) title: String,
@@ -21,7 +21,7 @@ pub(super) struct Shown {
     pub(super) is_time: bool,
     pub(super) log: bool,
     pub(super) keep: fn(&Run) -> bool,
-    /// What the others are compared with in the table of values, and what that is called; without it, the first scheme.
+    /// The base of comparison in the table of values, and its name; none compares with the first scheme.
     pub(super) base: Option<Base>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {
                 most = most.max(value);
                 let seeds = run.of_seeds();
                 let tip = format!("{workload}, {label}: {} {axis}, {over_base} {over}{seeds}", text(value));
-                // On a logarithmic axis zero has no place.
+                // A logarithmic axis has no place for zero.
                 let value = Some(value).filter(|value| !log || *value > 0.0);
                 bars.push(Bar { look, value, whisker: interval, tip });
             }

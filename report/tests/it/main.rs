@@ -1,4 +1,4 @@
-//! The tests of reports, in one program: linking one is quicker than linking 2.
+//! The tests of reports, in one program: linking one is faster than linking 2.
 
 mod perfetto;
 mod report;

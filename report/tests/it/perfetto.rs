@@ -1,4 +1,4 @@
-//! A Perfetto trace read back by a decoder of its own says what the time line says.
+//! A Perfetto trace, read by a separate decoder, contains the same as the time line.
 
 use std::collections::BTreeMap;
 

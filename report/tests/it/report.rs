@@ -1,4 +1,4 @@
-//! A report of runs whose tables were written by hand: whole in itself, safe, and honest about what it lacks.
+//! A report of runs whose tables were written by hand: self-contained, safe, and clear about missing data.
 
 use stripewise_report::{Paper, Report, Source, papers_order};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store};
@@ -6,7 +6,7 @@ use stripewise_sim::tables::{LatencyKind, LatencyRow, MemberRow, Sink};
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 
-/// A run of `scheme` on `members` members. `latencies` says whether it kept those.
+/// A run of `scheme` on `members` members, with or without recorded latencies.
 fn run(store: &Store, scheme: &str, policy: &str, members: u32, latencies: bool) -> FinishedRun {
     let configuration = format!(
         "elements = \"channel:1\"\n[scheme]\nname = {scheme:?}\n[scheme.geometry]\nlevel = \"raid5\"\ngroups = 1\n\
@@ -97,7 +97,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
             "Figure {number} has its values"
         );
     }
-    // The paper's Figures 9, 11 and 13 are of 7+1, of which there is no run.
+    // The paper's Figures 9, 11 and 13 are of 7+1, and no run has that structure.
     assert_eq!(html.matches("<section id=").count(), figures.len() + 2, "and totals and settings");
     assert!(
         !html.contains("7+1\"") && !html.contains("Figure 9:") && !html.contains("figure class=\"empty\"")
@@ -123,7 +123,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
     assert!(section(&html, "decisions").contains("100 decisions take 5.00 µs"), "100 times 50 ns");
     assert!(section(&html, "response-0").contains("No garbage collection happened: all of these runs."));
     assert!(section(&html, "imbalance").contains("one workload, so one value and no distribution"));
-    // Each drawing tells what it shows, and what it refers to is there.
+    // Each drawing has a description, and its references resolve.
     assert_eq!(html.matches("<svg class=\"chart").count(), html.matches("role=\"img\"").count());
     for part in html.split("url(#").skip(1) {
         let id = part.split(')').next().unwrap_or_default();

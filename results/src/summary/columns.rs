@@ -1,4 +1,4 @@
-//! The columns of a comparison: which total each shows, in which unit, with which digits.
+//! The columns of a comparison: the total of each, its unit and its digits.
 
 use super::digits::{align, rounded, significant, significant_count};
 use super::table::Shown;
@@ -9,16 +9,16 @@ use crate::paired::Difference;
 
 /// Host requests acknowledged.
 const REQUESTS: &str = "requests";
-/// Host requests that failed; shown only where there are any.
+/// Host requests that failed; shown only if there are any.
 const FAILED: &str = "failed_requests";
 /// The total of chunks that array-level garbage collection moved.
 const MOVED: &str = "array_gc_moved_chunks";
-/// The total of pages that were written behind the last request.
+/// The total of pages that were written after the last request.
 const DRAINED: &str = "drained_pages";
-/// Totals that are shown only where one is not zero.
+/// Totals that are shown only if one is not zero.
 pub(super) const SELDOM: [&str; 3] = [FAILED, MOVED, DRAINED];
 
-/// How a column's values are scaled for reading.
+/// The scaling of a column's values for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Nanoseconds in the total.
@@ -39,9 +39,9 @@ pub(super) struct Column {
     /// Name of the total.
     pub(super) of: &'static str,
     scale: Scale,
-    /// Whether a scheme's difference from the first is shown. What the trace or the machine decides has none.
+    /// Whether a scheme's difference from the first is shown. Values that the trace or the machine decides have none.
     pub(super) ranked: bool,
-    /// Name of a count without which there is nothing to show: a mean over no reads.
+    /// Name of a count that must be above zero to show the value, for example the number of reads for their mean.
     given: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ const fn given(count: &'static str, column: Column) -> Column {
     Column { given: Some(count), ..column }
 }
 
-/// The columns, in groups that stay in one table where they can.
+/// The columns, in groups that stay in one table where possible.
 pub(super) const GROUPS: [&[Column]; 3] = [
     &[
         column("requests", REQUESTS, Scale::Count),
@@ -87,7 +87,7 @@ pub(super) const GROUPS: [&[Column]; 3] = [
     ],
 ];
 
-/// The value of a column for a run; none when there is nothing to show.
+/// The value of a column for a run; none when there is no value.
 pub(super) fn value(entry: &Entry, column: &Column) -> Result<Option<f64>, Error> {
     let total = |name: &'static str| {
         let missing = || Error::MissingTotal { run: entry.scheme.clone(), name: name.to_owned() };
@@ -112,7 +112,7 @@ pub(super) fn requests_per_cpu_second(totals: &Figures) -> Option<f64> {
     (ns > 0.0).then(|| requests * 1e9 / ns)
 }
 
-/// Counts above 2^53 are rounded: far below what is shown.
+/// Counts above 2^53 are rounded, far below the displayed precision.
 pub(super) fn real(figure: Figure) -> f64 {
     match figure {
         Figure::Count(count) => count as f64,
@@ -132,7 +132,8 @@ impl Scale {
         }
     }
 
-    /// The unit that gives the least of a column's values about three digits before the point, and no value more than five.
+    /// The unit that gives the least of a column's values about three digits before the point, and no value more than
+    /// five.
     fn unit(self, least: f64, most: f64) -> (&'static str, f64) {
         let units = self.units();
         let fits = |size: f64| match self {
@@ -157,7 +158,7 @@ impl Column {
         Shown { group, header: self.header, unit, cells }
     }
 
-    /// Differences in percent of the mean that each is a difference from. None where there is none to show.
+    /// Shows differences in percent of the base's mean. None where there is no difference to show.
     pub(super) fn show_differences(
         &self,
         group: usize,
@@ -177,7 +178,7 @@ impl Column {
                 margins.push(String::new());
                 continue;
             };
-            // What is marked is seen to exclude zero.
+            // A marked difference must visibly exclude zero.
             let is_seen = |decimals: &usize| rounded(mean.abs(), *decimals) > rounded(margin, *decimals);
             let decimals = if is_significant { (least..=MOST_DECIMALS).find(is_seen) } else { None };
             let decimals = decimals.unwrap_or(least);

@@ -1,6 +1,6 @@
-//! Numbers as people compare them: three significant digits, commas, points below each other.
+//! Numbers for comparison by people: three significant digits, commas, aligned points.
 
-/// Most digits behind the point.
+/// Most digits after the point.
 const MOST_DECIMALS: usize = 12;
 
 /// Three significant digits, with a comma at every third digit before the point.
@@ -8,24 +8,24 @@ pub fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounded first: 9.996 is 10.0.
+    // Rounded first, since 9.996 becomes 10.0.
     let scientific = format!("{value:.2e}");
     let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     let decimals = usize::try_from(2 - exponent.unwrap_or(2)).unwrap_or(0);
     grouped(scientific.parse().unwrap_or(value), decimals.min(MOST_DECIMALS))
 }
 
-/// As [`significant`], but a whole number has no digits behind the point.
+/// As [`significant`], but a whole number has no digits after the point.
 pub(super) fn significant_count(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e3 { format!("{value}") } else { significant(value) }
 }
 
-/// The number, rounded to the decimals that are shown.
+/// The number, rounded to the displayed decimals.
 pub(super) fn rounded(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Puts spaces behind the numbers, so that their points stand below each other when they are aligned to the right.
+/// Appends spaces to the numbers, so that their points are aligned when the numbers are aligned to the right.
 pub(super) fn align(cells: &mut [String]) {
     let fraction = |cell: &str| cell.find('.').map_or(0, |point| cell.len() - point);
     let widest = cells.iter().map(|cell| fraction(cell)).max().unwrap_or(0);

@@ -1,24 +1,24 @@
-//! Which runs stand together: those of one setup, which differ in their seed alone; and which are compared.
+//! Groups runs of one setup, which differ only in their seed, and chooses the groups to compare.
 
 use super::Entry;
 use crate::settings::{Settings, apart, is_of_scheme, is_seed};
 use std::collections::BTreeMap;
 
-/// Runs that differ in their seed alone: a row of a comparison.
+/// Runs that differ only in their seed: a row of a comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// The scheme, and what tells this setup from the others.
+    /// The scheme, and the settings that distinguish this setup from the others.
     pub(super) label: String,
     pub(super) scheme: String,
-    /// What tells this setup from the others, but the scheme's name.
+    /// The settings that distinguish this setup from the others, without the scheme's name.
     pub(super) setup: Vec<String>,
-    /// Seeds and places of its runs, in the order of the seeds, which are distinct.
+    /// Seeds and indices of its runs, in the order of the seeds, which are distinct.
     pub(super) runs: BTreeMap<u64, usize>,
-    /// The place of the group that it is compared with.
+    /// The index of the group that it is compared with.
     pub(super) first: Option<usize>,
 }
 
-/// The groups in the order of their first runs, and the group of each run. A run that is given twice counts once.
+/// The groups in the order of their first runs, and the group of each run. A repeated run counts once.
 ///
 /// Schemes of one setup are compared with its first scheme. Where no setup has several, all are compared with the first.
 pub(super) fn groups(entries: &[Entry]) -> (Vec<Group>, Vec<usize>) {
@@ -65,7 +65,7 @@ fn name_apart(groups: &mut [Group], settings: &[&Settings]) {
     }
 }
 
-/// Names and values of the settings that `counts`.
+/// Names and values of the settings that `counts` accepts.
 fn chosen(settings: &Settings, counts: impl Fn(&str) -> bool) -> Vec<(&String, &String)> {
     settings.iter().filter(|(name, _)| counts(name)).collect()
 }
@@ -80,7 +80,7 @@ impl Group {
         }
     }
 
-    /// Places of the runs of seeds that both have: the other's, and its own.
+    /// Indices of the runs of seeds that both have: the other's, and its own.
     pub(super) fn pairs<'a>(&'a self, other: &'a Group) -> impl Iterator<Item = (usize, usize)> + 'a {
         self.runs.iter().filter_map(|(seed, &run)| Some((*other.runs.get(seed)?, run)))
     }

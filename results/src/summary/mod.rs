@@ -1,9 +1,9 @@
-//! What a comparison prints: one row a scheme and setup, as tables for a terminal or as JSON for programs.
+//! The output of a comparison: one row a scheme and setup, as tables for a terminal or as JSON for programs.
 //!
-//! The terminal gets means over the seeds, one unit a column and three significant digits, the columns split over as many
-//! tables as its width asks for; and where there are several seeds, each scheme's differences from the first, with intervals.
-//! JSON gets every total of every run, exact and under its own name, and the same differences. Runs are taken together only
-//! where they differ in nothing but their seed, and compared seed by seed.
+//! The terminal gets means over the seeds, one unit a column and three significant digits, with the columns split
+//! over as many tables as its width requires. With several seeds it also gets each scheme's differences from the
+//! first, with intervals. JSON gets every total of every run, exact and under its own name, and the same differences.
+//! Runs are joined only where they differ in nothing but their seed, and are compared seed by seed.
 
 mod columns;
 mod digits;
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use table::{Shown, tables, wrap};
 
-/// The measured total that tells the processor time of a run, from which its speed follows. Optional.
+/// The measured total with the processor time of a run, from which its speed follows. Optional.
 pub const CPU_NS: &str = "cpu_ns";
 
 /// One run of a comparison.
@@ -34,15 +34,15 @@ pub struct Entry {
     pub scheme: String,
     /// The seed.
     pub seed: u64,
-    /// All that was set. Runs of one scheme in which only the seed differs are taken together.
+    /// All settings. Runs of one scheme in which only the seed differs are joined.
     pub settings: Settings,
-    /// What has a write when it is acknowledged, where that is known.
+    /// The place of a write when it is acknowledged (members or a kind of memory), where that is known.
     pub acknowledges: Option<&'static str>,
-    /// What was run.
+    /// The digest of the inputs.
     pub run_digest: Digest,
-    /// What came out.
+    /// The digest of the results.
     pub results_digest: Digest,
-    /// Where the tables are, when they are on disk.
+    /// The directory of the tables, when they are on disk.
     pub path: Option<PathBuf>,
     /// The totals.
     pub totals: Figures,
@@ -57,7 +57,7 @@ impl Entry {
         Ok(Self::new(scheme, run, run.totals()?))
     }
 
-    /// A run on disk whose totals are at hand.
+    /// A run on disk whose totals were read already.
     pub fn new(scheme: &str, run: &FinishedRun, totals: Figures) -> Self {
         let inputs = run.inputs();
         let mut settings = settings::settings(inputs);
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// Several runs side by side, in the order given. Those that differ in their seed alone are one row.
+/// Several runs side by side, in the order given. Runs that differ only in their seed are one row.
 #[derive(Clone, Debug)]
 pub struct Summary {
     entries: Vec<Entry>,
@@ -84,31 +84,31 @@ pub struct Summary {
     /// The group of each entry.
     rows: Vec<usize>,
     columns: Vec<Shown>,
-    /// Of each group that is compared with another, where there are several seeds.
+    /// The differences of each group from its base, where there are several seeds.
     differences: Vec<Shown>,
-    /// The same for programs: the group, the total, the mean of what it is compared with, the difference.
+    /// The same for programs: the group, the total, the mean of its base, the difference.
     told: Vec<(usize, &'static str, f64, Difference)>,
 }
 
 /// A total over the seeds of one row of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
-    /// The place of the row's first run among the entries.
+    /// The index of the row's first run among the entries.
     pub run: usize,
-    /// What the row is called: the scheme, and what tells its setup from the others.
+    /// The name of the row: the scheme, and the settings that distinguish its setup from the others.
     pub label: String,
     /// The total's name.
     pub total: String,
-    /// How many seeds there are.
+    /// The number of seeds.
     pub seeds: usize,
     /// The mean over them, in the total's unit.
     pub mean: f64,
     /// Half the width of its 95 % interval (Student); none with one seed.
     pub margin: Option<f64>,
-    /// What the row that it is compared with is called.
+    /// The name of the row that it is compared with.
     pub first: Option<String>,
-    /// The difference from that row, over the seeds that both have; none where that is fewer than two, or where the seeds
-    /// change nothing.
+    /// The difference from that row, over the seeds that both have; none where these are fewer than two, or where the
+    /// seeds change nothing.
     pub difference: Option<Difference>,
 }
 
@@ -160,13 +160,14 @@ impl Summary {
         Ok(Self { entries, groups, rows, columns, differences: differing, told })
     }
 
-    /// What the row of each run is called, in the order of the runs: the scheme, and what tells its setup from the others.
+    /// The name of the row of each run, in the order of the runs: the scheme, and the settings that distinguish its
+    /// setup from the others.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|&row| self.groups[row].label.as_str())
     }
 
-    /// The comparison as text for a terminal of this number of columns, ending in a line feed. Behind it, where there are several
-    /// seeds, the differences from the first scheme.
+    /// The comparison as text for a terminal of this number of columns, with a final line feed. With several seeds it
+    /// ends with the differences from the first scheme.
     pub fn text(&self, width: usize) -> String {
         let mut text = String::new();
         let labels: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
@@ -208,8 +209,8 @@ impl Summary {
         text
     }
 
-    /// Totals over the seeds: of every row of the comparison, in order, those of `names` that all runs have, or all of them where
-    /// no name is given. The error rate of a total's differences is shared among the rows, as in the text.
+    /// Totals over the seeds: for every row of the comparison, in order, those of `names` that all runs have, or all
+    /// of them if no name is given. The rows share the error rate of a total's differences, as in the text.
     ///
     /// # Errors
     /// When a run lacks one of `names`.
@@ -247,8 +248,8 @@ impl Summary {
         Ok(found.into_iter().map(|(_, aggregate)| aggregate).collect())
     }
 
-    /// The comparison for programs: every total of every run, in the units that their names say. A real
-    /// number that is not finite is null.
+    /// The comparison for programs: every total of every run, in the units in their names. A real number that is not
+    /// finite is null.
     pub fn json(&self) -> Value {
         let run = |(entry, &row): (&Entry, &usize)| {
             let mut totals = Map::new();
@@ -292,8 +293,8 @@ impl Summary {
     }
 }
 
-/// Of each group that is compared, by the values of all runs: its place, and over the seeds that both have the mean of what it
-/// is compared with and the difference. None where a value is missing, and where the seeds change nothing: equal results would
+/// For each compared group, from the values of all runs: its index, and over the seeds that both have the mean of its
+/// base and the difference. None where a value is missing, and where the seeds change nothing: equal results would
 /// make every interval a point.
 fn compared(
     groups: &[Group],
@@ -325,7 +326,7 @@ fn compared(
     places.into_iter().zip(pairs.iter().map(of).collect::<Vec<_>>()).collect()
 }
 
-/// The mean of a group's values; none where a run has none.
+/// The mean of a group's values; none where a run has no value.
 fn mean(group: &Group, values: &[Option<f64>]) -> Option<f64> {
     let sum: Option<f64> = group.runs.values().map(|&run| values[run]).sum();
     sum.map(|sum| sum / group.runs.len() as f64)

@@ -1,18 +1,18 @@
-//! Tables for a terminal: columns with their units, split over as many tables as the width asks for.
+//! Tables for a terminal: columns with their units, split over as many tables as the width requires.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 
 /// A column with the runs' values, ready to print.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
-    /// Columns of one group stay in one table where they can.
+    /// Columns of one group stay in one table where possible.
     pub(super) group: usize,
     pub(super) header: &'static str,
     pub(super) unit: &'static str,
     pub(super) cells: Vec<String>,
 }
 
-/// The columns as one table under the other, none wider than `width` if a column fits.
+/// The columns as one table below the other, none wider than `width` if a column fits.
 pub(super) fn tables(mut columns: &[Shown], schemes: &[&str], width: usize, text: &mut String) {
     while !columns.is_empty() {
         let (now, then) = columns.split_at(fitting(columns, schemes, width));
@@ -25,9 +25,9 @@ pub(super) fn tables(mut columns: &[Shown], schemes: &[&str], width: usize, text
     }
 }
 
-/// How many of the columns fit into a table of that width, at least one; whole groups where a group fits.
+/// The number of columns that fit into a table of that width, at least one; whole groups where a group fits.
 fn fitting(columns: &[Shown], schemes: &[&str], width: usize) -> usize {
-    // Each column with a space before and one behind.
+    // Each column has a space before and one after it.
     let mut used = 2 + widest(schemes.iter().copied().chain(["scheme"]));
     let fits = |column: &&Shown| {
         let words = column.header.split(' ').chain([column.unit]);
@@ -46,7 +46,7 @@ fn table(columns: &[Shown], schemes: &[&str]) -> Table {
     let lines = TableStyle { row_separator: presets::NOTHING.row_separator, ..presets::UTF8_HORIZONTAL_ONLY };
     let mut table = Table::new();
     table.load_style(lines).set_content_arrangement(ContentArrangement::Disabled);
-    // Titles end on one line, units stand below.
+    // The titles end on one line, with the units below.
     let words = columns.iter().map(|column| column.header.split(' ').count()).max().unwrap_or(1);
     let header = |column: &Shown| {
         let above = "\n".repeat(words - column.header.split(' ').count());
@@ -60,7 +60,7 @@ fn table(columns: &[Shown], schemes: &[&str]) -> Table {
         table.add_row([*scheme].into_iter().chain(cells));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        // The style's own space stands behind.
+        // The style adds its own space after the cell.
         column.set_padding((1, 0));
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }

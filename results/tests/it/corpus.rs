@@ -1,4 +1,4 @@
-//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus/tables` through its check.
+//! The findings and the seeds of fuzzing, as a test: every file of `fuzz/corpus/tables` through its check.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 
@@ -24,7 +24,7 @@ fn damaged_tables_are_read_as_they_were_or_refused() {
 
 #[test]
 fn random_damage_to_tables_is_noticed_or_without_effect() {
-    // Where the Parquet library panics it also says so, which is of no use here.
+    // The library also reports its panics, which this test does not need.
     std::panic::set_hook(Box::new(|panic| {
         let is_ours = panic.location().is_some_and(|place| place.file().ends_with("tables.rs"));
         let _ = is_ours.then(|| eprintln!("{panic}"));
@@ -32,7 +32,7 @@ fn random_damage_to_tables_is_noticed_or_without_effect() {
     let mut prng = Prng::new(26);
     for length in 0..1_000 {
         let mut bytes = vec![prng.next_u64() as u8];
-        // Few changes reach deeper than many.
+        // A few changes reach deeper than many.
         bytes.extend((0..1 + length % 40).map(|_| prng.next_u64() as u8));
         tables::check(&bytes);
     }

@@ -1,5 +1,5 @@
-//! Runs that were damaged after they were finished: what is read is what was written, or an error that names file and remedy.
-//! What dead processes left behind goes; what living ones write stays.
+//! Runs that were damaged after they were finished: reading returns the written rows, or an error that names file and
+//! remedy. Directories of dead processes are removed; those of living ones stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use stripewise_sim::tables::{MemberRow, Sink};
 
 use crate::common::{gc, inputs, latency, request};
 
-/// A directory of its own for each test, removed at its end.
+/// A separate directory for each test, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -65,7 +65,7 @@ fn flip(path: &Path, at: usize, bits: u8) {
 fn no_byte_of_a_table_can_change_without_an_error_or_with_other_rows() {
     let scratch = Scratch::new("bytes");
     let run = run(&scratch.store(), 1, 20).unwrap();
-    // Where the Parquet library panics it also says so, which is of no use here.
+    // The library also reports its panics, which this test does not need.
     std::panic::set_hook(Box::new(|_| ()));
     for table in [Table::Latencies, Table::Totals] {
         let path = file(&run, table);
@@ -75,7 +75,7 @@ fn no_byte_of_a_table_can_change_without_an_error_or_with_other_rows() {
             _ => run.totals().map(|totals| format!("{totals:?}")),
         };
         let truth = read().unwrap();
-        // Most of the text between pages and the end is the run's settings, so that few bytes of it are enough.
+        // Most of the text between the pages and the end is the run's settings, so a few bytes of it suffice.
         let (pages, end) = ((0..600).step_by(2), (whole.len() - 200..whole.len()).step_by(2));
         let mut noticed = 0;
         for at in pages.chain((600..whole.len() - 200).step_by(41)).chain(end) {
@@ -165,7 +165,7 @@ fn a_damaged_run_gives_way_when_it_is_made_again() {
     }
 }
 
-/// What a process of `host` left of the run of `seed`, under a number of its own.
+/// A directory that a process of `host` left of the run of `seed`, with a number of its own.
 fn leave(scratch: &Scratch, seed: u64, number: u32, host: &str) -> PathBuf {
     let path = scratch.0.join(format!(".partial-{}-4000000000-{number}", inputs(seed).digest()));
     fs::create_dir(&path).unwrap();
@@ -187,7 +187,7 @@ fn what_dead_processes_of_this_host_left_of_any_run_goes_and_nothing_else() {
     let ours = scratch.0.join(".partial-of-my-own");
     fs::create_dir(&ours).unwrap();
     fs::write(ours.join("lock"), &host).unwrap();
-    // A finished run that was put aside: needed while its successor is being written, and not after.
+    // A finished run that was put aside: needed while its successor is being written, and not afterwards.
     let aside = alive.with_extension("old");
     let left_aside = dead[0].with_extension("old");
     [&aside, &left_aside].into_iter().for_each(|path| fs::create_dir(path).unwrap());

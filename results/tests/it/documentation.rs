@@ -1,4 +1,4 @@
-//! The page of the documentation that is made from the code.
+//! The page of the documentation that is generated from the code.
 
 use std::fs;
 use std::path::Path;

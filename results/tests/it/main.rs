@@ -1,4 +1,4 @@
-//! The tests of results, in one program: linking one is quicker than linking 6.
+//! The tests of results, in one program: linking one is faster than linking 6.
 
 #[path = "../common/mod.rs"]
 mod common;

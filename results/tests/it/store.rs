@@ -1,4 +1,4 @@
-//! The directory of results: what is found in it is finished and whole.
+//! The directory of results: every run found in it is finished and complete.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use stripewise_sim::tables::{MemberRow, Sink, UpdateRow};
 
 use crate::common::{inputs, request};
 
-/// A directory of its own for each test, removed at its end.
+/// A separate directory for each test, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -131,7 +131,7 @@ fn a_run_that_is_dropped_leaves_nothing() {
     assert!(scratch.entries().is_empty());
 }
 
-/// The other process of the test below, when that test starts it.
+/// The directory for the child process of the test below, when that test starts it.
 const CHILD: &str = "STRIPEWISE_TEST_CHILD_DIRECTORY";
 
 #[test]
@@ -142,7 +142,7 @@ fn a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again() 
         (0..300_000).for_each(|_| writer.request(&request(&mut prng)));
         println!("\nwriting");
         std::io::stdout().flush().unwrap();
-        // Until it is killed, or the test that started it ends.
+        // Waits until it is killed, or until the test that started it ends.
         let _ = std::io::stdin().lock().read_line(&mut String::new());
         panic!("this process was to be killed");
     }
@@ -198,8 +198,7 @@ fn a_run_made_again_with_other_results_is_an_error() {
     assert_eq!(scratch.entries(), [inputs(1).digest().to_string()], "the second left nothing");
 }
 
-/// Harms one file of a finished run; the run is then neither found nor absent, but an error that names the
-/// file.
+/// Damages one file of a finished run; the run is then neither found nor absent, but an error that names the file.
 fn harmed(name: &str, file: &str, harm: impl Fn(&Path)) -> String {
     let scratch = Scratch::new(name);
     let store = scratch.store();

@@ -1,4 +1,4 @@
-//! The comparison that a terminal and a program get.
+//! The comparison for a terminal and for a program.
 
 use proptest::prelude::*;
 use stripewise_results::settings::Settings;
@@ -157,7 +157,7 @@ fn differences_have_intervals_and_a_star_only_where_they_exclude_zero() {
     assert_eq!(write["significant"], false);
 }
 
-/// `entries` with a setting more.
+/// `entries` with one more setting.
 fn with(entries: Vec<Entry>, name: &str, value: &str) -> Vec<Entry> {
     let set = |mut entry: Entry| {
         entry.settings.insert(name.to_owned(), value.to_owned());
@@ -180,7 +180,7 @@ fn changed(entry: &Entry, name: &str, change: impl Fn(Figure) -> Figure) -> Figu
 #[test]
 fn runs_that_differ_in_more_than_their_seed_are_rows_of_their_own_whose_names_say_so() {
     let (open, closed) = (with(five_seeds(), "pacing", "open:1"), with(five_seeds(), "pacing", "closed:4"));
-    // The slower pacing is that of the second half: together they had a mean of 1,500 ns.
+    // The second half has the slower pacing: together they had a mean of 1,500 ns.
     let slower = |mut entry: Entry| {
         entry.totals = changed(&entry, "read_mean_ns", |read| match read {
             Figure::Count(ns) => Figure::Count(2 * ns),
@@ -223,7 +223,8 @@ fn setups_of_one_scheme_are_compared_with_the_first_of_them() {
     assert!(text.contains("Difference from first (open:1) in %"), "{text}");
 }
 
-/// By position, the first scheme's seeds 1, 2, 3 would meet the second's 3, 2, 1, and the difference would not be sure.
+/// By position, the first scheme's seeds 1, 2, 3 would meet the second's 3, 2, 1, and the difference would not be
+/// significant.
 #[test]
 fn differences_are_paired_by_seed_whatever_the_order_and_only_over_seeds_that_both_have() {
     let mut entries = five_seeds();
@@ -300,7 +301,7 @@ fn one_seed_and_seeds_that_change_nothing_have_no_intervals() {
     assert!(!alone.contains("seed"), "there is nothing to compare with: {alone}");
 }
 
-/// What stands beside a scheme changes nothing of its own row.
+/// Other schemes change nothing in a scheme's own row.
 #[test]
 fn counts_and_times_have_three_digits_in_one_unit_a_column() {
     let text = Summary::new(two()).unwrap().text(300);

@@ -1,4 +1,4 @@
-//! Rows go through a sink and come back as Arrow record batches, value for value.
+//! Rows pass through a sink and read back as Arrow record batches, value for value.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// A page is 65,537 rows and a row group four pages: one row less, one more, and between.
+/// A page has 65,537 rows and a row group four pages: one row less, one more, and between.
 #[test]
 fn rows_at_the_borders_of_blocks_pages_and_row_groups_come_back() {
     let all = rows(4 * 65_537 + 300, &mut Prng::new(5), sample);
@@ -246,7 +246,7 @@ fn a_run_without_the_table_of_requests_has_none_and_drops_the_rows() {
     assert!(run.batches(Table::Gcs).unwrap().is_some());
 }
 
-/// Takes so many bytes, then is full.
+/// Accepts this many bytes, then is full.
 struct Full(usize);
 
 impl Write for Full {
@@ -281,7 +281,7 @@ fn a_disk_that_fills_up_is_told_once_and_at_the_end() {
     assert_eq!(write(needed).unwrap(), needed);
 }
 
-/// Debug, release, another machine: the digest stands here, so each build that passes this test agrees with
+/// Debug, release, another machine: the digest is a constant here, so each build that passes this test agrees with
 /// all others. It changes only with the columns, their packing or the generator of random numbers.
 #[test]
 fn known_rows_have_the_same_results_digest_in_every_build() {

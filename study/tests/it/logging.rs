@@ -1,5 +1,5 @@
-//! The simulator's parity logging and the overhead model of paper 001 count the same, as long as requests do not merge, the
-//! log does not fill and no row has more deltas than it may.
+//! The simulator's parity logging and the overhead model of paper 001 give the same counts, as long as requests do
+//! not merge, the log does not fill and no row has more deltas than its limit.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
@@ -20,7 +20,7 @@ impl Source for Trace {
     }
 }
 
-/// Writes of sectors, pages and stripes, and reads between them, over `bytes` of which a tenth is hot.
+/// Writes of sectors, pages and stripes, with reads between them, over `bytes` of which a tenth is hot.
 fn requests(seed: u64, bytes: u64, data: u64) -> Vec<Request> {
     let mut prng = Prng::new(seed);
     let stripe = data * PAGE;

@@ -1,4 +1,4 @@
-//! The tests of studies, in one program: linking one is quicker than linking 4.
+//! The tests of studies, in one program: linking one is faster than linking 4.
 
 mod logging;
 mod overhead;

@@ -1,4 +1,5 @@
-//! The counts of parity updates: the published rule by hand, and against an array of chunks that are looked at one by one.
+//! The counts of parity updates: the published rule by hand, and compared with an array whose chunks are examined one
+//! by one.
 
 use std::collections::BTreeSet;
 
@@ -58,12 +59,12 @@ fn what_was_never_written_is_not_read_but_by_the_blind() {
     assert_eq!(first.parity_logging, cost(0, 1, 0));
     assert_eq!(first.in_place, cost(0, 0, 1));
     assert_eq!(first.in_place_blind, cost(2, 0, 1));
-    // The second time the chunk is read. In place nothing is: it covers all that the stripe holds.
+    // The second write reads the chunk. In place nothing is read: the write covers all that the stripe holds.
     let second = counted(raid5(), false, &[write(0, CHUNK), write(0, CHUNK)]);
     assert_eq!(second.parity_logging, cost(1, 2, 0));
     assert_eq!(second.in_place, cost(0, 0, 2));
     assert_eq!(second.unique_chunks, 1);
-    // A neighbour: RCW reads the one chunk that is there, RMW would read the parity.
+    // A neighbour: RCW reads the one existing chunk, RMW would read the parity.
     let neighbour = counted(raid5(), false, &[write(0, CHUNK), write(CHUNK, CHUNK)]);
     assert_eq!(neighbour.in_place, cost(1, 0, 2));
     assert_eq!(neighbour.parity_logging, cost(0, 2, 0));
@@ -107,7 +108,7 @@ fn the_end_of_the_address_space_is_no_trap() {
     assert_eq!(found.chunks, 1 + (1 << 20));
 }
 
-/// The same by looking at each chunk: what it costs by the words of the rule.
+/// The same counts from each chunk individually, by the text of the rule.
 fn oracle(stripe: Stripe, filled: bool, requests: &[Request]) -> (Cost, Cost, Cost) {
     let Stripe { data, parity, chunk_bytes } = stripe;
     let (data, parity) = (u64::from(data), u64::from(parity));

@@ -1,4 +1,4 @@
-//! Studies are made, found again, watched and stopped.
+//! Studies are run, found again, observed and stopped.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ fn spec(out: &Path, requests: u64, schemes: &[&str]) -> StudySpec {
     spec
 }
 
-/// Notes what it is told, and stops the study the so manieth time that it is asked.
+/// Records the calls, and stops the study at the call numbered `stop_at`.
 #[derive(Default)]
 struct Noting {
     stop_at: usize,
@@ -91,7 +91,7 @@ fn a_study_can_be_stopped_at_any_look_and_leaves_nothing() {
             let observer = Noting::stopping_at(look);
             match study.run(1, &observer).remove(0) {
                 Err(Error::Stopped) => stopped += 1,
-                // The look was the last of the source, or there are no so many.
+                // This call was the last of the source, or there are fewer calls.
                 Ok(run) => {
                     std::fs::remove_dir_all(run.run.path()).unwrap();
                     if observer.asked.load(Ordering::Relaxed) < look {
@@ -219,7 +219,7 @@ fn a_run_that_was_damaged_is_not_taken_for_done_and_is_made_again_on_demand() {
     }
 }
 
-/// What differs with the seed is said: a recorded trace has the same requests with every one.
+/// The settings state what differs with the seed: a recorded trace has the same requests with every seed.
 #[test]
 fn the_settings_say_what_seeds_vary() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use stripewise_flash::{DeviceSpec, Shape};
 use stripewise_sim::{GC_SLICE, Layout, Pacing, Precondition, RunConfig, capacity};
 use stripewise_study::{DEFAULT_DEVICE, Document, SchemeSpec, Study, StudySpec, What};
 
-/// The members of the largest shipped device, and of papers: whole SSDs from two on, channels, chips.
+/// The members of the largest shipped device, and those of papers: whole SSDs from two on, channels, chips.
 const LAYOUTS: [&str; 10] =
     ["channel", "chip", "ssd:2", "ssd:3", "ssd:4", "ssd:5", "ssd:6", "ssd:7", "ssd:8", "ssd:9"];
 
@@ -41,7 +41,7 @@ fn every_scheme_holds_the_default_span_on_every_device_and_any_members_that_it_t
         for (scheme, _) in SCHEMES {
             for layout in LAYOUTS {
                 let config = config(scheme, device, layout.parse().unwrap());
-                // Too few members, or pages of a size that the scheme's chunks do not have.
+                // Too few members, or pages that do not fit the scheme's chunks.
                 let Ok(holds) = capacity(&config) else { continue };
                 let share = holds as f64 / offered(&config) as f64;
                 let case = format!("{scheme} over {layout} of {device}");
@@ -71,7 +71,7 @@ fn every_scheme_that_fits_the_default_device_fits_its_default_span_and_has_the_s
     assert!(spans.iter().all(|span| *span == spans[0]), "{spans:?}");
 }
 
-/// Where the default span was half of what members hold, these were refused.
+/// With a default span of half of what members hold, these schemes were refused.
 #[test]
 fn schemes_that_keep_much_to_themselves_fit_the_default_span_of_four_ssds() {
     let names = ["raid6-esap", "raid6-was", "durable-was", "durable-raid6", "durable-raid6-was"];

@@ -4,10 +4,10 @@ use stripewise_base::units::Bytes;
 
 use crate::{Request, Source, TraceError};
 
-/// Runs of touched units kept while scanning (24 bytes each), beyond which a trace is too scattered.
+/// The most runs of touched units that a scan keeps (24 bytes each). A trace with more is too scattered.
 const MOST_RUNS: usize = 1 << 24;
 
-/// New runs gathered before they are merged with the others, at least.
+/// The least number of new runs that are gathered before they are merged with the others.
 const GATHERED: usize = 1 << 16;
 
 /// Neighbouring touched units.
@@ -19,16 +19,16 @@ struct Run {
     last: u64,
 }
 
-/// What a trace touches.
+/// The footprint of a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Footprint {
     unit: u64,
     /// In order of volume and address, with gaps between them.
     runs: Vec<Run>,
-    /// How many touched units come before each run.
+    /// The number of touched units before each run.
     before: Vec<u64>,
     units: u128,
-    /// The run of the request before, where the next is likely to be too.
+    /// The run of the previous request: the next request is likely to be in it too.
     recent: usize,
 }
 
@@ -63,7 +63,7 @@ impl Footprint {
                         Bytes(unit)
                     )));
                 }
-                // Twice what is left: the work stays within a logarithm of the trace's length.
+                // Twice the number of merged runs: the total work stays within a logarithm of the trace's length.
                 merge_at = (runs.len() * 2).max(GATHERED);
             }
         }
@@ -71,7 +71,7 @@ impl Footprint {
         let mut units = 0u128;
         let mut before = Vec::with_capacity(runs.len());
         for run in &runs {
-            // Truncates only where the footprint exceeds any array, and is then refused.
+            // This truncates only a footprint that exceeds any array; such a footprint is refused.
             before.push(units as u64);
             units += u128::from(run.last - run.first) + 1;
         }
@@ -83,7 +83,7 @@ impl Footprint {
         self.units.saturating_mul(u128::from(self.unit))
     }
 
-    /// The address of `request` among the touched units, where all its bytes lie side by side.
+    /// The address of `request` among the touched units. All its bytes lie side by side there.
     #[inline]
     pub(super) fn place(&mut self, request: &Request) -> Result<u64, TraceError> {
         let wanted = run(request, self.unit)?;

@@ -1,8 +1,8 @@
-//! How a trace's addresses are folded onto an array: a trace comes from another machine, and its volumes are
-//! seldom as large as the array that it is to be replayed on. No way to make it fit is neutral, hence each is named,
-//! chosen by the user, and reports what it did.
+//! Folds the addresses of a trace onto an array. A trace comes from another machine, and its volumes seldom have the
+//! size of the array that replays it. No method of folding is neutral. So each has a name, the user chooses it, and
+//! it reports its effects.
 //!
-//! After folding, `offset` is an address on the array and `volume` only says where the request came from.
+//! After folding, `offset` is an address on the array, and `volume` only names the origin of the request.
 
 mod dense;
 
@@ -18,36 +18,36 @@ use crate::{Request, Source, TraceError};
 
 use dense::Footprint;
 
-/// Unit of [`Fold::Dense`] where none is given.
+/// Default unit of [`Fold::Dense`], in bytes.
 pub const DENSE_UNIT: u64 = 1 << 20;
 
-/// More volumes than this are no volumes.
+/// The most volumes of a trace: a column with more values does not hold volumes.
 const MOST_VOLUMES: usize = 1 << 20;
 
-/// A way to fold addresses onto an array. As text: `modulo`, `dense`, `dense:64KiB`, `regions`, `regions:24`.
+/// A method to fold addresses onto an array. As text: `modulo`, `dense`, `dense:64KiB`, `regions`, `regions:24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// The offset modulo the array's capacity, all volumes on top of each other. Keeps sequences; changes what is
-    /// near to what, and lets far addresses overwrite each other.
+    /// The offset modulo the array's capacity, all volumes on top of each other. Keeps sequences; changes which
+    /// addresses are near each other, and lets distant addresses overwrite each other.
     Modulo,
-    /// Only the units of this many bytes that the trace touches, in the order of their addresses, one volume behind
+    /// Only the units of this many bytes that the trace touches, in the order of their addresses, one volume after
     /// the other. Keeps every overlap and every sequence within a volume; closes the gaps in between.
     Dense {
         /// Bytes a unit.
         unit: u64,
     },
     /// One region of equal size for each volume (or ASU), and the offset modulo that size within it. Keeps volumes
-    /// apart.
+    /// separate.
     Regions {
-        /// How many regions; volumes are then `0..count`. Where none is given, one for each volume of the trace.
+        /// The number of regions; volumes are then `0..count`. None: one region for each volume of the trace.
         count: Option<u32>,
     },
 }
 
-/// What folding did, for the results.
+/// The effects of folding, for the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FoldReport {
-    /// The way, as [`Fold`] names it.
+    /// The method, as [`Fold`] names it.
     pub fold: String,
     /// The array's capacity.
     pub capacity_bytes: u64,
@@ -55,17 +55,17 @@ pub struct FoldReport {
     pub requests: u64,
     /// Requests whose address changed.
     pub moved: u64,
-    /// Those among them that would have crossed the end of the array or region and were shifted down to fit.
+    /// Moved requests that would have crossed the end of the array or region and were shifted down to fit.
     pub shifted: u64,
     /// Dense: bytes in the units that the trace touches.
     pub footprint_bytes: Option<u64>,
-    /// Regions: how many, and how large each is.
+    /// Regions: their number.
     pub regions: Option<u64>,
     /// Regions: the size of each.
     pub region_bytes: Option<u64>,
 }
 
-/// A [`Fold`] made ready for one array and one trace.
+/// A [`Fold`] prepared for one array and one trace.
 #[derive(Clone, Debug)]
 pub struct Folding {
     way: Way,
@@ -90,11 +90,11 @@ impl Fold {
         matches!(self, Self::Dense { .. } | Self::Regions { count: None })
     }
 
-    /// Makes folding onto an array of `capacity` bytes ready. `scan` is the trace, from its start, if
+    /// Prepares folding onto an array of `capacity` bytes. `scan` is the trace, from its start, if
     /// [`Fold::needs_scan`]; it is read to its end.
     ///
     /// # Errors
-    /// If the trace does not fit that way, with the reason, or cannot be read.
+    /// If the trace does not fit in this way, with the reason, or cannot be read.
     pub fn onto(&self, capacity: u64, scan: Option<&mut dyn Source>) -> Result<Folding, TraceError> {
         let mut report =
             FoldReport { fold: self.to_string(), capacity_bytes: capacity, ..FoldReport::default() };
@@ -131,8 +131,8 @@ impl Fold {
     }
 }
 
-/// The size of each of `count` equal regions: the largest multiple of 1 MiB, so that no usual chunk is cut, or of
-/// 4 KiB where a region has less than 64 MiB.
+/// The size of each of `count` equal regions: the largest multiple of 1 MiB, which splits no usual chunk, or of 4 KiB
+/// where a region has less than 64 MiB.
 fn region_bytes(capacity: u64, count: u64) -> Result<u64, TraceError> {
     const MIB: u64 = 1 << 20;
     let bytes = capacity / count.max(1);
@@ -168,7 +168,7 @@ fn volumes(trace: &mut dyn Source) -> Result<Vec<u32>, TraceError> {
     }
 }
 
-/// Where `bytes` at `offset` go within `size` bytes, and whether they were shifted to fit.
+/// The address of `bytes` at `offset` within `size` bytes, and whether they were shifted to fit.
 #[inline]
 fn wrap(offset: u64, bytes: u64, size: u64) -> Result<(u64, bool), TraceError> {
     let within = if offset < size { offset } else { offset % size };
@@ -184,10 +184,10 @@ fn wrap(offset: u64, bytes: u64, size: u64) -> Result<(u64, bool), TraceError> {
 }
 
 impl Folding {
-    /// Moves `request` to its place on the array. A flush has none and stays as it is.
+    /// Moves `request` to its address on the array. A flush has no address and stays as it is.
     ///
     /// # Errors
-    /// If it is larger than the array or its region, or belongs to a volume or an address that is not foreseen.
+    /// If it is larger than the array or its region, or belongs to a volume or an address that the scan did not see.
     #[inline]
     pub fn apply(&mut self, request: &mut Request) -> Result<(), TraceError> {
         self.report.requests += 1;
@@ -219,7 +219,7 @@ impl Folding {
         Ok(())
     }
 
-    /// What was done so far.
+    /// The effects so far.
     pub fn report(&self) -> &FoldReport {
         &self.report
     }
@@ -233,12 +233,12 @@ pub struct Folded<S> {
 }
 
 impl<S: Source> Folded<S> {
-    /// `source` by way of `folding`.
+    /// Folds the requests of `source` with `folding`.
     pub fn new(source: S, folding: Folding) -> Self {
         Self { source, folding }
     }
 
-    /// What folding did so far.
+    /// The effects of folding so far.
     pub fn report(&self) -> &FoldReport {
         self.folding.report()
     }

@@ -1,5 +1,6 @@
-//! Alibaba Cloud block traces of 2020 (Li, Wang, Lee and Shi, IISWC 2020): `device_id,opcode,offset,length,timestamp`,
-//! bytes and Unix microseconds. The file beside it, `device_size.csv`, lists capacities and is no trace.
+//! Alibaba Cloud block traces of 2020 (Li, Wang, Lee and Shi, IISWC 2020):
+//! `device_id,opcode,offset,length,timestamp`, bytes and Unix microseconds. The accompanying file `device_size.csv`
+//! lists capacities and is no trace.
 
 use super::fields::{BYTES, OFFSET, dated, letter, push_letter, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
@@ -14,7 +15,8 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::new(Alibaba),
 };
 
-/// Where written traces begin: 31 December 2019, 4 pm UTC, when the published one does, in microseconds since 1970.
+/// The time of the first written request: 31 December 2019, 4 pm UTC, as in the published trace, in microseconds
+/// since 1970.
 const WRITTEN_START: u64 = 1_577_808_000_000_000;
 
 struct Alibaba;

@@ -1,10 +1,11 @@
-//! BIOTracer (Zhou, Pan, Wang and Xie, IISWC 2015; Nexus 5): start sector, sectors, bytes, type, and the times in seconds
-//! when the request was generated, processed, submitted and finished. Bit 0 of the type is set for a write. The time taken
-//! is the first, the arrival.
+//! BIOTracer (Zhou, Pan, Wang and Xie, IISWC 2015; Nexus 5): start sector, sectors, bytes, type, and the times in
+//! seconds when the request was generated, processed, submitted and finished. Bit 0 of the type is set for a write.
+//! The reader uses the first time, the arrival.
 //!
-//! Lines stand in the order of completion and are sorted. While a phone boots its clock is set, and times of before and
-//! after come mixed: a step of more than a day, either way, changes to another clock. Each clock is laid so that its first
-//! request arrives together with the line before it; that is a choice, since how long setting it took is not known.
+//! Lines are in the order of completion, and the reader sorts them. A phone sets its clock while it boots, so earlier
+//! and later times come mixed: a step of more than a day, either way, changes to another clock. Each clock is placed
+//! so that its first request arrives together with the line before it. That is a choice, since the time that setting
+//! the clock took is unknown.
 
 use super::fields::{SECTOR, one_volume, sectors, whole_sectors};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal, push_number};
@@ -21,22 +22,22 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::<BioTracer>::default(),
 };
 
-/// A day in nanoseconds: more than requests of one clock lie apart, and less than a clock is set by.
+/// A day in nanoseconds: longer than the distance between requests of one clock, and shorter than a change of clocks.
 const DAY: u64 = 86_400 * 1_000_000_000;
-/// Times are laid from here on, so that a clock may lie before the first.
+/// The base of the placed times, so a clock may lie before the first one.
 const BASE: u64 = 1 << 62;
-/// Clocks in one trace, which bounds what is remembered of them.
+/// The most clocks in one trace, which bounds the memory for them.
 const CLOCKS: usize = 16;
 
 #[derive(Default)]
 struct BioTracer {
     clocks: Vec<Clock>,
-    /// The one of the line before.
+    /// The clock of the previous line.
     current: usize,
     steps: u64,
 }
 
-/// A clock that was used: its latest time, and where that lies on the line of time that the trace gets.
+/// A clock of the trace: its latest time, and the place of that time on the trace's time line.
 struct Clock {
     latest: u64,
     laid: u64,
@@ -107,7 +108,7 @@ impl LineFormat for BioTracer {
 }
 
 impl BioTracer {
-    /// Where a time lies on the trace's line; nothing if it belongs to one clock too many.
+    /// The place of a time on the trace's time line; nothing if the time belongs to one clock too many.
     fn lay(&mut self, time: u64) -> Option<u64> {
         let near = |clock: &Clock| clock.latest.abs_diff(time) <= DAY;
         if self.clocks.is_empty() {
@@ -125,7 +126,7 @@ impl BioTracer {
             };
         }
         let clock = &mut self.clocks[self.current];
-        // Neither can leave 64 bits: a step is a day at most and there are fewer than 2^45 lines in any file.
+        // Neither leaves 64 bits: a step is a day at most, and every file has fewer than 2^45 lines.
         clock.laid = clock.laid.checked_add(time)?.checked_sub(clock.latest)?;
         clock.latest = time;
         Some(clock.laid)

@@ -1,13 +1,14 @@
-//! blkparse's default text (its manual page, "Default output"): `major,minor cpu sequence time pid action rwbs`, and for
-//! most actions `sector + sectors [process]`; decimal seconds, sectors of 512 bytes.
+//! blkparse's default text (its manual page, "Default output"): `major,minor cpu sequence time pid action rwbs`, and
+//! for most actions `sector + sectors [process]`; decimal seconds, sectors of 512 bytes.
 //!
-//! A request passes through several actions, each with a line. Requests are taken at one of them, Q (queued: the arrival)
-//! unless the variant says D (issued) or C (completed); lines of other actions, and those without data, are passed over and
-//! counted. In `rwbs`, R, W and D are reads, writes and discards (which become trims), an F before them a flush: without
-//! data it is one, with data it is left out, as one line is one request. Behind the last line stands a summary.
+//! A request passes through several actions, each with a line. The reader takes requests at one of them, Q (queued:
+//! the arrival) unless the variant is D (issued) or C (completed). It skips and counts lines of other actions and
+//! lines without data. In `rwbs`, R, W and D are reads, writes and discards (which become trims). An F before them is
+//! a flush: without data the line is a flush; with data the flush is left out, as one line is one request. A summary
+//! follows the last line.
 //!
-//! The volume is the device as Linux numbers it: the major number in the upper 12 bits, the minor in the lower 20. A request
-//! to a partition may be queued again on its disk: keep one of the two.
+//! The volume is the device as Linux numbers it: the major number in the upper 12 bits, the minor in the lower 20. A
+//! request to a partition may be queued a second time on its disk: keep one of the two.
 
 use super::fields::{LBA, SECTOR, SECTORS, device, push_device, whole_sectors};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal, push_number};
@@ -119,7 +120,7 @@ impl LineFormat for BlkParse {
     }
 }
 
-/// Whether the line is of the summary: `CPU0 (8,0):`, ` Reads Queued: …`, `Throughput (R/W): …`.
+/// Whether the line belongs to the summary: `CPU0 (8,0):`, ` Reads Queued: …`, `Throughput (R/W): …`.
 fn is_summary(line: &mut Cursor<'_>) -> bool {
     line.next_byte().is_ascii_alphabetic() && line.rest_of_line().contains(&b':')
 }

@@ -1,8 +1,8 @@
-//! blkreplay `.load` (Schöbel-Theuer): `start ; sector ; length ; op ; replay_delay ; replay_duration`, decimal seconds,
-//! sectors of 512 bytes, `R` or `W`. The last two belong to a replay and are not used.
+//! blkreplay `.load` (Schöbel-Theuer): `start ; sector ; length ; op ; replay_delay ; replay_duration`, decimal
+//! seconds, sectors of 512 bytes, `R` or `W`. The last two belong to a replay and are not used.
 //!
-//! Before the data stands a text of any number of lines, which ends with the names of the columns. It may stand there
-//! more than once. Behind the first request, a line of text is one that begins with no digit and has no semicolon.
+//! A text of any number of lines precedes the data and ends with the names of the columns. It may occur more than
+//! once. After the first request, a line of text is one that begins with no digit and has no semicolon.
 
 use super::fields::{one_volume, push_letter, sectors, whole_sectors};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal};
@@ -37,7 +37,7 @@ impl LineFormat for BlkReplay {
         semicolon(line)?;
         let (offset, bytes) = sectors(line, semicolon)?;
         semicolon(line)?;
-        // As in blktrace's texts, letters for read-ahead, sync and the like may follow.
+        // As in blktrace's texts, letters for read-ahead, sync and others may follow.
         let kind = match line.word("the operation, `R` or `W` first")? {
             [b'R', more @ ..] if more.iter().all(u8::is_ascii_uppercase) => Kind::Read,
             [b'W', more @ ..] if more.iter().all(u8::is_ascii_uppercase) => Kind::Write,
@@ -69,7 +69,8 @@ impl LineFormat for BlkReplay {
     }
 }
 
-/// Whether the line is of the text before the data: the names of the columns, or without digit first and semicolon.
+/// Whether the line belongs to the text before the data: the names of the columns, or a line without a leading digit
+/// and a semicolon.
 fn is_text(line: &mut Cursor<'_>) -> bool {
     let first = line.next_byte();
     if first.is_ascii_digit() || first == b'\n' || first == b'\r' {

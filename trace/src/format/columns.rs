@@ -1,17 +1,17 @@
-//! Text of any columns, which the user names: `columns:time:ms,volume,offset:sectors,size:bytes,op:r/w`.
+//! Text with columns that the user names: `columns:time:ms,volume,offset:sectors,size:bytes,op:r/w`.
 //!
-//! The columns stand in the order of the file. Each is one of
+//! The columns appear in the order of the file. Each is one of
 //!
-//! - `time`, with its unit behind a colon: `s` (the default), `ms`, `us`, `ns`, or `filetime` for ticks of 100 ns; decimals
-//!   are read to the nanosecond;
-//! - `offset` and `size`, with theirs: `bytes` (the default), `sectors` of 512 bytes, `pages` of 4 KiB;
-//! - `op`, with the words for a read and for a write, and perhaps for a trim and a flush: `op:0/1`, `op:r/w` (the default:
-//!   `r` or `read`, `w` or `write`, in either case), `op:R/W/D/F`;
+//! - `time`, with its unit after a colon: `s` (the default), `ms`, `us`, `ns`, or `filetime` for ticks of 100 ns;
+//!   decimals are read to the nanosecond;
+//! - `offset` and `size`, with their units: `bytes` (the default), `sectors` of 512 bytes, `pages` of 4 KiB;
+//! - `op`, with the words for a read and for a write, and optionally for a trim and a flush: `op:0/1`, `op:r/w` (the
+//!   default: `r` or `read`, `w` or `write`, in either case), `op:R/W/D/F`;
 //! - `volume`, a whole number;
-//! - `-`, a column that is not used; `...` at the end, any more of them.
+//! - `-`, a column that is not used; `...` at the end, any number of further columns.
 //!
-//! Behind semicolons stand `delimiter=comma|tab|semicolon|blank` (comma is the default; `blank` is any number of blanks
-//! and tabs) and `header=N`, lines to pass over at the beginning.
+//! After semicolons follow `delimiter=comma|tab|semicolon|blank` (comma is the default; `blank` is any number of
+//! blanks and tabs) and `header=N`, the number of lines to skip at the beginning.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,14 +24,14 @@ pub(super) const EXAMPLE: &str = "columns:time:s,op,offset,size";
 pub(super) const ABOUT: &str = "any other text, by its columns: time[:s|ms|us|ns|filetime], offset[:bytes|sectors|pages], \
                                 size[:…], op[:READ/WRITE], volume, -, ...";
 
-/// Columns a line may have, those that are not used included.
+/// The most columns of a line, unused ones included.
 const MOST: usize = 24;
-/// Lines a header may have; as many are written.
+/// The most lines of a header; a writer writes the same number.
 const MOST_HEADER: u32 = 1000;
-/// Bytes a word for an operation may have.
+/// The most bytes of a word for an operation.
 const WORD: usize = 8;
 
-/// What the columns of a text are.
+/// The columns of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     columns: [Column; MOST],
@@ -40,7 +40,7 @@ pub struct Columns {
     more: bool,
     delimiter: Delimiter,
     header: u32,
-    /// The words for operations, unless they are those that need no naming.
+    /// The words for operations; none means the default words.
     words: Option<Words>,
 }
 
@@ -56,7 +56,7 @@ enum Column {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimeUnit {
-    /// The unit is so many powers of ten above the nanosecond.
+    /// The unit of time as the power of ten above the nanosecond.
     Decimal(u8),
     Filetime,
 }
@@ -76,7 +76,7 @@ enum Delimiter {
     Blank,
 }
 
-/// The words for a read, a write, a trim and a flush, as many as there are; padded with zeros.
+/// The words for a read, a write, a trim and a flush, as far as given; padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Words([[u8; WORD]; 4]);
 
@@ -97,7 +97,7 @@ const DELIMITERS: [(&str, Delimiter); 4] = [
     ("blank", Delimiter::Blank),
 ];
 
-/// Looks `text` up, or lists what there is.
+/// Looks `text` up, or lists the known names.
 fn one_of<T: Copy>(what: &str, text: &str, known: &[(&str, T)]) -> Result<T, String> {
     known.iter().find(|(name, _)| *name == text).map(|&(_, value)| value).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
@@ -112,7 +112,7 @@ fn name_of<T: PartialEq>(value: &T, known: &[(&'static str, T)]) -> &'static str
 impl FromStr for Columns {
     type Err = TraceError;
 
-    /// Reads what stands behind `columns:`.
+    /// Parses the text after `columns:`.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         parse(text).map_err(|reason| {
             TraceError::Setting(format!(
@@ -223,7 +223,7 @@ fn words(text: &str) -> Result<Words, String> {
 }
 
 impl Words {
-    /// The number of the operation that is spelled so.
+    /// The number of the operation with this word.
     fn position(&self, word: &[u8]) -> Option<usize> {
         self.0.iter().position(|known| !word.is_empty() && trimmed(known) == word)
     }
@@ -286,7 +286,7 @@ impl Columns {
         }
     }
 
-    /// Goes on to the next column.
+    /// Moves to the next column.
     fn separator(&self, line: &mut Cursor<'_>) -> Result<(), Expected> {
         match self.delimiter {
             Delimiter::Comma => line.mark(b',', "`,` and another column"),
@@ -320,7 +320,7 @@ impl Columns {
     }
 }
 
-/// The lines of such a text.
+/// The lines of a text with these columns.
 pub(super) struct ColumnLines {
     columns: Columns,
     header_left: u32,
@@ -378,7 +378,7 @@ impl LineFormat for ColumnLines {
     }
 
     fn head(&self, out: &mut Vec<u8>) {
-        // As many lines as a reader with the same columns passes over.
+        // The number of lines that a reader with the same columns skips.
         for _ in 0..self.columns.header {
             out.extend_from_slice(b"#\n");
         }

@@ -1,26 +1,26 @@
-//! Reading the fields of a line, straight from the bytes.
+//! Reads the fields of a line, directly from the bytes.
 //!
-//! A cursor stands in a block of whole lines and never passes a line feed except by [`Cursor::end`], so a line that
-//! lacks fields is noticed there and not a line later. Digits are taken eight at a time within a machine word.
+//! A cursor is in a block of whole lines and passes a line feed only in [`Cursor::end`]. So it detects missing fields
+//! in the line that lacks them, and not a line later. It takes digits eight at a time within a machine word.
 //!
-//! What is rare is left to functions that take the cursor by value and hand it back, since a cursor whose address is
-//! never taken lives in registers; that, and `inline(always)`, is worth half of the speed.
+//! Functions for rare cases take the cursor by value and return it, since a cursor whose address is never taken lives
+//! in registers. That, and `inline(always)`, is worth half of the speed.
 
-/// What a format wanted where the cursor stands. The text completes "expected ...".
+/// The content that a format expects at the cursor. The text completes "expected ...".
 pub(crate) type Expected = &'static str;
 
-/// What is said of a size that is right, of a request whose offset is too large for it.
+/// The error for a request of a valid size whose offset is too large for it.
 const BEYOND: Expected = "a request that ends before 2^64 bytes (its offset is too large)";
 
-/// Reads fields from the start of a line on.
+/// Reads fields from the start of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    /// The rest of the line, and whatever lines follow it in the block.
+    /// The rest of the line, and the later lines of the block.
     rest: &'a [u8],
     /// Bytes from the start of the line to the end of the block.
     length: usize,
-    /// What `rest` was when the field began that was read last, and what that should have been: a separator that is
-    /// missing right behind a field means that the field is wrong.
+    /// `rest` at the start of the last field, and the expected content of that field: if the separator is missing
+    /// directly after a field, the field is wrong.
     field: &'a [u8],
     wanted: Expected,
 }
@@ -32,19 +32,19 @@ impl<'a> Cursor<'a> {
         Self { rest: bytes, length: bytes.len(), field: bytes, wanted: "" }
     }
 
-    /// Bytes consumed so far; after a failure, where the field stands that was not understood.
+    /// Bytes consumed so far; after a failure, the position of the field that was not understood.
     #[inline(always)]
     pub(crate) fn at(&self) -> usize {
         self.length - self.rest.len()
     }
 
-    /// The byte here; the end of the block reads as that of a line.
+    /// The byte at the cursor. The end of the block reads as the end of a line.
     #[inline(always)]
     fn peek(&self) -> u8 {
         self.rest.first().copied().unwrap_or(b'\n')
     }
 
-    /// Goes on by `count` bytes.
+    /// Moves forward by `count` bytes.
     #[inline(always)]
     pub(crate) fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         self.wanted = wanted;
     }
 
-    /// Passes blanks before a field of which nothing was found here, and says whether there were any.
+    /// Skips blanks before a field that was not found here, and returns whether there were any.
     #[cold]
     fn begin_behind_blanks(mut self) -> (Self, bool) {
         let before = self.rest.len();
@@ -69,8 +69,8 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(crate) fn number(&mut self, wanted: Expected) -> Result<u64, Expected> {
         self.begin(wanted);
-        // Two words hold 16 digits, which cannot overflow. That a word is full is nearly always foreseen, so that
-        // only the last word of a number delays what stands behind it.
+        // Two words hold 16 digits, which cannot overflow. The processor nearly always predicts that a word is full,
+        // so only the last word of a number delays the work after it.
         let (value, count) = self.eight();
         if count < 8 {
             return if count == 0 { self.late_number() } else { Ok(value) };
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         (self, value.filter(|_| !none))
     }
 
-    /// A whole number that nobody needs the value of.
+    /// Skips a whole number whose value is not needed.
     #[inline(always)]
     pub(crate) fn some_number(&mut self, wanted: Expected) -> Result<(), Expected> {
         self.begin(wanted);
@@ -132,8 +132,8 @@ impl<'a> Cursor<'a> {
         value.checked_mul(unit).ok_or_else(|| self.reject())
     }
 
-    /// The size of a request at `offset`: a whole number of `unit` bytes, in bytes. Neither nothing nor beyond the
-    /// end of 64-bit addresses.
+    /// The size of a request at `offset`: a whole number of `unit` bytes, in bytes. Neither zero nor beyond the end
+    /// of 64-bit addresses.
     #[inline(always)]
     pub(crate) fn size(&mut self, unit: u64, offset: u64, wanted: Expected) -> Result<u32, Expected> {
         let value = self.number(wanted)?;
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A decimal number such as `12`, `12.` or `12.0345`, times `10^places` (at most 9), exactly. Digits beyond are
+    /// A decimal number such as `12`, `12.` or `12.0345`, times `10^places` (at most 9), exactly. Further digits are
     /// below the grain and are dropped.
     #[inline(always)]
     pub(crate) fn decimal(&mut self, places: u32, wanted: Expected) -> Result<u64, Expected> {
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         value.ok_or_else(|| self.reject())
     }
 
-    /// Up to eight digits from here: their value and how many.
+    /// Up to eight digits at the cursor: their value and their number.
     #[inline(always)]
     fn eight(&mut self) -> (u64, usize) {
         let Some(chunk) = self.rest.first_chunk::<8>() else {
@@ -178,8 +178,8 @@ impl<'a> Cursor<'a> {
         };
         let word = u64::from_le_bytes(*chunk);
         let digits = word ^ DIGITS;
-        // A byte that is no digit has its high bit set here. Its carry can only spoil bytes behind it, and nothing
-        // behind the first of those is looked at.
+        // A byte that is no digit has its high bit set here. Its carry can only spoil later bytes, and the code looks
+        // at nothing after the first such byte.
         let others = (digits.wrapping_add(ABOVE_NINE) | digits) & HIGH_BITS;
         if others == 0 {
             self.rest = &self.rest[8..];
@@ -188,8 +188,8 @@ impl<'a> Cursor<'a> {
         let first = others.trailing_zeros();
         let count = (first / 8) as usize;
         self.rest = &self.rest[count..];
-        // Shift the digits to the high end: what comes in below reads as leading zeros. In two steps, since there
-        // may be none.
+        // Shift the digits to the high end: the bits that are shifted in read as leading zeros. In two steps, since
+        // there may be no digit.
         (value_of((digits << 8) << (63 - first)), count)
     }
 
@@ -212,8 +212,8 @@ impl<'a> Cursor<'a> {
         self.rest.iter().position(|&byte| ends_field(byte)).unwrap_or(self.rest.len())
     }
 
-    /// The next sixteen bytes as a little-endian number, so that short words can be told apart without a branch
-    /// each. Zeros stand for what lies behind the end of the block.
+    /// The next sixteen bytes as a little-endian number, which distinguishes short words without a branch each. Bytes
+    /// after the end of the block read as zeros.
     #[inline(always)]
     pub(crate) fn ahead(&self) -> u128 {
         match self.rest.first_chunk::<16>() {
@@ -247,7 +247,7 @@ impl<'a> Cursor<'a> {
         (self, Err(expected))
     }
 
-    /// One `byte`, blanks before and behind it allowed.
+    /// One `byte`, blanks before and after it allowed.
     pub(crate) fn mark(&mut self, byte: u8, expected: Expected) -> Result<(), Expected> {
         let before = *self;
         self.skip_blanks();
@@ -260,7 +260,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The first byte of the next field, behind any blanks; a line feed if the line ends.
+    /// The first byte of the next field, after any blanks; a line feed if the line ends.
     #[inline]
     pub(crate) fn next_byte(&mut self) -> u8 {
         self.skip_blanks();
@@ -283,7 +283,7 @@ impl<'a> Cursor<'a> {
         value.filter(|_| digits > 0).ok_or_else(|| self.reject())
     }
 
-    /// Everything up to the next `end` or the end of the line, blanks around it left out; perhaps nothing.
+    /// The text up to the next `end` or the end of the line, without the blanks around it; it may be empty.
     pub(crate) fn field(&mut self, end: u8, wanted: Expected) -> &'a [u8] {
         self.skip_blanks();
         self.begin(wanted);
@@ -293,7 +293,7 @@ impl<'a> Cursor<'a> {
         field.trim_ascii_end()
     }
 
-    /// As [`Cursor::field`], but blanks before it belong to it.
+    /// As [`Cursor::field`], but with the blanks before it.
     pub(crate) fn field_as_is(&mut self, end: u8, wanted: Expected) -> &'a [u8] {
         self.begin(wanted);
         let length = memchr::memchr2(end, b'\n', self.rest).unwrap_or(self.rest.len());
@@ -302,7 +302,7 @@ impl<'a> Cursor<'a> {
         field.trim_ascii()
     }
 
-    /// One `byte`, here.
+    /// One `byte`, at the cursor.
     pub(crate) fn exactly(&mut self, byte: u8, expected: Expected) -> Result<(), Expected> {
         if self.peek() != byte {
             return Err(self.missing(expected));
@@ -311,18 +311,18 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The line from here on, without its end.
+    /// The rest of the line, without its end.
     pub(crate) fn rest_of_line(&self) -> &'a [u8] {
         let rest = &self.rest[..memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len())];
         rest.strip_suffix(b"\r").unwrap_or(rest)
     }
 
-    /// Passes the rest of the line, all but its end.
+    /// Skips the rest of the line, except its end.
     pub(crate) fn skip_rest(&mut self) {
         self.skip(self.rest_of_line().len());
     }
 
-    /// One blank or more, and something behind them.
+    /// One blank or more, and a field after them.
     #[inline(always)]
     pub(crate) fn blank(&mut self) -> Result<(), Expected> {
         if !is_blank(self.peek()) {
@@ -340,7 +340,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The rest of the line, if it begins with a comma: fields that a format allows and nobody reads.
+    /// Skips the rest of the line, if it begins with a comma: fields that a format allows and the reader does not
+    /// use.
     #[inline(always)]
     pub(crate) fn skip_extra_fields(&mut self) {
         if self.peek() == b',' {
@@ -378,14 +379,14 @@ impl<'a> Cursor<'a> {
         (self, outcome)
     }
 
-    /// Goes back to the field read last, whose value will not do, and says what it should be.
+    /// Returns to the field that was read last, whose value is invalid, and returns what it should be.
     #[inline(always)]
     pub(crate) fn reject(&mut self) -> Expected {
         self.rest = self.field;
         self.wanted
     }
 
-    /// What to say when a separator is missing here: the field before is wrong unless the line just ends.
+    /// The error when a separator is missing here: the field before it is wrong unless the line just ends.
     #[inline(always)]
     fn missing(&mut self, separator: Expected) -> Expected {
         if ends_field(self.peek()) { separator } else { self.reject() }
@@ -396,7 +397,7 @@ const DIGITS: u64 = 0x3030_3030_3030_3030;
 const ABOVE_NINE: u64 = 0x7676_7676_7676_7676;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// `10^n` for as many digits as one step takes, and for the scale of a decimal.
+/// `10^n` for the number of digits that one step takes, and for the scale of a decimal.
 const POWERS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
@@ -408,7 +409,7 @@ fn value_of(digits: u64) -> u64 {
     quads.wrapping_mul(10_000).wrapping_add(quads >> 32) & 0xFFFF_FFFF
 }
 
-/// Up to eight digits within the last seven bytes of a block: their value and how many.
+/// Up to eight digits within the last seven bytes of a block: their value and their number.
 #[cold]
 fn up_to_eight_bytewise(rest: &[u8]) -> (u64, usize) {
     let count = rest.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
@@ -423,7 +424,7 @@ fn at_end(byte: u8) -> bool {
     byte == b'\n' || byte == b'\r'
 }
 
-/// Whether a field ends before `byte`, in every text format that is read here.
+/// Whether a field ends before `byte`, in every supported text format.
 pub(crate) fn ends_field(byte: u8) -> bool {
     is_blank(byte) || at_end(byte) || byte == b','
 }

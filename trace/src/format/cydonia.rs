@@ -46,7 +46,7 @@ impl LineFormat for Cydonia {
         Ok(())
     }
 
-    /// A last column that is no multiple of 512 is likelier a time, and the line SPC without its ASU.
+    /// A last column that is no multiple of 512 is more likely a time, and the line one of SPC without its ASU.
     fn typical(&self, line: &[u8]) -> u32 {
         let size = line.rsplit(|&byte| byte == b',').next().unwrap_or_default().trim_ascii();
         let size = size.iter().fold(0u32, |size, byte| (size * 10 + u32::from(byte.wrapping_sub(b'0') % 10)) % 512);

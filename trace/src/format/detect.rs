@@ -1,20 +1,21 @@
-//! Which format a text file is in, told from its first lines.
+//! Detects the format of a text file from its first lines.
 //!
-//! Every format, in each variant that its lines show, tries the sample. It fits if it reads at least three quarters
-//! of the lines (the rest may be damage), and scores 2 points a line that is typical of it, 1 if another format is
-//! likelier. The highest score wins. A tie between a format and one that declares itself its twin (`same_as`: same
-//! columns, same units, same requests) goes to the one earlier in the list, and a note says so; any other tie is an
-//! error, because the two would yield different requests. So is a file that the chosen format makes implausible.
+//! Every format, in each variant that its lines show, tries to read the sample. It fits if it reads at least three
+//! quarters of the lines (the rest may be damage). It scores 2 points for a line that is typical of it, 1 if another
+//! format is likelier. The highest score wins. In a tie between a format and its declared twin (`same_as`: same
+//! columns, same units, same requests) the format earlier in the list wins, and a note reports that. Any other tie is
+//! an error, because the two would yield different requests. A file that is implausible in the chosen format is an
+//! error too.
 
 use std::cmp::Reverse;
 
 use super::plausible::{Likely, absurd_rate, records};
 use super::{Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, ends_field};
 
-/// Lines that are looked at.
+/// Lines in the sample.
 const SAMPLE: usize = 200;
 
-/// A format, and what its choice left open.
+/// A format, and the questions that its choice left open.
 #[derive(Debug)]
 pub(crate) struct Detected {
     pub(crate) chosen: Chosen,
@@ -28,17 +29,17 @@ pub(crate) struct Undetected {
     pub(crate) remedy: String,
 }
 
-/// How one candidate fared.
+/// The score of one candidate.
 struct Fit {
     chosen: Chosen,
     score: u32,
     fits: u32,
     lines: u32,
-    /// The first line that it could not read: number, byte and what it wanted there.
+    /// The first line that it could not read: number, byte and the expected content.
     failure: Option<(usize, usize, &'static str)>,
 }
 
-/// Chooses the format of the whole lines in `block`, or says why none was chosen.
+/// Chooses the format of the whole lines in `block`, or returns why none was chosen.
 pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
     let mut fits: Vec<Fit> = candidates().map(|chosen| try_format(chosen, block)).collect();
     if fits.iter().all(|fit| fit.lines == 0) {
@@ -46,7 +47,7 @@ pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
         let remedy = "to read it as an empty trace, name a format with --format".to_owned();
         return Err(Undetected { reason, remedy });
     }
-    // Stable: equals stay in the order of the list.
+    // The sort is stable: equals stay in the order of the list.
     fits.sort_by_key(|fit| Reverse((fit.fits * 4 >= fit.lines * 3, fit.score)));
     let best = &fits[0];
     if best.fits * 4 < best.lines * 3 || best.fits == 0 {
@@ -75,9 +76,9 @@ pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
     Ok(Detected { chosen: best.chosen, note })
 }
 
-/// The variants that `block` may be in besides `chosen` and does not show, each with what it means.
+/// The variants, other than `chosen`, that `block` may have and does not show, each with its meaning.
 ///
-/// Read as `chosen`, the block is plausible; otherwise an error says why it is not, and which variants to name.
+/// Read as `chosen`, the block is plausible; otherwise an error explains why it is not, and which variants to name.
 fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>, Undetected> {
     let sample = |chosen: Chosen| Some((records(chosen, block), chosen.lines()?));
     let rate = |chosen: Chosen| {
@@ -115,7 +116,7 @@ fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>,
     Ok(others)
 }
 
-/// The variants of the format of `chosen` that its lines do not show, each with what it means.
+/// The variants of the format of `chosen` that its lines do not show, each with its meaning.
 fn hidden(chosen: Chosen) -> impl Iterator<Item = (Chosen, &'static str)> {
     let (format, variants): (usize, &'static [Variant]) = match chosen {
         Chosen::Text { format, .. } => (format, FORMATS[format].variants),
@@ -162,7 +163,7 @@ fn try_format(chosen: Chosen, sample: &[u8]) -> Fit {
     fit
 }
 
-/// Alibaba's other file, which is easily taken for the trace.
+/// The other file of Alibaba's traces, which is easily taken for the trace.
 const TABLE_OF_SIZES: &str = "its lines hold two numbers each, as Alibaba's device_size.csv (volume, capacity), which is \
                               no trace: give io_traces.csv";
 
@@ -174,16 +175,17 @@ fn is_table_of_sizes(sample: &[u8]) -> bool {
     })
 }
 
-/// The formats that are named where none fits.
+/// The number of formats that the error lists where none fits.
 const LIKELIEST: usize = 3;
 
-/// Where the format that came nearest failed, and which formats are likeliest.
+/// The failure of the format that came nearest, and the likeliest formats.
 fn none_fits(fits: &mut [Fit], sample: &[u8]) -> Undetected {
     if is_table_of_sizes(sample) {
         let remedy = "device_size.csv is read by no format".to_owned();
         return Undetected { reason: TABLE_OF_SIZES.to_owned(), remedy };
     }
-    // By the lines that fit; of the first that does not, by its number of fields, then by how much of it fits.
+    // By the number of lines that fit; then, for the first line that does not, by its number of fields and by how
+    // much of it fits.
     fits.sort_by_key(|fit| {
         let (number, at, _) = fit.failure.unwrap_or_default();
         let line = lines(sample).nth(number).unwrap_or_default();
@@ -221,7 +223,7 @@ fn none_fits(fits: &mut [Fit], sample: &[u8]) -> Undetected {
     Undetected { reason, remedy }
 }
 
-/// By how many fields `line` and a line of `format` differ.
+/// The difference between the numbers of fields of `line` and of a line of `format`.
 fn lacking(line: &[u8], format: &Format) -> usize {
     let fields = match format.separator {
         Separator::Comma => line.split(|&byte| byte == b',').count(),
@@ -252,7 +254,7 @@ pub(crate) fn is_header(line: &[u8], format: &Format) -> bool {
     }
 }
 
-/// The field of `line` that begins at byte `at`, made fit to print.
+/// The field of `line` that begins at byte `at`, in printable form.
 pub(crate) fn found(line: &[u8], at: usize) -> String {
     let rest = line.get(at..).unwrap_or_default();
     let rest = rest.trim_ascii();

@@ -2,8 +2,8 @@
 //! Manual", 2008): `time devno blkno bcount flags`, time in decimal milliseconds, blocks of 512 bytes, bit 0 of the
 //! flags set for a read. The other bits (1: time-critical) are not used.
 //!
-//! Traces that were made for DiskSim's models of flash often count sizes in pages of 4 KiB and addresses in blocks as
-//! before. Nothing in such a file says so, hence the variant must be named; detection refuses files that look like it.
+//! Traces for DiskSim's models of flash often count sizes in pages of 4 KiB and addresses in blocks of 512 bytes.
+//! Such a file does not show it, so the user must name the variant; detection refuses files that look like it.
 
 use super::plausible::{FEWEST, Likely, most};
 use super::sectors::{SECTOR, place_of, push_place_of};
@@ -55,8 +55,8 @@ impl LineFormat for DiskSim {
         if line.contains(&b'.') { 2 } else { 1 }
     }
 
-    /// Sizes are pages rather than blocks if, as blocks, most would be smaller than a page, although requests begin at
-    /// pages or the next one continues where pages end.
+    /// Sizes are pages rather than blocks if, read as blocks, most would be smaller than a page, although requests
+    /// begin at page boundaries or the next one continues where pages end.
     fn likely(&self, sample: &[Record]) -> Likely {
         let units = |record: &Record| u64::from(record.bytes) / self.unit;
         let small = sample.iter().filter(|record| units(record) * SECTOR < PAGE).count();

@@ -1,10 +1,10 @@
-//! Event traces of Windows as xperf dumps them, such as Microsoft's Exchange, TPC-C, TPC-E and production servers
-//! (Kavalanekar et al., IISWC 2008; SNIA IOTTA 130, 131, 158): `DiskRead|DiskWrite, TimeStamp, process (pid), thread,
-//! [CPU,] IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, …`, microseconds, bytes in hexadecimal. `BeginHeader` to
-//! `EndHeader` names the columns; events of other names are passed over and counted.
+//! Event traces of Windows in the text form of xperf, such as Microsoft's Exchange, TPC-C, TPC-E and production
+//! servers (Kavalanekar et al., IISWC 2008; SNIA IOTTA 130, 131, 158): `DiskRead|DiskWrite, TimeStamp, process (pid),
+//! thread, [CPU,] IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, …`, microseconds, bytes in hexadecimal.
+//! `BeginHeader` to `EndHeader` names the columns; events of other names are skipped and counted.
 //!
-//! Windows logs an event when the request is completed. Conversions that papers used take that time as the arrival, and so
-//! does `etw`, which is a choice; `etw:issue` subtracts the time that the request took, and sorts.
+//! Windows logs an event when the request is completed. The conversions in papers take that time as the arrival, and
+//! so does `etw`, which is a choice. `etw:issue` subtracts the time that the request took, and sorts.
 
 use super::fields::{BYTES, OFFSET};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_number};
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     make: |variant| Box::new(Etw { issue: variant == 1, inside_header: false }),
 };
 
-/// Times are laid from here on in `etw:issue`, since a request may have been issued before the log began.
+/// The base of the times in `etw:issue`, since a request may have been issued before the log began.
 const BASE: u64 = 1 << 40;
 const HEADER: &[u8] = b"\
 BeginHeader
@@ -87,7 +87,7 @@ impl LineFormat for Etw {
         line.comma()?;
         line.number("a thread: a whole number")?;
         line.comma()?;
-        // Later versions of the dump have a column of CPUs here; pointers can be told from numbers by their 0x.
+        // Later versions of the dump have a column of CPUs here; the 0x distinguishes pointers from numbers.
         if !line.field(b',', "a pointer in hexadecimal").starts_with(b"0x") {
             line.comma()?;
             if !line.field(b',', "a pointer in hexadecimal").starts_with(b"0x") {

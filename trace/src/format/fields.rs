@@ -25,7 +25,7 @@ pub(super) fn push_letter(kind: Kind, letters: &[u8; 2], line: &mut Vec<u8>) {
     line.push(letters[usize::from(kind == Kind::Write)]);
 }
 
-/// 0 or 1, of which `read` is a read and the other a write.
+/// 0 or 1. `read` is the digit of a read; the other is a write.
 #[inline]
 pub(super) fn bit(line: &mut Cursor<'_>, read: u64, wanted: Expected) -> Result<Kind, Expected> {
     match line.number(wanted)? {
@@ -35,7 +35,7 @@ pub(super) fn bit(line: &mut Cursor<'_>, read: u64, wanted: Expected) -> Result<
     }
 }
 
-/// An LBA and a size, both in sectors, with what `between` reads between them; in bytes.
+/// An LBA and a size, both in sectors, converted to bytes. `between` reads the fields between them.
 #[inline]
 pub(super) fn sectors(
     line: &mut Cursor<'_>,
@@ -57,7 +57,7 @@ pub(super) fn whole_sectors(record: &Record) -> Result<(u64, u64), Loss> {
     Ok((offset / SECTOR, bytes / SECTOR))
 }
 
-/// Refuses what a format without a column of volumes cannot hold.
+/// Refuses a record that a format without a column of volumes cannot hold.
 pub(super) fn one_volume(record: &Record) -> Result<(), Loss> {
     match record.volume {
         0 => Ok(()),

@@ -1,5 +1,5 @@
-//! The files of one trace. Of a blktrace: `X.blktrace.0`, `X.blktrace.1` and so on, one for each CPU, perhaps compressed. Of a
-//! trace in Parquet, where it has several: all in a folder, one behind the other by their names.
+//! The files of one trace. Of a blktrace: `X.blktrace.0`, `X.blktrace.1` and so on, one for each CPU, optionally
+//! compressed. Of a Parquet trace with several files: all files in a folder, one after the other by their names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::TraceError;
 
-/// The files of the trace at `path`, at least one, in the order of their numbers or names, in which gaps do no harm: the file
-/// itself, all that belong to one of a blktrace, to its name before `.blktrace`, or to the folder that holds them; or all Parquet
-/// files of a folder.
+/// The files of the trace at `path`, at least one, in the order of their numbers or names; gaps are allowed. `path`
+/// may be a single file; a file of a blktrace, its name before `.blktrace`, or the folder that holds its files; or a
+/// folder of Parquet files.
 ///
 /// # Errors
 /// If a folder cannot be read, or holds the files of several traces or of none.
@@ -45,7 +45,7 @@ pub(crate) fn members(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     };
     match traces(folder, |key| key == wanted) {
         Ok(traces) if !traces.is_empty() => Ok(traces.into_values().flatten().collect()),
-        // The file itself is what is wrong, or all that there is.
+        // The file itself causes the error, or is the only file.
         _ => Ok(one()),
     }
 }
@@ -55,7 +55,8 @@ pub(crate) fn is_blktrace_member(name: &str) -> bool {
     key(name).is_some()
 }
 
-/// What the files of one trace share, and the number of this one: `sdb.blktrace.17.zst` is 17 of `sdb.blktrace.*.zst`.
+/// The common name of the files of one trace, and the number of this file: `sdb.blktrace.17.zst` is 17 of
+/// `sdb.blktrace.*.zst`.
 fn key(name: &str) -> Option<(String, u32)> {
     let (bare, ending) = match name.rsplit_once('.') {
         Some((bare, "zst")) => (bare, ".zst"),

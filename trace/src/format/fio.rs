@@ -1,13 +1,13 @@
-//! fio's logs of I/O, as `write_iolog` makes and `read_iolog` takes them (fio's HOWTO, "Trace file format"). Versions 2
-//! and 3 name themselves in their first line; without that a log is version 1.
+//! fio's logs of I/O, which `write_iolog` writes and `read_iolog` reads (fio's HOWTO, "Trace file format"). Versions
+//! 2 and 3 have their version in the first line; a log without it is version 1.
 //!
 //! - Version 3: `time file action [offset length]`, times in microseconds.
-//! - Version 2: `file action [offset length]`, without times, except that `file wait microseconds` says how long to wait
-//!   since the wait before; below 100 it says nothing. Requests between two waits arrive together.
+//! - Version 2: `file action [offset length]`, without times, except that `file wait microseconds` gives the time to
+//!   wait since the wait before; a wait below 100 counts as nothing. Requests between two waits arrive together.
 //! - Version 1: `operation,offset,length`, 0 = read, 1 = write, 2 = sync, without times.
 //!
-//! Actions: `read`, `write`, `trim`; `sync` and `datasync` become flushes; `add`, `open` and `close` are passed over.
-//! The volume is the file, numbered in order of appearance. Written is version 3.
+//! Actions: `read`, `write`, `trim`; `sync` and `datasync` become flushes; `add`, `open` and `close` are skipped. The
+//! volume is the file, numbered in order of appearance. The writer writes version 3.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::<Fio>::default(),
 };
 
-/// Files a log may name, which bounds what is remembered of them.
+/// The most files that a log may name, which bounds the memory for them.
 const FILES: u32 = 1 << 16;
 /// fio discards shorter waits.
 const LEAST_WAIT_US: u64 = 100;
@@ -38,7 +38,7 @@ struct Fio {
     now: u64,
     requests: u64,
     files: BTreeMap<Vec<u8>, u32>,
-    /// The file of the line before, nearly always this line's too.
+    /// The file of the previous line, nearly always this line's too.
     last: (Vec<u8>, u32),
 }
 
@@ -144,7 +144,7 @@ impl Fio {
             _ => return Err(line.reject()),
         };
         let (mut offset, mut bytes) = (0, 0);
-        // A sync may come without a place.
+        // A sync may come without an offset and a length.
         if kind != Kind::Flush || !matches!(line.next_byte(), b'\n' | b'\r') {
             offset = line.number(OFFSET)?;
             line.blank()?;
@@ -163,7 +163,7 @@ impl Fio {
         Ok(Entry::Event)
     }
 
-    /// A flush has no bytes, whatever its line says.
+    /// A flush has no bytes, whatever length its line gives.
     fn length(&self, kind: Kind, offset: u64, line: &mut Cursor<'_>) -> Result<u32, Expected> {
         if kind == Kind::Flush { line.some_number(BYTES).map(|()| 0) } else { line.size(1, offset, BYTES) }
     }

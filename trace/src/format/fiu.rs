@@ -29,7 +29,7 @@ impl LineFormat for Fiu {
         line.blank()?;
         line.number("a process number")?;
         line.blank()?;
-        // A process' name may have blanks in it; no word of it but the first begins with a digit.
+        // The name of a process may contain blanks; only its first word may begin with a digit.
         line.word("the name of a process")?;
         line.blank()?;
         while !line.next_byte().is_ascii_digit() {
@@ -47,7 +47,7 @@ impl LineFormat for Fiu {
         Ok(Entry::Request(Record { time, kind, offset, bytes, volume }))
     }
 
-    /// Contents have no digest here, so the column is left out.
+    /// Records have no digest of their content, so the column is left out.
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
         let (sector, sectors) = whole_sectors(record)?;
         push_number(line, record.time);

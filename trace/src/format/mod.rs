@@ -1,8 +1,8 @@
 //! The formats, one file each, and the one list where they register.
 //!
-//! A text format is a [`Format`] (its names and options) and a `LineFormat` (a line as a record, and back). To add
-//! one, write its file and put its name in the list below; reading, writing, detection, errors and the tests over
-//! all formats follow from that.
+//! A text format is a [`Format`] (its names and options) and a `LineFormat` (converts a line to a record, and back).
+//! To add a format, write its file and put its name in the list below. Reading, writing, detection, errors and the
+//! tests over all formats follow from that.
 
 mod binary;
 mod columns;
@@ -50,33 +50,35 @@ formats![
 /// The name of our own Parquet schema, which is no text format: see `docs/trace-schema.md`.
 pub const PARQUET: &str = "parquet";
 
-/// A text format: what it is called and how its lines are read.
+/// A text format: its name, and the reader of its lines.
 #[derive(Clone, Copy)]
 pub struct Format {
     /// Its name for `--format`.
     pub name: &'static str,
     /// Its columns and units, in one line.
     pub about: &'static str,
-    /// Its variants, the default first: a name for `--format NAME:VARIANT` and what it means. Empty if it has none.
+    /// Its variants, the default first: a name for `--format NAME:VARIANT` and its meaning. Empty if it has none.
     pub variants: &'static [Variant],
-    /// A format earlier in the list whose files cannot be told from this one's and mean the same requests.
+    /// A format earlier in the list that detection cannot distinguish from this one and that yields the same
+    /// requests.
     pub same_as: Option<&'static str>,
-    /// What stands between two fields of a line.
+    /// The separator of two fields of a line.
     separator: Separator,
-    /// How many fields a line has at least.
+    /// The least number of fields of a line.
     fields: usize,
     /// The reader and writer of lines, for the variant of this index (0 also where there are none).
     make: fn(usize) -> Box<dyn LineFormat>,
 }
 
-/// A way in which files of one format differ.
+/// A variant of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Its name behind the colon.
+    /// Its name after the colon.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
-    /// Whether the lines show it; detection never chooses one that they do not, and names it where it is likely.
+    /// Whether the lines show it. Detection never chooses a variant that they do not show; it names the variant where
+    /// it is likely.
     pub visible: bool,
 }
 
@@ -84,7 +86,7 @@ pub struct Variant {
 enum Separator {
     Comma,
     Blanks,
-    /// The format's own; it knows its headers itself.
+    /// The format has no common separator; it recognizes its headers itself.
     None,
 }
 
@@ -109,7 +111,7 @@ pub(crate) enum Chosen {
     Parquet,
 }
 
-/// What a line says, before times are made relative.
+/// The request in a line, before times are made relative.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     /// Time in the format's own ticks, see [`LineFormat::tick_ns`].
@@ -120,17 +122,17 @@ pub(crate) struct Record {
     pub(crate) volume: u32,
 }
 
-/// What a line is, if its format understands it.
+/// The content of a line that its format understands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     Request(Record),
-    /// Something else that happened: another stage of a request, the opening of a file.
+    /// Another event: another stage of a request, the opening of a file.
     Event,
     /// Text around the data.
     Header,
 }
 
-/// Why a block was left before its end: the line at the current position is not a record.
+/// Why the reading of a block stopped before its end: the line at the current position is not a record.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// Not understood from this byte of the line on.
@@ -139,30 +141,31 @@ pub(crate) enum Stop {
     Backward { back_ns: u64, previous_ns: u64 },
 }
 
-/// How far a block was read.
+/// The progress in a block.
 #[derive(Debug)]
 pub(crate) struct Progress {
     pub(crate) bytes: usize,
     pub(crate) lines: u64,
-    /// How many of the lines were events other than requests,
+    /// The number of lines that were events other than requests,
     pub(crate) events: u64,
-    /// and how many text around the data.
+    /// and of lines that were text around the data.
     pub(crate) headers: u64,
     pub(crate) stop: Option<Stop>,
 }
 
-/// One request that a format cannot hold: what would be lost, and the remedy.
+/// The loss if a format wrote a request that it cannot hold, and the remedy.
 pub(crate) type Loss = String;
 
-/// A line as a record, and back.
+/// Converts a line to a record, and back.
 pub(crate) trait LineFormat: Send {
     /// Nanoseconds a tick of [`Record::time`].
     fn tick_ns(&self) -> u64;
 
-    /// Reads the fields of a line, all but its end; of a line that is no request, as much as it takes to know that.
+    /// Reads the fields of a line, except its end. Of a line that is no request it reads as much as it needs to know
+    /// that.
     fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected>;
 
-    /// What stands before the first line of a file that is written.
+    /// Writes the text before the first line of a file.
     fn head(&self, _out: &mut Vec<u8>) {}
 
     /// Whether requests of this kind can be written.
@@ -170,12 +173,12 @@ pub(crate) trait LineFormat: Send {
         matches!(kind, Kind::Read | Kind::Write)
     }
 
-    /// In which order lines stand, and what is done about it.
+    /// The order of the lines, and how the reader handles it.
     fn order(&self) -> Order {
         Order::AsFiled
     }
 
-    /// What of the lines read so far the user should know.
+    /// A note for the user about the lines read so far.
     fn note(&self) -> Option<String> {
         None
     }
@@ -188,13 +191,14 @@ pub(crate) trait LineFormat: Send {
         2
     }
 
-    /// How likely a file is in this variant, whose lines do not show it, by a sample of its requests read in it.
+    /// How likely a file has this variant, which its lines do not show, judged by a sample of its requests read in
+    /// it.
     fn likely(&self, _sample: &[Record]) -> Likely {
         Likely::Maybe
     }
 
-    /// Reads lines from `block`, which ends with a line feed, into `out` until either is exhausted or a line is
-    /// not a record. One call a block, so that what lies inside it is compiled for the one format.
+    /// Reads lines from `block`, which ends with a line feed, into `out` until either is exhausted or a line is not a
+    /// record. It is called once a block, so the compiler specializes the loop inside it for the one format.
     fn records(&mut self, block: &[u8], clock: &mut Clock, out: &mut Vec<Request>) -> Progress {
         let tick_ns = self.tick_ns();
         let mut progress = Progress { bytes: 0, lines: 0, events: 0, headers: 0, stop: None };
@@ -221,7 +225,7 @@ pub(crate) trait LineFormat: Send {
         progress
     }
 
-    /// Reads one line with its end, and checks what holds for every format.
+    /// Reads one line with its end, and checks the rules that hold for every format.
     #[inline(always)]
     fn whole_record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
         let entry = self.record(line)?;
@@ -241,7 +245,7 @@ impl Record {
 }
 
 impl Chosen {
-    /// The lines' reader and writer, unless it is Parquet.
+    /// The reader and writer of lines; none for Parquet.
     pub(crate) fn lines(self) -> Option<Box<dyn LineFormat>> {
         match self {
             Self::Text { format, variant } => Some((FORMATS[format].make)(variant)),
@@ -273,7 +277,7 @@ impl FormatName {
     }
 }
 
-/// Every name that `--format` takes, with what it means: for help texts and error messages.
+/// Every name that `--format` accepts, with its meaning: for help texts and error messages.
 pub fn format_names() -> Vec<(String, String)> {
     let mut names = Vec::new();
     let text = FORMATS.iter().map(|format| (format.name, format.about, format.variants));
@@ -385,8 +389,7 @@ pub(crate) fn push_number(line: &mut Vec<u8>, mut value: u64) {
     line.extend_from_slice(&digits[first..]);
 }
 
-/// Appends `value / 10^places` with as many decimals as it takes, at least `shown`; without a point if
-/// there are none.
+/// Appends `value / 10^places` with the necessary decimals, at least `shown`; without a point if there are none.
 pub(crate) fn push_decimal(line: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
     let scale = 10u64.pow(places);
     push_number(line, value / scale);

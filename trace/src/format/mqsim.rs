@@ -1,7 +1,8 @@
 //! MQSim ASCII (Tavakkol et al., FAST 2018): `time device lba sectors type`, type 0 = write, 1 = read, times in
 //! nanoseconds as MQSim's traces have them.
 //!
-//! Columns, units and meaning are SSDsim's, so detection says `ssdsim` for these files; the requests are the same.
+//! Columns, units and meaning are those of SSDsim, so detection reports `ssdsim` for these files; the requests are
+//! the same.
 
 use super::sectors::WholeTimes;
 use super::{Format, Separator};

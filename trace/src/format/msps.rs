@@ -2,7 +2,8 @@
 //! converted for replay: `time disk lba sectors operation`, time in decimal milliseconds, sectors of 512 bytes,
 //! operation 1 = read, 0 = write.
 //!
-//! Columns, units and meaning are DiskSim's, so detection says `disksim` for these files; the requests are the same.
+//! Columns, units and meaning are those of DiskSim, so detection reports `disksim` for these files; the requests are
+//! the same.
 
 use super::fields::bit;
 use super::sectors::{place, push_place};

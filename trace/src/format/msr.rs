@@ -19,15 +19,16 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::<Msr>::default(),
 };
 
-/// Where written traces begin, since requests carry no date: 22 February 2007, 5 pm UTC, when the MSR traces do.
+/// The time of the first written request, since requests carry no date: 22 February 2007, 5 pm UTC, as in the MSR
+/// traces.
 const WRITTEN_START: u64 = 128_166_372_000_000_000;
 
-/// Hosts and disks a host, each half of a volume's number.
+/// The most hosts, and the most disks a host: each takes half of a volume's number.
 const HALF: u32 = 1 << 16;
 
 #[derive(Default)]
 struct Msr {
-    /// `host,disk,` of the line before, nearly always this line's too, and its volume.
+    /// `host,disk,` of the previous line, nearly always this line's too, and its volume.
     last: Option<(Word, u32)>,
     /// Every host so far and its number.
     hosts: BTreeMap<Vec<u8>, u32>,
@@ -83,7 +84,7 @@ impl LineFormat for Msr {
                 outcome?
             }
         };
-        // Reads and writes come mixed: choose by arithmetic what a branch would often miss.
+        // Reads and writes come mixed: arithmetic avoids a branch that would often be mispredicted.
         let ahead = line.ahead() as u64;
         let mut write = ahead as u8 == b'W';
         let (text, mask, length) = KINDS[usize::from(write)];

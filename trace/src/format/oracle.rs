@@ -1,5 +1,6 @@
-//! oracleGeneral, the form in which libCacheSim keeps cache traces: records of 24 bytes, little endian, with time in seconds
-//! (4), object (8), size (4) and the number of the object's next access or -1 (8). It is recognised to be refused.
+//! oracleGeneral, the form in which libCacheSim keeps cache traces: records of 24 bytes, little endian, with time in
+//! seconds (4), object (8), size (4) and the number of the object's next access or -1 (8). The format is recognized
+//! in order to refuse it.
 
 pub(super) const NAME: &str = "oracleGeneral";
 pub(super) const REFUSAL: &str = "its records do not say what is read and what is written, so nothing can be replayed; \
@@ -22,7 +23,7 @@ pub(crate) fn is_oracle_general(bytes: &[u8]) -> bool {
         })
 }
 
-/// What to tell who gives such a file.
+/// The error for a file in this format.
 pub(crate) fn refusal() -> String {
     format!("is {NAME}: {REFUSAL}")
 }

@@ -1,28 +1,29 @@
-//! Whether what a detected format makes of a file is plausible: units are not written in the lines, and a wrong one turns
-//! a trace into another workload without any other sign.
+//! Checks whether a file is plausible in its detected format: the lines do not contain the units, and a wrong unit
+//! turns a trace into another workload without any other sign.
 //!
-//! Only a format that was detected is held to this. One that is named is taken at its word.
+//! The check applies only to a detected format. A format that the user names is trusted.
 
 use std::collections::BTreeSet;
 
 use super::{Chosen, Cursor, Entry, Record};
 use crate::Kind;
 
-/// How likely a file is in a variant that its lines do not show.
+/// How likely a file has a variant that its lines do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Likely {
-    /// Nothing speaks for it.
+    /// No sign of it.
     No,
-    /// Nothing speaks against it: a remark names it.
+    /// No sign against it: a remark names the variant.
     Maybe,
-    /// So likely that the file is refused until a variant is named, because, read as detected, this is said of it.
+    /// So likely that the file is refused until the user names a variant. The text describes the file as read in the
+    /// detected format.
     Rather(&'static str),
 }
 
-/// The fewest requests from which anything is concluded.
+/// The fewest requests that allow a conclusion.
 pub(super) const FEWEST: usize = 64;
 
-/// Bytes a second that no device takes: more than the 15.75 GB/s of four lanes of PCI Express 5.0.
+/// Bytes a second that no device reaches: more than the 15.75 GB/s of four lanes of PCI Express 5.0.
 const ABSURD: f64 = 16e9;
 
 /// The requests of `block` as `chosen` reads them; lines that it cannot read are left out.
@@ -36,7 +37,8 @@ pub(super) fn records(chosen: Chosen, block: &[u8]) -> Vec<Record> {
     read.collect()
 }
 
-/// The bytes a second that `sample` moves on each of its volumes, if its times of `tick_ns` tell and no device does that.
+/// The bytes a second that `sample` moves on each of its volumes, if its times of `tick_ns` show a rate that no
+/// device reaches.
 pub(super) fn absurd_rate(sample: &[Record], tick_ns: u64) -> Option<f64> {
     let (first, last) = sample.iter().fold((u64::MAX, 0), |(first, last): (u64, u64), record| {
         (first.min(record.time), last.max(record.time))
@@ -44,7 +46,7 @@ pub(super) fn absurd_rate(sample: &[Record], tick_ns: u64) -> Option<f64> {
     if sample.len() < FEWEST || last == first {
         return None;
     }
-    // The last moment is as long as the clock's grain.
+    // The last request counts as long as the clock's grain.
     let seconds = (last - first + 1) as f64 * tick_ns as f64 * 1e-9;
     let data = sample.iter().filter(|record| matches!(record.kind, Kind::Read | Kind::Write));
     let bytes: f64 = data.map(|record| f64::from(record.bytes)).sum();

@@ -1,9 +1,9 @@
-//! The LinnOS replayer (Hao et al., OSDI 2020): what it reads, and what it logs.
+//! The LinnOS replayer (Hao et al., OSDI 2020): its input, and its log.
 //!
 //! Input: `time device offset size operation`, decimal milliseconds and bytes, 1 = read, 0 = write. Log:
-//! `submit,latency,operation,size,offset,end,done`, milliseconds, microseconds and bytes, in the order in which requests
-//! completed; they are put back into the order in which they were submitted. Latencies belong to the machine that was
-//! measured and are not used.
+//! `submit,latency,operation,size,offset,end,done`, milliseconds, microseconds and bytes, in the order in which
+//! requests completed; the reader restores the order of submission. Latencies belong to the measured machine and are
+//! not used.
 
 use super::fields::{BYTES, OFFSET, bit, one_volume, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal};
@@ -45,7 +45,7 @@ impl LineFormat for Input {
         line.blank()?;
         let volume = line.number_u32("a device: a whole number")?;
         line.blank()?;
-        // Devices take whole sectors. That tells these lines from DiskSim's, which count in sectors.
+        // Devices take whole sectors. That distinguishes these lines from those of DiskSim, which counts in sectors.
         let offset = line.number(WHOLE_OFFSET)?;
         if !offset.is_multiple_of(512) {
             return Err(line.reject());

@@ -1,5 +1,5 @@
 //! The line that SSDsim, MQSim and DiskSim share: `time device lba sectors kind`, separated by blanks, addresses and
-//! sizes in sectors of 512 bytes. They differ in the unit of time and in what the kind may be.
+//! sizes in sectors of 512 bytes. They differ in the unit of time and in the values of the kind.
 
 use super::fields::{SECTORS, bit, whole_sectors};
 use super::{Cursor, Entry, Expected, LineFormat, Loss, Record, push_number};
@@ -32,13 +32,13 @@ impl LineFormat for WholeTimes {
     }
 }
 
-/// The three columns in the middle, with the blank behind each.
+/// The three columns in the middle, with the blank after each.
 #[inline]
 pub(super) fn place(time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected> {
     place_of(SECTOR, time, line)
 }
 
-/// The same where sizes are counted in `unit` bytes.
+/// [`place`], with sizes in units of `unit` bytes.
 #[inline]
 pub(super) fn place_of(unit: u64, time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected> {
     line.blank()?;
@@ -60,7 +60,7 @@ pub(super) fn push_place(record: &Record, line: &mut Vec<u8>) -> Result<(), Loss
     push_place_of(SECTOR, record, line)
 }
 
-/// The same where sizes are counted in `unit` bytes, which whole sectors make up.
+/// [`push_place`], with sizes in units of `unit` bytes, a multiple of the sector.
 pub(super) fn push_place_of(unit: u64, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
     let (sector, sectors) = whole_sectors(record)?;
     let sectors_a_unit = unit / SECTOR;

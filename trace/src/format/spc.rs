@@ -77,7 +77,7 @@ impl LineFormat for Spc {
         Ok(())
     }
 
-    /// Whole seconds are likelier another format's sizes.
+    /// Whole seconds are more likely another format's sizes.
     fn typical(&self, line: &[u8]) -> u32 {
         if line.contains(&b'.') { 2 } else { 1 }
     }

@@ -1,7 +1,7 @@
 //! SSDsim ASCII (Hu et al., ICS 2011): `time device lsn sectors operation`, operation 0 = write, 1 = read.
 //!
-//! The simulator reads times as nanoseconds. Several forks ship traces in microseconds; nothing in such a file says
-//! so, hence the variant must be named.
+//! The simulator reads times as nanoseconds. Several forks ship traces in microseconds. Such a file does not show it,
+//! so the user must name the variant.
 
 use super::sectors::WholeTimes;
 use super::{Format, Separator, Variant};

@@ -1,9 +1,9 @@
 //! SYSTOR '17 traces of virtual desktops (Lee, Kumano, Matsuki, Endo, Fukumoto and Sugawara, SYSTOR 2017; SNIA IOTTA
 //! 4928): `Timestamp,Response,IOType,LUN,Offset,Size`.
 //!
-//! Times are decimal Unix seconds, offsets and sizes bytes. A line without a type is a request that was never answered;
-//! whether it was a read or a write is not known, so it is passed over and counted. Responses belong to the traced
-//! machine: they are checked if they are there, not used, and written as nothing.
+//! Times are decimal Unix seconds, offsets and sizes bytes. A line without a type is a request that was never
+//! answered. Its kind is unknown, so the reader skips and counts it. Responses belong to the traced machine: they are
+//! checked where present, not used, and written as nothing.
 
 use super::fields::{BYTES, OFFSET, dated, letter, push_letter, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal};
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::new(Systor),
 };
 
-/// Where written traces begin: 22 February 2016, 10 am UTC, in nanoseconds since 1970.
+/// The time of the first written request: 22 February 2016, 10 am UTC, in nanoseconds since 1970.
 const WRITTEN_START: u64 = 1_456_135_200_000_000_000;
 
 struct Systor;

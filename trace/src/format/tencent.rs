@@ -1,9 +1,9 @@
 //! Tencent Cloud Block Storage traces of 2018 (Zhang et al., USENIX ATC 2020; SNIA IOTTA 27917):
 //! `Timestamp,Offset,Size,IOType,VolumeID`, Unix seconds, sectors of 512 bytes, 0 = read, 1 = write.
 //!
-//! Lines of neighbouring seconds come mixed: they are sorted. A second holds many requests, whose order within it is that
-//! of the file. Replayed open-loop they would all arrive at once; `tencent:spread` puts equal gaps between them. That the
-//! gaps are equal is a choice: nothing is known of them.
+//! Lines of neighbouring seconds come mixed, and the reader sorts them. A second holds many requests in the order of
+//! the file. In an open-loop replay they would all arrive at once; `tencent:spread` puts equal gaps between them.
+//! Equal gaps are a choice: the traces do not record the real ones.
 
 use super::fields::{bit, dated, push_numbers, sectors, whole_sectors};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant};
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// Where written traces begin: 30 September 2018, 4 pm UTC, in seconds since 1970.
+/// The time of the first written request: 30 September 2018, 4 pm UTC, in seconds since 1970.
 const WRITTEN_START: u64 = 1_538_323_200;
 
 struct Tencent {

@@ -1,9 +1,9 @@
-//! CloudPhysics traces (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015) as text: `version,time,op,size,lbn`, seconds,
-//! SCSI operation code in hexadecimal, bytes, sectors of 512 bytes. Operations that move no data are passed over and
-//! counted.
+//! CloudPhysics traces (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015) as text: `version,time,op,size,lbn`,
+//! seconds, SCSI operation code in hexadecimal, bytes, sectors of 512 bytes. Operations that move no data are skipped
+//! and counted.
 //!
 //! Times are mostly whole seconds. `vscsi-csv:spread` puts equal gaps between the requests of a second, which is a
-//! choice: nothing is known of them. The binary form of these traces has microseconds.
+//! choice: the text does not record the real ones. The binary form of these traces has microseconds.
 
 use super::fields::{BYTES, LBA, SECTOR, one_volume, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal};
@@ -32,7 +32,7 @@ struct VscsiCsv {
     spread: bool,
 }
 
-/// What a SCSI operation does to data: READ and WRITE with 6, 10, 12 and 16 bytes of command.
+/// The effect of a SCSI operation on data: READ and WRITE with commands of 6, 10, 12 and 16 bytes.
 pub(super) fn kind_of(operation: u64) -> Option<Kind> {
     match operation {
         0x08 | 0x28 | 0xA8 | 0x88 => Some(Kind::Read),

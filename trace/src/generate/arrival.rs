@@ -1,4 +1,4 @@
-//! When requests arrive.
+//! The arrival times of generated requests.
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -7,7 +7,7 @@ use stripewise_base::units::parse_duration;
 use super::keys::Keys;
 use crate::TraceError;
 
-/// What the key `arrival` may say.
+/// The values of the key `arrival`.
 pub(super) const HELP: &str = "when requests arrive: `none` (all at time 0, for closed replay), `fixed:100us`, \
     `uniform:0..1ms` or `poisson:100us` (exponential intervals of that mean)";
 
@@ -16,7 +16,7 @@ pub(super) const HELP: &str = "when requests arrive: `none` (all at time 0, for 
 pub(crate) enum Arrival {
     /// All at time zero.
     None,
-    /// Every so many nanoseconds.
+    /// At a fixed interval in nanoseconds.
     Fixed(Nanos),
     /// Independent intervals, uniform from the first to the second.
     Uniform(Nanos, Nanos),
@@ -25,7 +25,7 @@ pub(crate) enum Arrival {
 }
 
 impl Arrival {
-    /// Reads the key `arrival`.
+    /// Parses the key `arrival`.
     pub(super) fn parse(keys: &Keys) -> Result<Self, TraceError> {
         let fail = || keys.fail("arrival", format!("expected {HELP}"));
         let text = keys.text("arrival");

@@ -1,17 +1,17 @@
-//! The six synthetic workloads of the validation suite that came with the SSD add-on for DiskSim (2008), by the law
-//! of DiskSim's generator with the parameters of the suite's own files:
+//! The six synthetic workloads of the validation suite that came with the SSD add-on for DiskSim (2008). They follow
+//! the law of DiskSim's generator with the parameters of the suite's own files:
 //!
-//! - sizes: an exponential variate of mean 8 sectors, cut to whole sectors, rounded up to blocks of 8 sectors, drawn
-//!   again when zero; so m blocks with probability e^-(m-1) (1 - 1/e), 12.66 sectors on average;
+//! - sizes: an exponential variate of mean 8 sectors, truncated to whole sectors, rounded up to blocks of 8 sectors,
+//!   drawn again when zero; so m blocks with probability e^-(m-1) (1 - 1/e), 12.66 sectors on average;
 //! - places: uniform over the blocks of 7,018,904 sectors (85 % of the suite's device), size and place drawn again
 //!   when the request would reach the end;
 //! - sequential workloads draw a place and a size *once*, continue from there with requests of that size, and draw
-//!   both anew only when the end is near. Sequential write of 5 M requests therefore has only a handful of sizes;
+//!   both again only when the end is near. Sequential write of 5 M requests therefore has only a handful of sizes;
 //! - intervals: uniform over 0–1 ms, open arrivals.
 //!
-//! The suite's own run of its generator drew 4 KiB for all of its 250 k sequential requests, and for the 5 M
-//! sequential writes sizes with a mean of 9.13 sectors in 16 stretches. Another seed draws other sizes and so has
-//! another mean response time. The key `runs` seeds those draws apart from the rest; its default has these figures.
+//! The suite's own run of its generator drew 4 KiB for all of its 250 k sequential requests. For the 5 M sequential
+//! writes it drew sizes with a mean of 9.13 sectors in 16 stretches. Another seed draws other sizes and so has
+//! another mean response time. The key `runs` is a separate seed for those draws; its default yields these figures.
 
 use stripewise_base::prng::Prng;
 
@@ -32,7 +32,8 @@ const CASES: [(&str, u64, bool, bool); 6] = [
     ("rw5m", 5_000_000, false, false),
 ];
 
-/// Draws 4 KiB first, far from the end, and a mean of 9.13 sectors in 16 stretches over 5 M requests (tested).
+/// The seed that draws 4 KiB first, far from the end, and a mean of 9.13 sectors in 16 stretches over 5 M requests
+/// (tested).
 const SUITE_RUNS: u64 = 33_898;
 
 pub(super) const ABOUT: About = About {
@@ -88,7 +89,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
     }
     let mean_sectors = keys.bytes("mean")? as f64 / SECTOR as f64;
     let blocks = keys.bytes("span")? / block;
-    // The mean counts a few times: with less room nearly every draw would be thrown away.
+    // The span must hold several mean sizes: with less room nearly every draw would be rejected.
     if blocks < 16 || (blocks * block) as f64 / SECTOR as f64 <= 16.0 * mean_sectors {
         return Err(keys.fail("span", "the span must hold 16 blocks and 16 requests; widen it"));
     }
@@ -134,7 +135,7 @@ impl Suite {
         SuiteSource { left: self.requests, clock: 0, next, choices, arrivals, places, suite: self }
     }
 
-    /// A fresh place and size, in blocks.
+    /// Draws a new place and size, in blocks.
     fn place(&self, prng: &mut Prng) -> (u64, u64) {
         loop {
             let at = prng.below(self.blocks);

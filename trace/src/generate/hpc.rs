@@ -2,7 +2,8 @@
 //! requests 4 KB, "17 % of 512 KB and 32 % of 1 MB".
 //!
 //! The paper's shares add up to 99 %; the default gives the missing one to 1 MB. Its "bi-normal" distribution of
-//! sizes is taken as these three sizes. Addresses are not given: uniform and aligned to the request's size.
+//! sizes is read as these three sizes. The paper gives no addresses: they are uniform and aligned to the request's
+//! size.
 
 use super::arrival::{self, Arrival};
 use super::keys::{Key, Keys};

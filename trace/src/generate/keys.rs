@@ -12,13 +12,13 @@ use crate::TraceError;
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// Its value when it is not given; empty when it has to be.
+    /// Its default value; empty when the user must give one.
     pub default: &'static str,
-    /// What it means, with an example or the choices.
+    /// Its meaning, with an example or the choices.
     pub help: &'static str,
 }
 
-/// The parameters of one generator, all of them resolved: given or default.
+/// The parameters of one generator with their values, given or default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
     generator: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Reads `text`, the part of a specification after the generator's name and colon.
+    /// Parses `text`, the part of a specification after the generator's name and colon.
     pub(super) fn parse(
         generator: &'static str,
         text: &str,
@@ -65,7 +65,7 @@ impl Keys {
     /// The value of `key` as written.
     ///
     /// # Panics
-    /// If the generator has no such key: a mistake of this crate.
+    /// If the generator has no such key: an error in this crate.
     pub(crate) fn text(&self, key: &str) -> &str {
         let found = self.values.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| value.as_str()).expect("the generator lists every key it reads")
@@ -122,7 +122,7 @@ impl Keys {
     }
 }
 
-/// The parts of `text` between commas that stand in no parentheses.
+/// Splits `text` at the commas outside parentheses.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0u32);
     for (at, letter) in text.char_indices() {

@@ -1,8 +1,8 @@
 //! Generators: workloads from a line of text and a seed.
 //!
-//! `uniform:write=1,size=8KiB,span=1GiB,requests=3M,arrival=poisson:100us` names a generator and its parameters;
-//! what is not given has a default. The same text and seed give the same requests on every machine. [`catalog`]
-//! lists the generators with their keys. One file a generator.
+//! `uniform:write=1,size=8KiB,span=1GiB,requests=3M,arrival=poisson:100us` names a generator and its parameters; the
+//! others have defaults. The same text and seed give the same requests on every machine. [`catalog`] lists the
+//! generators with their keys. One file a generator.
 
 mod arrival;
 mod disksim_suite;
@@ -33,14 +33,14 @@ pub(crate) use keys::Keys;
 use phases::Phases;
 use synthetic::Synthetic;
 
-/// A generator as help texts show it.
+/// The description of a generator for help texts.
 #[derive(Debug)]
 pub struct About {
     /// Its name.
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// Its purpose, in a line.
     pub summary: &'static str,
-    /// A specification that works.
+    /// A valid specification.
     pub example: &'static str,
     /// Its parameters.
     pub keys: &'static [Key],
@@ -63,14 +63,14 @@ pub fn catalog() -> &'static [About] {
     CATALOG
 }
 
-/// A workload that can be generated: everything but the seed.
+/// A workload that can be generated: everything except the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generator {
     keys: Keys,
     recipe: Recipe,
 }
 
-/// What a generator needs to run.
+/// The parameters with which a generator runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Recipe {
     Synthetic(Synthetic),
@@ -98,7 +98,7 @@ impl Generator {
 impl FromStr for Generator {
     type Err = TraceError;
 
-    /// Reads a specification such as `uniform:write=1,size=8KiB`. A profile that is named by file is read here.
+    /// Parses a specification such as `uniform:write=1,size=8KiB`. A profile that is named by file is read here.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let Some(about) = catalog().iter().find(|about| about.name == name.trim()) else {
@@ -112,7 +112,7 @@ impl FromStr for Generator {
 }
 
 impl Display for Generator {
-    /// The specification with every parameter, defaults included: what a result should state.
+    /// The specification with every parameter, defaults included: the form for results.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.keys.fmt(f)
     }

@@ -27,12 +27,12 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
     if hot <= 0.0 || traffic >= 1.0 || traffic <= hot {
         return Err(keys.fail("traffic", "the hot part must take more than its own share and less than all"));
     }
-    // The central `hot` of the addresses reaches hot/2 to each side of the middle, z standard deviations.
+    // The hot share lies around the middle of the addresses: hot/2 to each side, which is z standard deviations.
     let sigma = 0.5 * hot / deviations(traffic);
     Synthetic::parse(keys, |_, _| Ok(Law::Normal(Normal { sigma, spare: None }))).map(Recipe::Synthetic)
 }
 
-/// How many standard deviations to each side of the mean hold `share` of a normal distribution.
+/// The number of standard deviations to each side of the mean that hold `share` of a normal distribution.
 fn deviations(share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..100 {
@@ -42,7 +42,7 @@ fn deviations(share: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// A normal distribution around the middle of the range, cut off at its ends by drawing again.
+/// A normal distribution around the middle of the range. A value outside the range is drawn again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Normal {
     /// Standard deviation as a share of the range.

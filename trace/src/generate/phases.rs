@@ -1,12 +1,12 @@
-//! A mix that changes over time: several generators take turns, each for so long, round and round.
+//! A mix that changes over time: several generators take turns, each for a fixed time, in rotation.
 //!
-//! Each generator keeps a clock of its own, which stands still while the others have their turns: request `t` of the
-//! generator `i` of `n` comes at `(t / each) * n * each + i * each + t % each`. So what a generator yields does not depend
-//! on the others, intervals within a turn are its own, and a generator that pauses longer than a turn has turns
-//! without requests.
+//! Each generator keeps a clock of its own, which stops while the others have their turns: request `t` of the
+//! generator `i` of `n` arrives at `(t / each) * n * each + i * each + t % each`. So the requests of a generator do
+//! not depend on the others, intervals within a turn are its own, and a generator that pauses longer than a turn has
+//! turns without requests.
 //!
-//! For policies that adapt to what a workload does: paper 003, section 4, wishes for one that "switches between WOW and
-//! SIW adaptively to the workload" and has no load that changes. Lengths and mixes are choices.
+//! For policies that adapt to the workload: paper 003, section 4, proposes one that "switches between WOW and SIW
+//! adaptively to the workload" and has no workload that changes. Lengths and mixes are choices.
 
 use stripewise_base::Nanos;
 
@@ -31,7 +31,7 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-/// The generators, how long their turns are, and how many requests there are in all.
+/// The generators, the length of their turns, and the total number of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Phases {
     members: Vec<Generator>,
@@ -67,7 +67,7 @@ fn member(spec: &str) -> Result<Generator, String> {
 }
 
 impl Phases {
-    /// The requests that `seed` yields: each generator has the seed after that of the one before it.
+    /// The requests that `seed` yields. The first generator has this seed, each further one the next.
     pub(super) fn source(self, seed: u64) -> Changing {
         let member = |(at, generator): (u64, &Generator)| Member {
             source: generator.source(seed.wrapping_add(at)),
@@ -79,7 +79,7 @@ impl Phases {
     }
 }
 
-/// Requests of a generator that are held at a time.
+/// Requests of a generator that are buffered at a time.
 const BATCH: usize = 256;
 
 /// A running mix.

@@ -1,4 +1,4 @@
-//! Sequential access: one or several streams, each in a part of the address space of its own, round and round.
+//! Sequential access: one or several streams. Each repeats a part of the address space of its own.
 
 use stripewise_base::prng::Prng;
 
@@ -13,7 +13,7 @@ const STREAMS: Key = Key {
     default: "1",
     help: "how many sequential streams interleave at random, each in an equal part of the span",
 };
-/// Offsets follow from the sizes; only where a stream begins is aligned.
+/// Offsets follow from the sizes; only the start of a stream is aligned.
 const ALIGN: Key = Key {
     name: "align",
     default: "smallest",
@@ -40,7 +40,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
         let cursors = (0..streams).map(|stream| range.start.saturating_add(aligned(stream * part)));
         let cursors: Vec<Cursor> = cursors.map(|start| Cursor { start, at: start, end: 0 }).collect();
         let cursors = close(cursors, range.start + range.span);
-        // Aligned, a part may have lost too much at its start.
+        // Alignment may have moved the start of a part too far.
         if cursors.iter().any(|cursor| cursor.end.saturating_sub(cursor.start) < u64::from(size.largest())) {
             return Err(
                 keys.fail("align", "a stream's part has no room for an aligned request; widen the span")

@@ -1,4 +1,4 @@
-//! A shuffle in constant memory: a seeded permutation of `0..len` that can be asked for any place.
+//! A shuffle in constant memory: a seeded permutation of `0..len` with access to any element.
 
 use stripewise_base::prng::Prng;
 
@@ -6,8 +6,8 @@ const ROUNDS: usize = 4;
 
 /// A permutation of `0..len`.
 ///
-/// Multiplying by an odd number, adding, and xoring the upper half into the lower are bijections of k-bit numbers,
-/// so their composition is one of `0..2^k`; a value outside `0..len` is mapped again until it falls inside, which
+/// Multiplying by an odd number, adding, and xoring the upper half into the lower are bijections of k-bit numbers. So
+/// their composition is a bijection of `0..2^k`. A value outside `0..len` is mapped again until it falls inside. That
 /// leaves a bijection of `0..len` and takes under two steps on average (cycle walking: Black and Rogaway, 2002).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shuffle {
@@ -26,7 +26,7 @@ impl Shuffle {
         Self { len, mask, half: bits.div_ceil(2), keys }
     }
 
-    /// Where `place` goes.
+    /// The image of `place`.
     ///
     /// # Panics
     /// In debug builds, if `place` is not below the length.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        // Of a random permutation, two neighbours lie a third of the length apart on average.
+        // In a random permutation, two neighbours lie a third of the length apart on average.
         let len = 100_000;
         let shuffle = Shuffle::new(len, &mut Prng::new(1));
         let total: u64 = (1..len).map(|at| shuffle.at(at).abs_diff(shuffle.at(at - 1))).sum();

@@ -1,4 +1,4 @@
-//! How large requests are.
+//! The sizes of generated requests.
 
 use stripewise_base::prng::Prng;
 use stripewise_base::units::parse_bytes;
@@ -6,7 +6,7 @@ use stripewise_base::units::parse_bytes;
 use super::keys::Keys;
 use crate::TraceError;
 
-/// What the key `size` may say.
+/// The values of the key `size`.
 pub(super) const HELP: &str = "how large requests are: `8KiB`, `4KiB..64KiB` (whole multiples of the smaller, \
     equally likely) or weighted sizes, `4KiB*50+512KiB*17`";
 
@@ -17,12 +17,12 @@ pub(crate) enum Size {
     Fixed(u32),
     /// `grain` times a number uniform over `1..=most`.
     Multiples { grain: u32, most: u32 },
-    /// Sizes with their weights summed up so far; the last sum is the total.
+    /// Sizes with the running sums of their weights; the last sum is the total.
     Weighted(Vec<(u32, u64)>),
 }
 
 impl Size {
-    /// Reads the key `size`.
+    /// Parses the key `size`.
     pub(super) fn parse(keys: &Keys) -> Result<Self, TraceError> {
         let fail = |message: &str| keys.fail("size", format!("{message}; it is {HELP}"));
         let size = |text: &str| {

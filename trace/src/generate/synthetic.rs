@@ -1,4 +1,4 @@
-//! What the synthetic generators have in common: sizes, kinds and arrivals of their own, and one law of addresses.
+//! The common part of the synthetic generators: sizes, kinds and arrivals of their own, and one law of addresses.
 
 use stripewise_base::prng::Prng;
 
@@ -28,12 +28,12 @@ pub(super) const ALIGN: Key = Key {
 };
 pub(super) const ARRIVAL: Key = Key { name: "arrival", default: "none", help: arrival::HELP };
 
-/// What offsets are multiples of.
+/// The alignment of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     /// The request's own size.
     Own,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
 }
 
@@ -55,14 +55,14 @@ impl Range {
         }
     }
 
-    /// How many offsets a request of `bytes` may have; at least one.
+    /// The number of offsets that a request of `bytes` may have; at least one.
     #[inline]
     pub(super) fn slots(&self, bytes: u32) -> u64 {
         (self.span - u64::from(bytes)) / self.grain(bytes) + 1
     }
 }
 
-/// A synthetic workload: everything but the seed.
+/// A synthetic workload: everything except the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Synthetic {
     pub(super) requests: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Synthetic {
     pub(super) law: Law,
 }
 
-/// Where requests go: one member a generator.
+/// The law of addresses: one variant a generator.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Law {
     Uniform(Uniform),
@@ -84,7 +84,7 @@ pub(super) enum Law {
 }
 
 impl Synthetic {
-    /// Reads the common keys; `law` makes the law of addresses from the range and the sizes.
+    /// Parses the common keys; `law` builds the law of addresses from the range and the sizes.
     pub(super) fn parse(
         keys: &Keys,
         law: impl FnOnce(&Range, &Size) -> Result<Law, TraceError>,
@@ -93,7 +93,7 @@ impl Synthetic {
         Self::with(keys, write, size, arrival, law)
     }
 
-    /// The same with write share, sizes and arrivals from elsewhere.
+    /// [`Self::parse`], with write share, sizes and arrivals from the caller.
     pub(super) fn with(
         keys: &Keys,
         write: f64,
@@ -126,7 +126,7 @@ impl Synthetic {
 
     /// The requests that `seed` yields.
     pub(super) fn source(self, seed: u64) -> Generated {
-        // A stream each, so that another law of arrivals or sizes does not move the addresses.
+        // Each has a stream of its own, so another law of arrivals or sizes does not change the addresses.
         let [kinds, sizes, arrivals, addresses] = std::array::from_fn(|at| Prng::stream(seed, at as u64));
         Generated { left: self.requests, clock: 0, kinds, sizes, arrivals, addresses, workload: self }
     }

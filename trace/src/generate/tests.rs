@@ -1,4 +1,4 @@
-//! What the generators promise, measured on their requests.
+//! The properties that generators promise, measured on their requests.
 
 use proptest::prelude::*;
 
@@ -243,8 +243,8 @@ fn batches_of_any_capacity_are_the_same_stream() {
     assert!(batch.is_empty());
 }
 
-/// Digest of 20,000 requests of each generator, for seed 1. A change here changes every result that was computed
-/// from generated traces: it needs a line in the changelog. Held in debug and in release builds.
+/// Digest of 20,000 requests of each generator, for seed 1. A change here changes every result that was computed from
+/// generated traces: it needs a line in the changelog. Checked in debug and in release builds.
 #[test]
 fn the_requests_of_a_seed_never_change() {
     for (spec, known) in [

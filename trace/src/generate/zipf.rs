@@ -41,7 +41,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
             return Err(keys.fail("align", "slots need one width; give a size, or `smallest`"));
         }
         let slots = range.slots(size.largest());
-        // The scattering belongs to the workload, not to the run: one seed for all.
+        // The permutation belongs to the workload, not to the run: one seed for all.
         let scatter = scramble.then(|| Shuffle::new(slots, &mut Prng::new(slots)));
         let grain = range.grain(size.largest());
         Ok(Law::Zipf(Zipf { ranks: ZipfRanks::new(slots, theta), scatter, grain }))
@@ -77,7 +77,7 @@ struct ZipfRanks {
     theta: f64,
     low: f64,
     high: f64,
-    /// Within this distance above the variate a rank is accepted without computing its bar.
+    /// A rank within this distance above the variate is accepted without computing its bar.
     sure: f64,
 }
 

@@ -37,9 +37,9 @@ struct Spec {
 pub struct Builtin {
     /// Its name, such as `paper000/hm_0`.
     pub name: String,
-    /// Where its numbers stand in the paper.
+    /// The place of its numbers in the paper.
     pub source: String,
-    /// What a generator is asked for: `profile:name=…`, or the paper's own recipe where it gives one.
+    /// The generator's specification: `profile:name=…`, or the paper's own recipe where it gives one.
     pub generator: String,
     /// Its statistics, unless the paper gives a recipe.
     pub profile: Option<Profile>,
@@ -50,7 +50,7 @@ pub fn builtin() -> Vec<Builtin> {
     FILES.iter().flat_map(|&(paper, text)| read(paper, text)).collect()
 }
 
-/// The built-in workload called `name`, or what to say about a name that is unknown.
+/// The built-in workload called `name`, or the error for an unknown name.
 pub(super) fn find(name: &str) -> Result<Builtin, String> {
     let all = builtin();
     let names: Vec<&str> = all.iter().map(|builtin| builtin.name.as_str()).collect();

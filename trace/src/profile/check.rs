@@ -1,4 +1,5 @@
-//! Whether a generated trace has the statistics of its profile, measured by the same code that measures any trace.
+//! Checks whether a generated trace has the statistics of its profile, measured by the same code that measures any
+//! trace.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -9,27 +10,27 @@ use super::{Arrivals, Profile, sizes};
 use crate::TraceError;
 use crate::stats::{PAGE_BYTES, Stats, recorded_ns};
 
-/// Means may be off by this share of themselves.
+/// The tolerance of means, as a share of the mean.
 pub const MEAN: f64 = 0.02;
-/// Points of the distribution of intervals may be off by this share of the intervals.
+/// The tolerance of points of the distribution of intervals, as a share of the intervals.
 pub const CDF: f64 = 0.03;
-/// The update ratio may be off by this share of the writes.
+/// The tolerance of the update ratio, as a share of the writes.
 pub const UPDATES: f64 = 0.02;
 
-/// Requests of the trial runs that the skew is fitted with, and how many pages they may touch together.
+/// Requests of the trial runs that fit the skew, and the number of pages that they may touch together.
 const TRIAL: u64 = 50_000;
 const TRIAL_PAGES: f64 = 8e6;
 
-/// One statistic as the profile demands it and as a trace has it.
+/// One statistic: the value in the profile and the value in a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Which.
+    /// The name of the statistic.
     pub what: String,
-    /// As the profile says.
+    /// The value in the profile.
     pub wanted: f64,
-    /// As measured.
+    /// The measured value.
     pub found: f64,
-    /// Largest difference that passes, in the unit of the two.
+    /// Largest difference that passes, in the unit of both values.
     pub tolerance: f64,
 }
 
@@ -69,7 +70,7 @@ pub fn compare(profile: &Profile, found: &Stats) -> Result<Vec<Finding>, TraceEr
     }
     if amounts.writes > 0 {
         add("mean write size in bytes", write, found.size_write.mean_bytes, MEAN * write);
-        // The first write is never an update: in a short trace that is more than a hair.
+        // The first write is never an update, which matters in a short trace.
         let tolerance = UPDATES + 1.0 / amounts.writes as f64;
         add("update ratio", profile.update_ratio, found.updates.ratio, tolerance);
     }
@@ -102,9 +103,9 @@ pub fn share_upto(stats: &Stats, gap_ns: u64) -> f64 {
     below.share + (above.share - below.share) * t
 }
 
-/// Statistics that a profile's trace has nearly: the footprint in pages (written, and read only), the share of
-/// accesses on the hottest fifth of pages, and of sequential requests. What a profile's other numbers leave possible
-/// is met; the tolerances are wide where they do not leave it.
+/// Compares the statistics that a profile's trace meets approximately: the footprint in pages (written, and read
+/// only), the share of accesses on the hottest fifth of pages, and that of sequential requests. The generator meets
+/// them as far as the profile's other numbers allow; the tolerances are wide where those do not.
 pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
     let scale = found.requests as f64 / profile.requests.0.max(1) as f64;
     let pages = |bytes: u64| bytes as f64 * scale / PAGE_BYTES as f64;
@@ -112,7 +113,7 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
     let mut add = |what: &str, wanted: f64, found: f64, tolerance: f64| {
         findings.push(Finding { what: what.to_owned(), wanted, found, tolerance });
     };
-    // One large request more or less counts where little is touched, or little of it in one of the two ways.
+    // One large request more or less matters where a trace touches few pages, or few by reads or by writes alone.
     let near = |pages: f64| 0.05 * pages + 0.005 * found.footprint.touched_pages_4k as f64 + 64.0;
     let written = found.footprint.written_pages_4k as f64;
     let read_only = found.footprint.touched_pages_4k as f64 - written;
@@ -127,11 +128,11 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
     findings
 }
 
-/// How much popularity the first fifth of the extents needs so that a trace of `requests` requests has the profile's
-/// skew, by bisection over short trial runs. Where the most even popularity is too skewed, the most even; where the
+/// The popularity of the first fifth of the extents with which a trace of `requests` requests has the profile's skew,
+/// by bisection over short trial runs. Where the most even popularity is too skewed, returns the most even; where the
 /// strongest is not enough, the strongest.
 pub(super) fn fit_skew(profile: &Profile, requests: u64) -> Result<f64, TraceError> {
-    // Times play no part in it.
+    // Arrival times do not affect the skew.
     let arrivals = Arrivals { mean: Some(Span(0)), cdf: Vec::new() };
     let profile = Profile { arrivals, ..profile.clone() };
     let laws =

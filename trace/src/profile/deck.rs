@@ -1,5 +1,5 @@
-//! Sizes dealt from a shuffled deck: over the whole trace each size occurs exactly as often as its share says, so
-//! that means are met however short the trace is.
+//! Sizes dealt from a shuffled deck: over the whole trace each size occurs exactly as often as its share says. So a
+//! trace meets the means however short it is.
 
 use stripewise_base::prng::Prng;
 
@@ -12,9 +12,9 @@ const GUIDE_BITS: u32 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
     sizes: Vec<u32>,
-    /// How many cards lie below the end of each size.
+    /// The number of cards below the end of each size.
     ends: Vec<u64>,
-    /// Where to begin the search for a card: the size of the first card of each run of `2^part_bits` cards.
+    /// The start of the search for a card: the size of the first card of each run of `2^part_bits` cards.
     guide: Vec<u32>,
     part_bits: u32,
     shuffle: Shuffle,
@@ -28,7 +28,7 @@ impl Deck {
         let cards = cards.max(1);
         let total: f64 = law.iter().map(|atom| atom.1).sum();
         let mut below = 0.0;
-        // Rounding the sums and not the counts keeps every share within one card, and the mean with them.
+        // Rounding the sums and not the counts keeps every share, and the mean, within one card.
         let mut ends: Vec<u64> = law
             .iter()
             .map(|atom| {

@@ -1,10 +1,9 @@
 //! The generator of a profile: requests that have its statistics.
 //!
-//! Counts are exact: of n requests left, k of them writes, the next is a write with probability k/n, and so for
-//! update writes and sequential requests. Sizes and intervals are dealt from decks. Addresses come from a [`Space`]:
-//! a first write fills new pages, an update begins in written ones, a read goes to data that is written or to data
-//! that is only read. Which extent is hit follows a power law that is fitted beforehand, unless the update is one of
-//! those that come back to a recent write.
+//! Counts are exact: of n requests left, k of them writes, the next is a write with probability k/n. The same holds
+//! for update writes and sequential requests. Sizes and intervals are dealt from decks. Addresses come from a
+//! [`Space`]: a first write fills new pages, an update begins in written ones, a read goes to written data or to data
+//! that is only read. A fitted power law chooses the extent, unless the update returns to a recent write.
 
 use stripewise_base::prng::Prng;
 
@@ -17,10 +16,10 @@ use super::space::{Space, Zones, pages};
 use crate::stats::{PAGE_BYTES, Recent};
 use crate::{Kind, Request, Source, TraceError};
 
-/// Most data that a trace may touch, in pages: far from where addresses overflow.
+/// Most data that a trace may touch, in pages: far below an overflow of addresses.
 const MOST_PAGES: f64 = (1u64 << 48) as f64;
 
-/// What a profile needs to run: everything but the seed.
+/// The parameters of a running profile: everything except the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ProfileRecipe {
     pub(super) profile: Profile,
@@ -51,18 +50,18 @@ pub(super) struct ProfileSource {
     update_writes: Deck,
     trims: Deck,
     space: Space,
-    /// What requests for new data covered, by kind and in pieces: what later requests go back to.
+    /// The data covered by requests for new data, by kind and in pieces: later requests return to them.
     extents: [Vec<Extent>; 2],
     recent: Recent,
-    /// Where the last writes began, for those that come back soon.
+    /// The start addresses of the last writes, for writes that return soon.
     returns: RecentWrites,
-    /// Which of the extents of each kind is next.
+    /// The law that chooses the next extent of each kind.
     popularity: [Popularity; 2],
     reads_of_written: f64,
-    /// New pages that updates have yet to touch beyond old ones, and how many they touch beyond the first.
+    /// New pages that updates must still touch beyond old ones, and the mean number that they touch beyond the first.
     growth_pages: u64,
     update_extra_pages: f64,
-    /// Pages that will only be read and have not been, and how many pages a read touches on average.
+    /// Pages that will only be read and have not been read yet, and the mean number of pages that a read touches.
     read_only_pages: u64,
     read_pages: f64,
     /// Share of new extents that begin at each sector of a page or before it.
@@ -70,7 +69,7 @@ pub(super) struct ProfileSource {
     prng: Prng,
 }
 
-/// Extents are no larger than this, so that large requests count for more than small ones.
+/// The largest extent, in bytes, so that large requests count for more than small ones.
 const EXTENT_BYTES: u32 = 64 << 10;
 
 /// The bytes of a request for new data, or a piece of them.
@@ -83,7 +82,7 @@ struct Extent {
 /// A law of sizes in bytes: sizes with their shares.
 pub(super) type Law = Vec<(u32, f64)>;
 
-/// What the profile's shares amount to for a number of requests.
+/// The shares of a profile as counts, for a number of requests.
 pub(super) struct Amounts {
     pub(super) reads: u64,
     pub(super) writes: u64,
@@ -100,7 +99,7 @@ impl Amounts {
         let flushes = of(requests, profile.flush_ratio).min(requests - trims);
         let data = requests - trims - flushes;
         let writes = of(data, profile.write_ratio);
-        // Something has to be written before it can be updated.
+        // At least one write must precede an update.
         let updates = of(writes, profile.update_ratio).min(writes.saturating_sub(1));
         let sequential = of(data, profile.sequential);
         Self { reads: data - writes, writes, trims, flushes, updates, sequential }
@@ -129,7 +128,7 @@ impl ProfileRecipe {
         let start_sector = profile.start_sectors();
         let first_writes = amounts.writes - amounts.updates;
         let first_pages = first_writes as f64 * mean_pages(&first, &start_sector);
-        // The profile's data, scaled to the number of requests that is asked for.
+        // The profile's data, scaled to the requested number of requests.
         let scale = requests as f64 / profile.requests.0.max(1) as f64;
         let scaled = |bytes: u64| bytes as f64 / PAGE_BYTES as f64 * scale;
         let written = profile.footprint.written.map_or(first_pages, |bytes| scaled(bytes.0)).max(first_pages);
@@ -148,7 +147,7 @@ impl ProfileRecipe {
                 "profile: {requests} requests touch more than 1024 PiB; lower the requests or the footprint"
             )));
         }
-        // A few pages more: fractions, and requests that reach past the last one counted.
+        // A few pages more, for fractions and for requests that reach past the last page.
         let room = |pages: f64| if pages > 0.0 { (pages * 1.02) as u64 + 4 * largest } else { 0 };
         let first_read = if amounts.reads > 0 && amounts.writes == 0 { largest } else { 0 };
         let data = [room(written), room(read_only).max(first_read)];
@@ -264,7 +263,7 @@ impl ProfileSource {
         if sequential {
             offset = self.sequential_old(Zones::Written, bytes, self.growth_pages);
         }
-        // Where the footprint demands it, an update reaches from old pages into new ones.
+        // Where the footprint requires it, an update reaches from old pages into new ones.
         let reach = (self.left.updates + 1) as f64 * self.update_extra_pages;
         if offset.is_none() && self.growth_pages > 0 && self.prng.unit() * reach < self.growth_pages as f64 {
             offset = self.across_brink(bytes);
@@ -284,8 +283,8 @@ impl ProfileSource {
         (offset, bytes)
     }
 
-    /// A place for `bytes` that begins in old written data and ends in new, if the size and the workload's alignment
-    /// allow one.
+    /// An address for `bytes` that begins in old written data and ends in new, if the size and the workload's
+    /// alignment allow one.
     fn across_brink(&mut self, bytes: u32) -> Option<u64> {
         let page = self.space.brink(Zones::Written, &mut self.prng)?;
         let crosses = |sector: u64| pages(512 * sector, bytes).1 > 0;
@@ -312,7 +311,7 @@ impl ProfileSource {
         if (new || self.extents[1].is_empty())
             && let Some(offset) = self.new_data(Zones::ReadOnly, bytes, sequential)
         {
-            // The last new pages are fewer than a large read touches.
+            // The remaining new pages are fewer than a large read touches.
             let count = pages(offset, bytes).1 + 1 - pages(offset, 1).0;
             let excess = count.saturating_sub(self.read_only_pages);
             let offset = self.space.step_back(offset, excess).unwrap_or(offset);
@@ -324,7 +323,7 @@ impl ProfileSource {
         (offset.or_else(|| self.old_data(Zones::Written, bytes)).unwrap_or(0), bytes)
     }
 
-    /// A place for `bytes` of new data, which becomes an extent to go back to.
+    /// An address for `bytes` of new data, which becomes an extent that later requests return to.
     fn new_data(&mut self, kind: Zones, bytes: u32, sequential: bool) -> Option<u64> {
         let follows = |offset: &u64| self.space.continues_new(kind, *offset, bytes);
         let next = if sequential { self.recent.ends().find(follows) } else { None };
@@ -336,7 +335,7 @@ impl ProfileSource {
         Some(offset)
     }
 
-    /// Makes extents of the bytes from `offset`.
+    /// Splits the bytes from `offset` into extents and stores them.
     fn remember(&mut self, kind: Zones, mut offset: u64, mut bytes: u32) {
         while bytes > 0 {
             let piece = bytes.min(EXTENT_BYTES);
@@ -351,7 +350,7 @@ impl ProfileSource {
         self.start_sector[at] > if at == 0 { 0.0 } else { self.start_sector[at - 1] }
     }
 
-    /// The sector of a page that a new extent begins at.
+    /// The sector of a page at which a new extent begins.
     fn start_sector(&mut self) -> u64 {
         let total = self.start_sector[7];
         if self.start_sector[0] >= total {
@@ -361,15 +360,15 @@ impl ProfileSource {
         self.start_sector.iter().take_while(|&&upto| upto <= at).count().min(7) as u64
     }
 
-    /// The end of a recent request from where `bytes` lie in old data but for `spill` new pages at most.
+    /// The end of a recent request after which `bytes` lie in old data, except for at most `spill` new pages.
     fn sequential_old(&self, kind: Zones, bytes: u32, spill: u64) -> Option<u64> {
         let fits =
             |offset: &u64| self.space.continues_old(kind, *offset, bytes).is_some_and(|new| new <= spill);
         self.recent.ends().find(fits)
     }
 
-    /// A place for `bytes` in an extent that exists, the popular ones more often; at its start, or where the extent
-    /// is larger, at any of its pages from where `bytes` fit.
+    /// An address for `bytes` in an existing extent, popular ones more often; at its start or, where the extent is
+    /// larger, at any of its pages from which `bytes` fit.
     fn old_extent(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
         let extents = &self.extents[kind as usize];
         if extents.is_empty() {
@@ -381,7 +380,7 @@ impl ProfileSource {
         Some(extent.offset + page * PAGE_BYTES)
     }
 
-    /// A place for `bytes` at or near a popular extent such that they lie in old data, as far as there is enough.
+    /// An address for `bytes` at or near a popular extent such that they lie in old data, as far as there is enough.
     fn old_data(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
         let mut offset = self.old_extent(kind, bytes)?;
         for _ in 0..4 {

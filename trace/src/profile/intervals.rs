@@ -1,23 +1,23 @@
 //! Intervals between requests by an inverse distribution function, dealt without replacement.
 //!
 //! Between two points of the distribution, ln(1 + interval) runs linearly with the share ("log-linear"; the 1 ns
-//! admits intervals of zero). Where the mean interval is known as well, the points leave it open: then the curve
-//! between two points is bent, t/8 + 7/8 t^k for t, in the last segment first, because it weighs most, and in earlier
-//! ones only when the bend of the later ones is not enough. The points themselves stay where they are; the linear
-//! part keeps intervals from crowding at one of them, and is given up last.
+//! admits intervals of zero). The points leave the mean interval open. Where the profile gives it as well, the curve
+//! between two points is bent, t/8 + 7/8 t^k for t. The last segment is bent first, because it weighs most; earlier
+//! ones are bent only when the bend of the later ones is not enough. The points themselves stay where they are. The
+//! linear part keeps intervals from crowding at one of them, and is dropped last.
 //!
-//! The n-th smallest of N intervals is the curve at (n - 1/2) / N, and a shuffle says when it comes: share and mean
-//! are met exactly, and no two traces have the same order. Correlation between successive intervals is not kept.
+//! The n-th smallest of N intervals is the curve at (n - 1/2) / N, and a shuffle decides its position. So share and
+//! mean are met exactly, and no two traces have the same order. Correlation between successive intervals is not kept.
 
 use stripewise_base::prng::Prng;
 
 use crate::generate::shuffle::Shuffle;
 
-/// Most points that the curve is tabulated at.
+/// Most points in the table of the curve.
 const TABLE: u64 = 1 << 15;
 /// The largest exponent of a bend, and the inverse of the smallest.
 const EXPONENT: f64 = 1024.0;
-/// A mean this near is left alone: points that are known to a thousandth leave no more than that to bend for.
+/// A mean this near is not changed: points that are known to a thousandth leave no more than that to bend.
 const NEAR: f64 = 0.005;
 /// The share of the straight line in a bent segment.
 const STRAIGHT: f64 = 0.125;
@@ -25,7 +25,7 @@ const STRAIGHT: f64 = 0.125;
 /// All intervals of a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Intervals {
-    /// Where the trace is shorter than the table, its intervals, ascending; else the curve at equal distances.
+    /// Where the trace is shorter than the table, its intervals, ascending; otherwise the curve at equal distances.
     table: Vec<u64>,
     count: u64,
     /// Points of the table a place in the order of intervals.
@@ -34,7 +34,7 @@ pub(super) struct Intervals {
     dealt: u64,
 }
 
-/// Why there is no curve: the mean that the points allow is `low..=high`, in nanoseconds.
+/// The error without a curve: the mean that the points allow is `low..=high`, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct MeanOutside {
     pub(super) low: f64,
@@ -47,14 +47,14 @@ impl Intervals {
         let curve = |u: f64| -(mean_ns as f64) * libm::log(1.0 - u.min(1.0 - 0.25 / TABLE as f64));
         let places = places(count);
         let mut table: Vec<f64> = places.iter().map(|&u| curve(u)).collect();
-        // The cut tail belongs to the others.
+        // The mean of the truncated tail is distributed over the other intervals.
         let mean = mean_of(&table, count);
         let scale = if mean > 0.0 { mean_ns as f64 / mean } else { 0.0 };
         table.iter_mut().for_each(|value| *value *= scale);
         Self::tabulated(&table, count, prng)
     }
 
-    /// `count` intervals along `points` (share, nanoseconds), which begin at share 0, end at share 1 and nowhere
+    /// `count` intervals along `points` (share, nanoseconds), which begin at share 0, end at share 1 and never
     /// descend, with mean `mean_ns` where given.
     pub(super) fn along(
         points: &[(f64, u64)],
@@ -94,7 +94,7 @@ impl Intervals {
     }
 }
 
-/// The shares at which the table holds the curve.
+/// The shares in the table of the curve.
 fn places(count: u64) -> Vec<f64> {
     if count <= TABLE {
         let middle = |at: u64| if at + 1 == count { 1.0 } else { (at as f64 + 0.5) / count as f64 };
@@ -132,7 +132,7 @@ fn segments(points: &[(f64, u64)], places: &[f64]) -> Vec<Segment> {
     ends.filter(|segment| !segment.places.is_empty()).collect()
 }
 
-/// How a segment runs from its first point (0) to its last (1).
+/// The course of a segment from its first point (0) to its last (1).
 #[derive(Clone, Copy)]
 struct Bend {
     straight: f64,
@@ -142,7 +142,7 @@ struct Bend {
 impl Bend {
     const NONE: Self = Self { straight: 1.0, exponent: 1.0 };
 
-    /// From none (0) by ever larger exponents (1) to those alone (2); downwards makes intervals shorter.
+    /// From no bend (0) by larger exponents (1) to the power alone (2); `downwards` makes intervals shorter.
     fn of(strength: f64, downwards: bool) -> Self {
         let ln = strength.min(1.0) * libm::log(EXPONENT);
         let exponent = libm::exp(if downwards { ln } else { -ln });
@@ -181,7 +181,7 @@ fn bend(
         mean_of(&table, count)
     };
     let (low, high) = (extreme(true), extreme(false));
-    // Half a nanosecond and a thousandth are within what rounding does.
+    // Half a nanosecond and a thousandth are within the error of rounding.
     if wanted < low - 0.5 - 1e-3 * low || wanted > high + 0.5 + 1e-3 * high {
         return Err(MeanOutside { low, high });
     }
@@ -196,7 +196,7 @@ fn bend(
             if (mean_of(table, count) > wanted) == downwards {
                 continue;
             }
-            // The wanted mean lies between what was tried before and the limit.
+            // The wanted mean lies between the previous attempt and the limit.
             let (mut weak, mut strong) = (limit - 1.0, limit);
             for _ in 0..40 {
                 let middle = 0.5 * (weak + strong);
@@ -230,8 +230,8 @@ mod tests {
         for count in [5_000, 200_000] {
             let dealt =
                 deal_all(Intervals::along(&POINTS, None, count, &mut Prng::new(1)).expect("no mean"), count);
-            // In whole nanoseconds some of what lies below 100 ns is 0: the first point is not seen again, and
-            // 100.4 ns count as 100.
+            // In whole nanoseconds some of the intervals below 100 ns are 0, so the first point is not checked; 100.4
+            // ns count as 100.
             for &(share, gap) in &POINTS[1..] {
                 assert!((share_upto(&dealt, gap) - share).abs() < 2e-3, "{share} of {count}");
             }
@@ -256,7 +256,7 @@ mod tests {
     fn a_mean_that_the_points_forbid_is_refused_with_the_range_that_they_allow() {
         let outside = Intervals::along(&POINTS, Some(400_000_000), 1000, &mut Prng::new(1)).map(|_| ());
         let MeanOutside { low, high } = outside.expect_err("at most a fifth of 0.9 s");
-        // The longest interval occurs once in any case.
+        // The longest interval occurs at least once.
         assert!(low < 1e6 && high > 1.78e8 && high < 1.82e8, "{low} {high}");
     }
 

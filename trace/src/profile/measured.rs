@@ -1,4 +1,4 @@
-//! From the statistics of a trace to its profile.
+//! Derives a profile from the statistics of a trace.
 
 use stripewise_base::units::{Bytes, Count, Span};
 
@@ -24,7 +24,7 @@ pub(super) fn profile(stats: &Stats, source: &str) -> Result<Profile, TraceError
         span: Bytes(stats.max_end_bytes),
         sizes: Sizes {
             read: law(&stats.size_read),
-            // Where one sort of write does not occur, the other's sizes stand for both.
+            // Where one sort of write does not occur, the sizes of the other apply to both.
             write: law(&stats.size_write).filter(|_| stats.size_first_write.requests == stats.writes),
             first_write: law(&stats.size_first_write).filter(|_| stats.size_update_write.requests > 0),
             update_write: law(&stats.size_update_write),
@@ -37,7 +37,7 @@ pub(super) fn profile(stats: &Stats, source: &str) -> Result<Profile, TraceError
             reads_of_written: stats.skew.reads_of_written,
         },
         skew: Skew { hot20: stats.skew.hot20 },
-        // Not measured: reading a trace remembers counts of pages, not when each was last written.
+        // Not measured: the statistics hold counts of pages, not the time of the last write to each.
         recency: None,
         start_sector: Some(stats.alignment.start_sector)
             .filter(|starts| starts[0] < 1.0 && starts.iter().sum::<f64>() > 0.0),
@@ -58,7 +58,8 @@ fn law(sizes: &SizeStats) -> Option<SizeLaw> {
 fn arrivals(stats: &Stats) -> Arrivals {
     let cdf: Vec<(f64, Span)> =
         stats.gaps.cdf.iter().map(|point| (point.share, Span(point.gap_ns))).collect();
-    // Rounded values at the points may lie a thousandth above the true ones; a mean of nothing else is left out.
+    // Rounded values at the points may lie a thousandth above the true ones; where all points are equal, the mean is
+    // left out.
     let constant = cdf.first().map(|point| point.1) == cdf.last().map(|point| point.1);
     let mean = Span((stats.gaps.mean_ns + 0.5) as u64);
     if cdf.is_empty() || constant {

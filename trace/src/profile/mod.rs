@@ -1,9 +1,9 @@
 //! Profiles: the statistics of a workload as a text file, and a generator that yields a trace with these statistics.
 //!
 //! A profile is TOML. It comes from a paper's workload table ([`builtin`]), from a real trace
-//! ([`Profile::from_stats`]) or from a user's hand. Generated, its trace has the profile's counts exactly, its mean
-//! sizes and intervals, its distribution of intervals at the given points, and its update ratio; footprint, skew and
-//! sequentiality are met closely ([`check`]). What a profile does *not* say is lost: which request follows which.
+//! ([`Profile::from_stats`]) or from a user. The generated trace has the profile's counts exactly, its mean sizes and
+//! intervals, its distribution of intervals at the given points, and its update ratio. It meets footprint, skew and
+//! sequentiality closely ([`check`]). Anything that a profile does *not* state is lost: which request follows which.
 
 mod builtin;
 pub mod check;
@@ -37,10 +37,10 @@ pub use sizes::{SizeLaw, Sizes};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Where the numbers come from.
+    /// The source of the numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Number of requests that the numbers describe. More or fewer can be generated: footprints scale along.
+    /// Number of requests that the numbers describe. More or fewer can be generated; footprints scale accordingly.
     pub requests: Count,
     /// Writes over reads and writes.
     pub write_ratio: f64,
@@ -64,7 +64,7 @@ pub struct Profile {
     pub footprint: Footprint,
     /// How unevenly accesses fall on pages.
     pub skew: Skew,
-    /// How soon writes come back; absent: no sooner than skew and sequence make them.
+    /// How soon writes return to written data; absent: no sooner than skew and sequentiality make them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<Recency>,
     /// Weights of the eight 512 B sectors of a 4 KiB page as the beginning of a request; absent: all at the first.
@@ -79,8 +79,8 @@ pub struct Arrivals {
     /// Mean interval. Without `cdf`, intervals are exponential (a Poisson process); zero means all at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Span>,
-    /// Points of the distribution, `[share, interval]`, from share 0 to share 1, nowhere descending; log-linear
-    /// between them (see `mean`). Two points at the same interval make a jump.
+    /// Points of the distribution, `[share, interval]`, from share 0 to share 1, never descending; log-linear between
+    /// them (see `mean`). Two points at the same interval make a jump.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cdf: Vec<(f64, Span)>,
 }
@@ -89,10 +89,10 @@ pub struct Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Footprint {
-    /// Data written; absent: what the first writes cover. Never less than that.
+    /// Data written; absent: the data that the first writes cover. Never less than that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Bytes>,
-    /// Data read and never written; absent: as much as makes reads meet new data as rarely as writes do.
+    /// Data read and never written; absent: enough that reads meet new data as rarely as writes do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<Bytes>,
     /// Share of page reads that go to data which the trace also writes.
@@ -107,13 +107,13 @@ pub struct Skew {
     pub hot20: f64,
 }
 
-/// How soon writes come back to what was written: locality in time, of which skew says nothing.
+/// How soon writes return to written data: locality in time, which skew does not describe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recency {
-    /// Share of the update writes that go where one of the last writes went.
+    /// Share of the update writes that go to the place of a recent write.
     pub share: f64,
-    /// How many writes are the last; which of them it is, is even in the logarithm.
+    /// The number of recent writes. The choice among them is uniform in the logarithm of their age.
     pub within: Count,
 }
 
@@ -125,7 +125,7 @@ fn is_zero(value: &f64) -> bool {
 }
 
 impl Profile {
-    /// Reads `text`, the contents of `file`, which the errors name.
+    /// Parses `text`, the contents of `file`, which the errors name.
     ///
     /// # Errors
     /// A TOML error with line and caret, an unknown key with the nearest known one, or a value without meaning.
@@ -146,7 +146,7 @@ impl Profile {
         Self::from_toml(&path.display().to_string(), &text)
     }
 
-    /// The profile as TOML that [`Profile::from_toml`] reads back.
+    /// The profile as TOML that [`Profile::from_toml`] can read.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a profile has TOML types only, tables last")
     }
@@ -167,12 +167,12 @@ impl Profile {
         Ok(Box::new(self.recipe(requests)?.source(seed)))
     }
 
-    /// Fits the skew, and proves that the profile runs.
+    /// Fits the skew, and checks that the profile runs.
     pub(crate) fn recipe(&self, requests: Option<u64>) -> Result<ProfileRecipe, TraceError> {
         self.validate()?;
         let requests = requests.unwrap_or(self.requests.0);
         let hot = check::fit_skew(self, requests)?;
-        // What remains to go wrong depends on the number of requests, not on the seed.
+        // Any remaining error depends on the number of requests, not on the seed.
         ProfileRecipe::run(self, requests, hot, 0)?;
         Ok(ProfileRecipe { profile: self.clone(), requests, hot })
     }

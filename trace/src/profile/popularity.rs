@@ -1,35 +1,35 @@
-//! Which of the extents that exist is accessed next: a power law over them in order of creation.
+//! Chooses the extent of the next access: a power law over the existing extents in order of creation.
 
 use stripewise_base::prng::Prng;
 
 /// Parts of the table of the law.
 const PARTS: usize = 128;
-/// Exponents a between which the law is looked for; below the lower one a handful of ranks takes everything.
+/// Range of the exponent a; below the lower limit a handful of ranks takes everything.
 const STEEPEST: f64 = -3.0;
 /// The step of a sequence that fills 0..1 evenly: the golden ratio's fraction, in units of 2^-64.
 const EVEN_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Draws ranks of `0..len` by a law of which one number says how skewed it is: the share of the draws that the first
-/// fifth of the ranks takes, whatever their number.
+/// Draws ranks of `0..len` by a law with one parameter for the skew: the share of the draws that the first fifth of
+/// the ranks takes, whatever their number.
 ///
-/// Above 0.2, the density is proportional to (rank + 1)^-theta and the oldest rank the hottest; cut to whole ranks:
-/// x = (1 + u ((len + 1)^a - 1))^(1/a) with a = 1 - theta. At 0.2 the law is uniform. But extents come into being all
-/// the time, so that old ones collect more accesses in the end; and chance hits some more often than others. For
-/// traces more even than that, below 0.2 young ranks are preferred, x = len u^(1/b), and u is not drawn but runs
-/// through an even sequence (Weyl's). Either law is tabulated, and linear in between.
+/// Above 0.2, the density is proportional to (rank + 1)^-theta and the oldest rank is the hottest, truncated to whole
+/// ranks: x = (1 + u ((len + 1)^a - 1))^(1/a) with a = 1 - theta. At 0.2 the law is uniform. But new extents appear
+/// all the time, so old ones collect more accesses in the end; and chance hits some more often than others. For
+/// traces that are more even than that, values below 0.2 prefer young ranks, x = len u^(1/b), and u is not drawn but
+/// runs through an even sequence (Weyl's). Either law is tabulated, and linear in between.
 #[derive(Clone, Debug)]
 pub(super) struct Popularity {
     hot: f64,
-    /// The place in the even sequence.
+    /// The position in the even sequence.
     even: u64,
-    /// What the table was last made for.
+    /// The number of ranks for which the table was computed.
     len: u64,
     /// The rank at equal distances of u.
     ranks: Vec<f64>,
 }
 
 impl Popularity {
-    /// The first fifth of the ranks takes the share `hot` of the draws.
+    /// A law in which the first fifth of the ranks takes the share `hot` of the draws.
     pub(super) fn new(hot: f64) -> Self {
         Self { hot, even: 0, len: 0, ranks: vec![0.0; PARTS + 1] }
     }
@@ -43,7 +43,7 @@ impl Popularity {
         } else {
             prng.unit()
         };
-        // The table may be a little old: the last few ranks then wait for their first draw.
+        // The table may be slightly outdated: the last few ranks then wait for their first draw.
         let ranks = len as u64;
         if self.len > ranks || ranks - self.len > self.len / 32 {
             self.renew(ranks);
@@ -82,7 +82,7 @@ fn exponent(hot: f64, len: u64) -> f64 {
     apart(0.5 * (steep + flat))
 }
 
-/// Zero is where the law becomes a logarithm and the formula loses its digits; its neighbours serve.
+/// `a` without values near zero, where the law becomes a logarithm and the formula loses precision.
 fn apart(a: f64) -> f64 {
     if a.abs() < 1e-5 { 1e-5 } else { a }
 }

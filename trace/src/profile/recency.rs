@@ -1,17 +1,17 @@
-//! Writes that come back soon: the places of the last ones, and which of them an update goes to.
+//! Writes that return soon: the places of the last writes, and the choice of the one that an update returns to.
 
 use stripewise_base::prng::Prng;
 
 use super::Recency;
 
-/// The last writes of a trace. Without a profile's [`Recency`] it remembers and draws nothing.
+/// The last writes of a trace. Without a profile's [`Recency`] it stores and draws nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
     share: f64,
     within: usize,
-    /// Offsets, a ring once it is full.
+    /// Offsets; a ring once it is full.
     offsets: Vec<u64>,
-    /// Where the next goes.
+    /// The index of the next entry.
     next: usize,
 }
 
@@ -21,7 +21,7 @@ impl Recent {
         Self { share, within, offsets: Vec::new(), next: 0 }
     }
 
-    /// Remembers a write.
+    /// Stores a write.
     pub(super) fn push(&mut self, offset: u64) {
         if self.within == 0 {
             return;
@@ -33,8 +33,8 @@ impl Recent {
         self.next = (self.next + 1) % self.within;
     }
 
-    /// Where an update goes, if it is one of those that come back: to the d-th last write with a probability of 1/d, cut
-    /// at the last that is remembered.
+    /// The place of an update, if it returns to a recent write: the d-th last write with a probability proportional
+    /// to 1/d, for all stored writes.
     pub(super) fn draw(&self, prng: &mut Prng) -> Option<u64> {
         // Without a share no number is drawn, so that profiles without recency keep their traces.
         if self.share == 0.0 || self.offsets.is_empty() || prng.unit() >= self.share {
@@ -66,7 +66,7 @@ mod tests {
             assert!((1..=256).contains(&back), "{back}");
             found[back.ilog2() as usize] += 1;
         });
-        // ln 2 / ln 257 of the draws for each of the eight powers, next to nothing for 256 itself.
+        // Each of the eight powers gets ln 2 / ln 257 of the draws, 256 itself almost none.
         for count in &found[..8] {
             assert!((f64::from(*count) / 90_000.0 - 0.1249).abs() < 0.01, "{found:?}");
         }

@@ -7,7 +7,7 @@ use super::Profile;
 use super::generator::{Amounts, Law};
 use crate::TraceError;
 
-/// Sizes by sort of request. Writes are given together, or first and update writes apart.
+/// Sizes by sort of request. Writes are given together, or first and update writes separately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
@@ -33,7 +33,7 @@ pub struct Sizes {
 #[serde(deny_unknown_fields)]
 pub struct SizeLaw {
     /// Mean size in KiB. Sizes are then multiples of 4 KiB (of 512 B for a mean below 4 KiB), geometrically
-    /// distributed up to eight times the mean: the shape with the least further assumptions.
+    /// distributed up to eight times the mean: the shape with the fewest further assumptions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_kib: Option<f64>,
     /// Sizes with their shares, `[size, share]`, ascending.
@@ -75,7 +75,7 @@ impl Sizes {
     }
 }
 
-/// The first law that is given; a page where no request will ask.
+/// The first given law; a page where no request needs one.
 fn law(name: &str, laws: [&Option<SizeLaw>; 2]) -> Result<Law, TraceError> {
     match laws.into_iter().flatten().next() {
         Some(law) => {

@@ -1,18 +1,18 @@
-//! The address space of a generated trace: zones that fill up page by page, so that at any time it is known which
-//! pages hold data, in memory that does not depend on the trace's length.
+//! The address space of a generated trace: zones that fill up page by page. So the generator always knows which pages
+//! hold data, in memory that does not depend on the trace's length.
 //!
-//! A zone is a run of pages that is filled from its start without holes; what lies below its fill mark is old, what
-//! lies above is new. Some zones are for data that is written, the others for data that is only ever read. A request
-//! for new pages goes to the fill mark of a zone picked at random, one for old pages anywhere below one.
+//! A zone is a run of pages that is filled from its start without holes. Pages below its fill mark are old, pages
+//! above are new. Some zones are for data that is written, the others for data that is only read. A request for new
+//! pages goes to the fill mark of a zone picked at random, one for old pages to any place below a fill mark.
 
 use stripewise_base::prng::Prng;
 
 use crate::stats::{PAGE_BYTES, Recent};
 
-/// Zones are at most this many where the span allows it: many streams, small tables.
+/// The most zones, where the span allows it: many streams, small tables.
 const MOST_ZONES: u64 = 1024;
 
-/// Which zones a request belongs to.
+/// The zones that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zones {
     /// Zones of data that the trace writes.
@@ -28,10 +28,10 @@ struct Zone {
     pages: u64,
 }
 
-/// Where data lies and how much of each zone is filled.
+/// The place of the data, and the filled part of each zone.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
-    /// Pages of every zone but the last, as a power of two.
+    /// Pages of every zone except the last, as a power of two.
     zone_bits: u32,
     zones: Vec<Zone>,
     /// Zones of each kind that have room for the largest request.
@@ -41,14 +41,14 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Zones in `span` bytes for so many pages of data of each kind, with requests of at most `largest` pages. Where
-    /// the data does not fit, the span is widened.
+    /// Zones in `span` bytes for `data` pages of each kind, with requests of at most `largest` pages. Where the data
+    /// does not fit, the span is widened.
     pub(super) fn new(span: u64, data: [u64; 2], largest: u64) -> Self {
         let largest = largest.max(1);
         let span_pages = (span / PAGE_BYTES).max(data[0] + data[1]).max(1);
         let finest = (span_pages / MOST_ZONES).max(64).next_power_of_two();
         let coarse = (16 * largest).next_power_of_two();
-        // Large zones waste little room at their ends, many zones scatter better.
+        // Large zones waste little room at their ends; many zones scatter better.
         let roomy = if span_pages / coarse >= 64 { coarse } else { (4 * largest).next_power_of_two() };
         let zone_pages = finest.max(roomy);
         let needed = data.map(|pages| pages.div_ceil(zone_pages - largest + 1));
@@ -76,8 +76,8 @@ impl Space {
         u64::from(zone) << self.zone_bits
     }
 
-    /// The fill mark of a random zone of `kind` that has room for any request, where no recent request ended if that
-    /// can be had: the first byte of a new page. `None` when the zones are full.
+    /// The fill mark of a random zone of `kind` that has room for any request, preferably one where no recent request
+    /// ended: the first byte of a new page. `None` when the zones are full.
     pub(super) fn fresh(&self, kind: Zones, recent: &Recent, prng: &mut Prng) -> Option<u64> {
         let open = &self.open[kind as usize];
         let mut at = None;
@@ -102,8 +102,8 @@ impl Space {
         })
     }
 
-    /// How many new pages the bytes from `offset` would fill if they begin in old data of `kind` and stay in one
-    /// zone.
+    /// The number of new pages that the bytes from `offset` would fill, if they begin in old data of `kind` and stay
+    /// in one zone.
     pub(super) fn continues_old(&self, kind: Zones, offset: u64, bytes: u32) -> Option<u64> {
         let (first, last) = pages(offset, bytes);
         let zone = self.zone(first).filter(|zone| zone.kind == kind)?;
@@ -123,7 +123,7 @@ impl Space {
         self.zone(page).map(|zone| zone.filled)
     }
 
-    /// First and last page counted from the start of their zone, if that is the same.
+    /// First and last page relative to the start of their zone, if both lie in the same zone.
     fn inside(&self, first: u64, last: u64) -> Option<(u64, u64)> {
         let start = first >> self.zone_bits << self.zone_bits;
         let pages = self.zone(first)?.pages;
@@ -140,7 +140,7 @@ impl Space {
         (first - start >= excess).then(|| offset - excess * PAGE_BYTES)
     }
 
-    /// `pages` before `offset`, if that is in the same zone.
+    /// The address `pages` before `offset`, if it is in the same zone.
     pub(super) fn step_back(&self, offset: u64, pages: u64) -> Option<u64> {
         let page = offset / PAGE_BYTES;
         let inside = page - (page >> self.zone_bits << self.zone_bits);
@@ -156,7 +156,7 @@ impl Space {
         let new = mark.saturating_sub(zone.filled);
         zone.filled += new;
         if new > 0 && zone.pages.saturating_sub(zone.filled) < self.largest {
-            // A zone is closed once in its life; the list is short.
+            // A zone closes only once, and the list is short.
             let open = &mut self.open[zone.kind as usize];
             if let Some(place) = open.iter().position(|&zone| zone as usize == at) {
                 open.swap_remove(place);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::generate::Generator;
 
-/// Requests of each trial: enough for the tolerances, few enough for a test. `STRIPEWISE_FULL_PROFILES=1` takes the
+/// Requests of each trial: enough for the tolerances, few enough for a test. `STRIPEWISE_FULL_PROFILES=1` uses the
 /// profiles' own numbers, up to 23 million.
 const TRIAL: u64 = 60_000;
 
@@ -111,7 +111,7 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
 
 #[test]
 fn writes_come_back_as_soon_and_as_often_as_the_recency_says() {
-    // Few pages are popular: without recency a write hardly ever meets one of the last 64.
+    // Few pages are popular: without recency a write hardly ever returns to one of the last 64.
     let sizes =
         Sizes { write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(4096), 1.0)] }), ..example().sizes };
     let base = Profile {
@@ -194,7 +194,7 @@ fn extreme_profiles_are_met_as_well() {
         let stats = measure(&profile, Some(20_000), 5);
         let wrong = failing(compare(&profile, &stats).expect("the profile was generated"));
         assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
-        // A single extent is met again wherever a request ends.
+        // A single extent is hit wherever a request ends.
         let off = (stats.sequential - profile.sequential).abs();
         assert!(off < 0.03 || name == "only updates", "{name}: {}", stats.sequential);
     }
@@ -215,7 +215,7 @@ fn another_seed_is_another_trace_with_the_same_statistics() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever a profile says, it is refused or runs, and requests stay below 2^63.
+    /// Any profile is refused or runs, and its requests stay below 2^63.
     #[test]
     fn no_profile_panics(
         requests in 0u64..1 << 50,

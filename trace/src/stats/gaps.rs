@@ -1,4 +1,4 @@
-//! Intervals between requests: their distribution in fixed memory, to a thousandth of each value.
+//! Intervals between requests: their distribution in fixed memory, accurate to a thousandth of each value.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ pub struct GapStats {
     pub ties: f64,
     /// Requests whose time stamp lies before the one before them; their interval counts as zero.
     pub backward_steps: u64,
-    /// The distribution, ascending, two points at each value: the share below it and the share up to it. A value
-    /// stands for all that are recorded with it and is the largest of them.
+    /// The distribution, ascending, with two points at each value: the share below it and the share up to it. A value
+    /// represents all intervals that are recorded with it and is the largest of them.
     pub cdf: Vec<CdfPoint>,
 }
 
-/// The shares that [`GapStats::cdf`] is sure to have a point at or just above.
+/// The shares at which, or just above which, [`GapStats::cdf`] has a point.
 const GRID: [f64; 30] = [
     0.0, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8,
     0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 0.9999, 1.0,

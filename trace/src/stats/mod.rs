@@ -1,10 +1,10 @@
-//! Statistics of a trace: what `trace info` prints, and what a profile generates a trace from.
+//! Statistics of a trace: `trace info` prints them, and a profile generates a trace from them.
 //!
-//! One pass over any [`Source`]. Memory does not grow with the length of the trace; it grows with the footprint
-//! (see [`PAGE_BYTES`]): about 10 bytes a touched page where the trace touches whole extents of 64 KiB, 150 bytes
-//! where it touches one page in each. Beyond 128 GiB of extents the footprint, updates and skew are estimates over a
-//! sample of the address space ([`Footprint::one_in`]), in some 300 MiB. Reads and writes make up the footprint; a trim
-//! or a flush changes nothing in it.
+//! One pass over any [`Source`]. Memory does not grow with the length of the trace; it grows with the footprint (see
+//! [`PAGE_BYTES`]): about 10 bytes a touched page where the trace touches whole extents of 64 KiB, 150 bytes where it
+//! touches one page in each. Beyond 128 GiB of extents the footprint, updates and skew are estimates over a sample of
+//! the address space ([`Footprint::one_in`]), in some 300 MiB. Reads and writes make up the footprint; a trim or a
+//! flush does not change it.
 
 mod gaps;
 mod pages;
@@ -35,7 +35,7 @@ pub(crate) use sequence::Recent;
 pub use sizes::{ATOMS, Atom, SizeStats};
 pub use skew::SkewPoint;
 
-/// Statistics of a trace. Units stand in the names; shares lie in `0.0..=1.0` and are zero where they have no
+/// Statistics of a trace. The names contain the units; shares lie in `0.0..=1.0` and are zero where they have no
 /// denominator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
@@ -57,7 +57,7 @@ pub struct Stats {
     pub requests_per_second: f64,
     /// Bytes read and written a second over the span.
     pub bytes_per_second: f64,
-    /// Largest end of a request on any volume, in bytes: what the trace needs as address space.
+    /// Largest end of a request on any volume, in bytes: the address space that the trace needs.
     pub max_end_bytes: u64,
     /// Sizes of reads and writes together.
     pub size_all: SizeStats,
@@ -79,17 +79,17 @@ pub struct Stats {
     pub footprint: Footprint,
     /// How unevenly accesses fall on pages.
     pub skew: Skew,
-    /// The same as a curve, ascending: what share of the accesses the hottest pages take.
+    /// The skew as a curve, ascending: the share of the accesses that the hottest pages take.
     pub skew_curve: Vec<SkewPoint>,
     /// Requests over time.
     pub rate: RateStats,
     /// Requests that continue one of the last [`RECENT`], over all reads and writes.
     pub sequential: f64,
-    /// Where requests begin and end.
+    /// The alignment of the starts and ends of requests.
     pub alignment: Alignment,
-    /// Each volume, ascending; the first [`MOST_VOLUMES`] that come.
+    /// Each volume, ascending; only the first [`MOST_VOLUMES`] that appear.
     pub volumes: Vec<Volume>,
-    /// Requests of the volumes that are not told apart, because too many came before them.
+    /// Requests of volumes that are not counted separately, because too many others appeared before them.
     #[serde(default)]
     pub other_volumes_requests: u64,
 }
@@ -98,7 +98,7 @@ pub struct Stats {
 ///
 /// Paper 000 (Table III) calls it the ratio of update writes to all writes and leaves open when a write that covers
 /// several pages is an update. Here it is one if *any* of its pages was written before: then at least one parity
-/// chunk has to be updated. The stricter counts are given beside it.
+/// chunk must be updated. The stricter counts are given too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Updates {
     /// Share of writes with at least one page that was written before.
@@ -107,12 +107,12 @@ pub struct Updates {
     pub whole_ratio: f64,
     /// Share of written pages that were written before.
     pub page_ratio: f64,
-    /// Pages written, each time counted (paper 001, Table I: chunk writes of 4 KiB; the unique ones are
+    /// Pages written, counted each time (paper 001, Table I: chunk writes of 4 KiB; the unique ones are
     /// [`Footprint::written_pages_4k`]).
     pub page_writes: u64,
 }
 
-/// Distinct pages that a trace touches, volumes apart.
+/// Distinct pages that a trace touches, counted separately for each volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {
     /// 4 KiB pages read or written.
@@ -127,9 +127,9 @@ pub struct Footprint {
     pub read_pages_8k: u64,
     /// 8 KiB pages written.
     pub written_pages_8k: u64,
-    /// One extent of 64 KiB in so many was counted, and the numbers of pages are that many times what was counted; 1 where
-    /// every extent was. [`Updates`], [`Skew`] and the sizes of first and update writes are of the same extents: a write none
-    /// of whose pages was counted is left out of them.
+    /// The sampling rate: one extent of 64 KiB in this many was counted, and the numbers of pages are scaled up by
+    /// it; 1 where every extent was counted. [`Updates`], [`Skew`] and the sizes of first and update writes cover the
+    /// same extents: they leave out a write none of whose pages was counted.
     #[serde(default = "every")]
     pub one_in: u64,
 }
@@ -152,7 +152,7 @@ fn every() -> u64 {
     1
 }
 
-/// How unevenly accesses fall on the 4 KiB pages that are touched at all.
+/// How unevenly accesses fall on the touched 4 KiB pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Skew {
     /// Share of page accesses on the hottest 20 % of touched pages.
@@ -163,7 +163,7 @@ pub struct Skew {
     pub reads_of_written: f64,
 }
 
-/// Where reads and writes begin and end.
+/// The alignment of the starts and ends of reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alignment {
     /// Share that begins and ends on a 512 B boundary.
@@ -237,7 +237,7 @@ pub struct Collector {
     paged: u128,
     rate: Rate,
     start_sector: [u64; 8],
-    /// Writes of which a page was counted.
+    /// Writes of which at least one page was counted.
     writes_seen: u64,
     pages_seen: u64,
     volumes: BTreeMap<u32, Volume>,
@@ -245,11 +245,11 @@ pub struct Collector {
     max_end: u64,
 }
 
-/// Most volumes that are told apart.
+/// Most volumes that are counted separately.
 pub const MOST_VOLUMES: usize = 1 << 16;
 
 impl Collector {
-    /// Takes the next request into account.
+    /// Adds the next request.
     pub fn add(&mut self, request: &Request) {
         let Request { time_ns, offset, bytes, volume, kind } = *request;
         self.counts[kind as usize] += 1;
@@ -302,7 +302,7 @@ impl Collector {
         self.start_sector[(offset % PAGE_BYTES / 512) as usize] += 1;
     }
 
-    /// The statistics of everything added.
+    /// The statistics of all added requests.
     pub fn finish(self) -> Stats {
         let [reads, writes, trims, flushes] = self.counts;
         let data = reads + writes;

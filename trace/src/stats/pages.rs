@@ -1,15 +1,16 @@
 //! Which pages a trace touches, how often, and whether a write meets data that was written before.
 //!
 //! Memory grows with the touched extents, not with the trace: some 150 bytes for every extent of 16 pages (64 KiB)
-//! that holds a touched page, and nothing for the rest of the address space. It is bounded: when a trace touches more extents
-//! than [`MOST_EXTENTS`], half of them, chosen by a hash of their place, are no longer counted, and so on. What is counted is
-//! then a sample of the address space.
+//! that holds a touched page, and nothing for the rest of the address space. It is bounded: when a trace touches more
+//! extents than [`MOST_EXTENTS`], half of them, chosen by a hash of their place, are no longer counted, and so on.
+//! The counts then describe a sample of the address space.
 //!
-//! Source of the sampling: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015.
+//! Source of the sampling: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS", FAST
+//! 2015.
 
 use hashbrown::HashTable;
 
-/// The page that footprint, updates and skew are counted in, in bytes.
+/// The page in which footprint, updates and skew are counted, in bytes.
 pub const PAGE_BYTES: u64 = 4096;
 
 const EXTENT_PAGES: usize = 16;
@@ -24,7 +25,7 @@ struct Extent {
     writes: [u32; EXTENT_PAGES],
 }
 
-/// What a write found on its pages.
+/// The state of the pages that a write touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     /// Pages that the write touches.
@@ -67,7 +68,7 @@ pub(super) struct Touched {
 }
 
 impl Pages {
-    /// Pages of at most so many extents.
+    /// Pages of at most `most` extents.
     pub(super) fn with_most(most: usize) -> Self {
         Self { index: HashTable::new(), extents: Vec::new(), last: 0, most, thinned: 0 }
     }
@@ -81,7 +82,7 @@ impl Pages {
         });
     }
 
-    /// Counts a write and tells how many of its pages had been written before.
+    /// Counts a write and returns how many of its pages had been written before.
     pub(super) fn write(&mut self, volume: u32, offset: u64, bytes: u32) -> Written {
         let mut found = Written::default();
         self.visit(volume, offset, bytes, |extent, range| {
@@ -126,7 +127,7 @@ impl Pages {
         if is(self.last) {
             return self.extents.get_mut(self.last);
         }
-        // Extents that were first touched in a row lie in a row.
+        // Extents that were first touched in sequence are adjacent in the table.
         if is(self.last + 1) {
             self.last += 1;
         } else {
@@ -155,7 +156,7 @@ impl Pages {
         self.extents.get_mut(self.last)
     }
 
-    /// Counts half as many extents from now on, and forgets the others.
+    /// Halves the number of counted extents, and drops the others.
     #[cold]
     fn thin(&mut self) {
         self.thinned += 1;
@@ -169,7 +170,7 @@ impl Pages {
         }
     }
 
-    /// One extent in so many is counted.
+    /// One extent in this many is counted.
     pub(super) fn one_in(&self) -> u64 {
         1 << self.thinned
     }
@@ -180,7 +181,8 @@ impl Pages {
         self.extents.len()
     }
 
-    /// Totals over all pages touched so far: estimates where not every extent was counted, but for `accesses`.
+    /// Totals over all pages touched so far. They are estimates where not every extent was counted, except for
+    /// `accesses`.
     pub(super) fn totals(&self) -> Touched {
         let mut totals = self.counted();
         let Touched { read, written, any, read_8k, written_8k, any_8k, .. } = &mut totals;
@@ -216,13 +218,13 @@ impl Pages {
     }
 }
 
-/// Whether an extent of this hash is counted, when one in two to the power of `thinned` is. These bits are none of those by
-/// which the index finds its places.
+/// Whether an extent of this hash is counted, when one in two to the power of `thinned` is. These bits are separate
+/// from those by which the index finds its places.
 fn is_counted(hash: u64, thinned: u32) -> bool {
     (hash >> 32) & ((1 << thinned) - 1) == 0
 }
 
-/// A fixed hash (the finaliser of SplitMix64), so that nothing depends on a process' random state.
+/// A fixed hash (the finaliser of SplitMix64), so that the result does not depend on a process' random state.
 fn hash(volume: u32, number: u64) -> u64 {
     let mut z = number ^ u64::from(volume).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -278,7 +280,7 @@ mod tests {
     fn beyond_the_most_extents_memory_stays_and_totals_are_estimates() {
         let (most, touched) = (4096, 300_000u64);
         let mut pages = Pages::with_most(most);
-        // Each extent twice: one page is written, then it and another are.
+        // Each extent twice: first one page is written, then that page and another.
         for (bytes, before) in [(4096, 0), (8192, 1)] {
             for extent in 0..touched {
                 let written = pages.write(0, extent << 16, bytes);

@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Kind, Request};
 
-/// Most parts of time that are kept apart; at least half as many are, unless the trace is shorter than that many
-/// microseconds.
+/// Most parts of the time; at least half as many are used, unless the trace is shorter than that many microseconds.
 pub const PARTS: usize = 128;
 
-/// What came in one part of the time.
+/// The requests of one part of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RatePart {
     /// Requests of all kinds.
@@ -28,7 +27,7 @@ pub struct RateStats {
     pub parts: Vec<RatePart>,
 }
 
-/// Counts by time. When the time no longer fits, neighbouring parts become one.
+/// Counts by time. When the time no longer fits, neighbouring parts are merged.
 pub(super) struct Rate {
     first_ns: Option<u64>,
     stats: RateStats,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{PAGE_BYTES, RECENT, SizeStats, Stats};
 
-/// Volumes listed one by one; more are only counted.
+/// Volumes listed individually; further ones are only counted.
 const LISTED_VOLUMES: usize = 16;
 
 impl Display for Stats {
@@ -124,7 +124,7 @@ impl Display for Stats {
 }
 
 impl Stats {
-    /// When requests arrive. Where all have one time there is no rate and no interval.
+    /// The arrival times. Where all requests have one time there is no rate and no interval.
     fn times(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.has_no_clock() {
             return row(f, "span", "none: all requests have the same time".to_owned());

@@ -1,7 +1,7 @@
-//! Whether a request continues one that came shortly before.
+//! Whether a request continues a recent one.
 
-/// A request is sequential when it starts where one of this many requests before it ended: enough to see through
-/// some interleaved streams, few enough that chance does not count.
+/// A request is sequential when it starts where one of this many requests before it ended: enough to follow some
+/// interleaved streams, few enough that chance does not count.
 pub const RECENT: usize = 8;
 
 /// Where the last [`RECENT`] requests ended.
@@ -13,7 +13,7 @@ pub(crate) struct Recent {
 
 impl Default for Recent {
     fn default() -> Self {
-        // No request ends at byte 0: it would have no bytes.
+        // No request ends at byte 0, since it would have no bytes.
         Self { ends: [(0, 0); RECENT], next: 0 }
     }
 }

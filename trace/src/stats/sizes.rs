@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Most sizes kept apart in [`SizeStats::atoms`].
+/// Most sizes listed separately in [`SizeStats::atoms`].
 pub const ATOMS: usize = 64;
 
 const SECTOR: u64 = 512;
@@ -37,10 +37,10 @@ pub struct SizeStats {
     pub max_bytes: u32,
     /// Sizes in bytes that 5, 25, 50, 75, 95 and 99 % of the requests do not exceed.
     pub quantiles_bytes: [u32; 6],
-    /// Different sizes seen (an upper bound of precision, not of truth, beyond some ten thousands).
+    /// Distinct sizes seen. Beyond some ten thousands sizes are rounded, so the number is not exact.
     pub distinct: u64,
-    /// Every size with its count, ascending, where at most [`ATOMS`] sizes occur; else the most common half of that
-    /// number exactly and the others in groups, each at its mean, so that the total stays within a sector.
+    /// Every size with its count, ascending, where at most [`ATOMS`] sizes occur. Otherwise the most common half of
+    /// that number exactly and the others in groups, each at its mean, so the total stays within a sector.
     pub atoms: Vec<Atom>,
 }
 

@@ -23,7 +23,7 @@ pub(super) fn curve(descending: &[u32]) -> Vec<SkewPoint> {
     let (mut done, mut sum) = (0, 0u64);
     let mut points = Vec::new();
     for thousandths in THOUSANDTHS {
-        // Without overflow: no more pages than memory holds counts.
+        // No overflow: there are no more pages than memory holds counts.
         let upto = (descending.len() * thousandths).div_ceil(1000);
         sum += descending[done..upto].iter().map(|&count| u64::from(count)).sum::<u64>();
         done = upto;

@@ -1,4 +1,4 @@
-//! What the tests of reading and writing share.
+//! The common code of the tests of reading and writing.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -12,7 +12,7 @@ use stripewise_trace::{
     Kind, OpenOptions, ReadReport, Request, Source, TraceError, WriteOptions, Writer, open_stream,
 };
 
-/// A directory of its own for each use, gone when dropped.
+/// A new directory for each use, removed when dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -110,7 +110,7 @@ pub(crate) mod other_programs {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::types::Type;
 
-    /// Writes a trace of so many requests, whose kinds are what `kind` says, with other programs' means.
+    /// Writes a trace of this many requests, with the kinds that `kind` returns, by the means of other programs.
     pub(crate) fn made(
         path: &Path,
         count: usize,

@@ -1,4 +1,5 @@
-//! Binary formats: records made by hand from the formats' descriptions, and the published traces where they are at hand.
+//! Binary formats: records built by hand from the formats' descriptions, and the published traces where they are
+//! available.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use stripewise_trace::{
 
 use crate::common::{Scratch, drain, named, read};
 
-/// Events of a blktrace, and bits of what a request is.
+/// Events of a blktrace, and bits that describe a request.
 const Q: u32 = 1;
 const D: u32 = 7;
 const C: u32 = 8;
@@ -118,7 +119,7 @@ fn a_request_that_is_passed_on_to_another_device_of_the_trace_counts_once() {
             event(false, 1, 100, 4096, Q | WRITE, DM, &[]),
             event(false, 2, 900, 4096, REMAP | WRITE, SDA, &remap(SDA, DM, order)),
             event(false, 3, 900, 4096, Q | WRITE, SDA, &[]),
-            // Somebody else writes to the disk, and a partition, whose own requests are not traced, passes one on.
+            // Another process writes to the disk, and a partition, whose own requests are not traced, passes one on.
             event(false, 4, 900, 4096, Q | WRITE, SDA, &[]),
             event(false, 5, 300, 512, REMAP | READ, SDA, &remap(SDA, SDA | 3, order)),
             event(false, 6, 300, 512, Q | READ, SDA, &[]),
@@ -136,7 +137,7 @@ fn a_request_that_is_passed_on_to_another_device_of_the_trace_counts_once() {
     }
 }
 
-/// Three CPUs, one of them missing in between; the second wrote a record late.
+/// Three CPUs, with a gap in their numbers; the second wrote a record late.
 fn per_cpu() -> [(&'static str, Vec<u8>); 3] {
     [
         ("sdb.blktrace.0", [little(10, 0, 512, Q), little(40, 4, 512, Q)].concat()),
@@ -351,7 +352,7 @@ fn the_binary_vscsi_trace_and_its_csv_twin_hold_the_same_requests() {
     assert_eq!(binary.len(), text.len());
     for (left, right) in binary.iter().zip(&text) {
         assert_eq!((left.offset, left.bytes, left.kind), (right.offset, right.bytes, right.kind));
-        // The text has whole seconds, cut off.
+        // The text has whole seconds, rounded down.
         assert!(left.time_ns.abs_diff(right.time_ns) < 1_000_000_000, "{left:?} {right:?}");
     }
 }

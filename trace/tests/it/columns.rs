@@ -1,4 +1,4 @@
-//! Text whose columns the user names: units, words, delimiters, headers, and what a specification lacks.
+//! Text whose columns the user names: units, words, delimiters, headers, and errors in specifications.
 
 use proptest::prelude::*;
 use stripewise_trace::{FormatName, Kind, OpenOptions, Request, TraceError, WriteOptions, open};

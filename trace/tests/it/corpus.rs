@@ -1,4 +1,4 @@
-//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus` through the check of its target.
+//! The findings and the seeds of fuzzing, as a test: every file of `fuzz/corpus` through the check of its target.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 
@@ -25,7 +25,7 @@ mod reader;
 #[path = "../../../fuzz/src/settings.rs"]
 mod settings;
 
-/// Hands every file of a target's corpus to `check`; there must be some.
+/// Passes every file of a target's corpus to `check`; the corpus must not be empty.
 fn replay(target: &str, check: impl Fn(&[u8])) {
     let mut files: Vec<PathBuf> = fs::read_dir(fuzz().join("corpus").join(target))
         .unwrap_or_else(|error| panic!("fuzz/corpus/{target}: {error}"))

@@ -1,4 +1,4 @@
-//! The page of traces names every format, generator and profile that there is.
+//! The page about traces names every format, generator and profile.
 
 use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;

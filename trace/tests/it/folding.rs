@@ -1,4 +1,4 @@
-//! Folding addresses onto an array, by hand-computed cases and by what each way promises of every trace.
+//! Folds addresses onto an array: hand-computed cases, and the properties of each method for any trace.
 
 use proptest::prelude::*;
 use stripewise_trace::fold::{Fold, Folded, Folding};
@@ -41,7 +41,7 @@ fn fold(text: &str, capacity: u64, requests: &[Request]) -> Result<Folding, Trac
     fold.onto(capacity, fold.needs_scan().then_some(&mut scan as &mut dyn Source))
 }
 
-/// Where the requests go, and what the report says: requests, moved, shifted.
+/// The folded addresses, and the counts of the report: requests, moved, shifted.
 fn folded(text: &str, capacity: u64, requests: &[Request]) -> (Vec<u64>, (u64, u64, u64)) {
     let folding = fold(text, capacity, requests).unwrap_or_else(|error| panic!("{error}"));
     let mut source = Folded::new(Held::new(requests), folding);
@@ -61,7 +61,7 @@ fn reason(outcome: Result<Folding, TraceError>) -> String {
 fn modulo_takes_the_rest_and_shifts_down_what_would_cross_the_end() {
     let requests =
         [request(0, 100, 50), request(0, 1_000, 50), request(0, 1_960, 50), request(1, 5_100, 1_000)];
-    // 1960 mod 1000 = 960, and 960 + 50 > 1000; 5100 mod 1000 = 100, and the whole array is asked for.
+    // 1960 mod 1000 = 960, and 960 + 50 > 1000; 5100 mod 1000 = 100, and that request is as large as the array.
     assert_eq!(folded("modulo", 1_000, &requests), (vec![100, 0, 950, 0], (4, 3, 2)));
 }
 
@@ -81,7 +81,7 @@ fn dense_closes_the_gaps_between_touched_units_and_keeps_neighbours_together() {
         request(0, 10 * MIB + 5, 100),
         request(0, 3 * MIB - 100, 200), // units 2 and 3
         request(0, 4 * MIB, 1 << 20),   // unit 4, next to them
-        request(7, 0, 512),             // another volume, behind the first
+        request(7, 0, 512),             // another volume, after the first
         request(0, 1 << 50, 512),
     ];
     // Volume 0: units 2, 3, 4, 10, 2^30 have ranks 0 to 4; volume 7: unit 0 has rank 5.
@@ -192,7 +192,7 @@ proptest! {
         }
     }
 
-    /// The promise of `dense`: the order of addresses and every overlap, within and between requests, stays.
+    /// The property of `dense`: the order of addresses and every overlap, within and between requests, stays.
     #[test]
     fn dense_keeps_the_order_and_the_distance_within_every_run_of_units(requests in traces(1, 512)) {
         let requests: Vec<Request> = requests.iter().map(|r| Request { offset: r.offset % (1 << 33), ..*r }).collect();

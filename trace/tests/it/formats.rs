@@ -1,5 +1,5 @@
-//! Every text format: what its lines mean, by rows from its specification; that it is told from all others; that what is
-//! written in it reads back as it was.
+//! Every text format: rows from its specification give the meaning of its lines; detection distinguishes it from all
+//! others; a trace written in it reads back unchanged.
 
 use proptest::prelude::*;
 use stripewise_trace::format::FORMATS;
@@ -21,7 +21,7 @@ fn rows(requests: &[Request]) -> Vec<Row> {
     requests.iter().map(|r| (r.time_ns, r.volume, r.offset, r.bytes, r.kind)).collect()
 }
 
-/// A text of a format, what detection says of it and what is in it.
+/// A text in a format, the expected detection and the expected content.
 struct Sample {
     format: &'static str,
     text: String,
@@ -181,7 +181,7 @@ fn samples() -> Vec<Sample> {
     ]
 }
 
-/// As blkparse prints it, with lines of every shape that it knows and its summary.
+/// As blkparse prints it, with lines of every shape that the format has, and its summary.
 const BLKPARSE: &str = "\
 259,2    0        1     0.000000000  4020  Q   R 282624 + 8 [java]
 259,2    0        2     0.000001581  4020  G   R 282624 + 8 [java]
@@ -259,7 +259,7 @@ fn every_format_has_a_sample_or_a_twin_whose_sample_it_reads_alike_when_it_is_na
     }
 }
 
-/// Lines that two formats can read must never be taken for the one that was not meant.
+/// A line that two formats can read must never be read in the wrong one.
 #[test]
 fn what_two_formats_fit_is_refused_and_both_are_named() {
     let input = "0.000 0 40960 4096 1\n0.221 0 8192 512 0\n";
@@ -289,7 +289,9 @@ fn other_actions_of_blkparse_are_taken_when_they_are_named() {
         assert_eq!(rows(&requests)[0], (0, device, 282_624 * 512, 4_096, R), "{name} at {time}");
         assert_eq!(report.other_lines, 13 - found as u64, "{name}");
     }
-    // A file of issues alone is blkparse's, has no request, and the note says which action to name.
+    // A file with only issued requests is detected as blkparse's. It has no request, and the note names the action to
+    // choose.
+    // which action to name.
     let issues: String =
         BLKPARSE.lines().filter(|line| line.contains("  D  ")).map(|line| format!("{line}\n")).collect();
     let (requests, report) = read(issues, &OpenOptions::default()).expect("reads");
@@ -340,7 +342,7 @@ fn clocks_that_come_mixed_are_laid_over_each_other() {
     let line = |time: &str| format!("8 8 4096 1 {time} {time} {time} {time}\n");
     let times = ["1.5", "2.0", "1398396748.0", "2.25", "1398396748.5", "2.75"];
     let (requests, report) = read(times.map(line).concat(), &OpenOptions::default()).expect("reads");
-    // The second clock begins at 2.0; 2.25 and 2.75 are of the first.
+    // The second clock begins at 2.0; 2.25 and 2.75 belong to the first.
     let found: Vec<u64> = requests.iter().map(|request| request.time_ns / 10_000_000).collect();
     assert_eq!(found, [0, 50, 50, 75, 100, 125]);
     assert!(report.note.as_deref().is_some_and(|note| note.contains("2 clocks")), "{:?}", report.note);
@@ -408,7 +410,7 @@ fn errors_in_every_format_name_the_line_the_column_and_what_was_expected() {
     }
 }
 
-/// What a format can hold of times, addresses and volumes; the rest is drawn from `traces`.
+/// The times, addresses and volumes that a format can hold; `traces` draws the other properties.
 fn grain(format: &str) -> (u64, u32, bool) {
     match format {
         "msr" => (100, 1, true),
@@ -485,7 +487,7 @@ proptest! {
                 }
             }
             if name.ends_with(":spread") {
-                // No two in one second, else they are moved.
+                // No two in one second, otherwise they are moved.
                 (0u64..).zip(&mut requests).for_each(|(index, request)| request.time_ns = index * 1_000_000_000);
             }
             let scratch = Scratch::new();

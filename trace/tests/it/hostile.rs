@@ -1,4 +1,4 @@
-//! Input from outside: whatever the bytes, an answer or an error that says where and what, never a panic.
+//! Input from outside: any bytes yield an answer or an error with position and content, never a panic.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::common::{Scratch, named, read};
 
 const MSR: &str = "128166372003061629,hm,1,Read,383496192,32768,413\n";
 
-/// What every delivered request keeps to, whatever it was read from.
+/// The properties of every delivered request, whatever its source.
 fn sound(requests: &[Request]) -> Result<(), TestCaseError> {
     for pair in requests.windows(2) {
         prop_assert!(pair[0].time_ns <= pair[1].time_ns);
@@ -51,7 +51,7 @@ const LINES: &[&str] = &[
     "8.724,6,1,4096,21511340032,8.781,4096",
 ];
 
-/// Bytes that look like a trace here and there: fields, separators, and anything at all.
+/// Bytes that partly look like a trace: fields, separators, and arbitrary bytes.
 fn almost_lines() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         8 => "[0-9]{1,20}".prop_map(String::into_bytes),
@@ -335,7 +335,8 @@ fn an_unknown_format_is_an_error_with_the_nearest_known() {
 
 #[test]
 fn requests_of_any_line_length_cross_block_boundaries_unharmed() {
-    // Lines of many lengths, over several blocks of the reader's window, with its boundary at every kind of place.
+    // Lines of many lengths, over several blocks of the reader's window, so its boundary falls on every kind of
+    // place.
     let mut text = String::new();
     let mut lines = 0u64;
     while text.len() < 900 << 10 {

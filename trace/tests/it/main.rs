@@ -1,4 +1,4 @@
-//! The tests of traces, in one program: linking one is quicker than linking 13.
+//! The tests of traces, in one program: linking one is faster than linking 13.
 
 mod binary;
 mod columns;

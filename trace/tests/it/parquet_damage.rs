@@ -1,4 +1,5 @@
-//! Traces in Parquet that were damaged, or made to harm: an error that names the file and the remedy, never other requests.
+//! Damaged or malicious traces in Parquet: they yield an error that names the file and the remedy, never other
+//! requests.
 
 #![cfg(feature = "parquet")]
 
@@ -32,7 +33,7 @@ fn file(scratch: &Scratch, requests: &[Request]) -> Vec<u8> {
     fs::read(path).expect("the file")
 }
 
-/// All that a file says: its requests and its notes.
+/// The content of a file: its requests and its notes.
 type Said = (Vec<Request>, Vec<(String, String)>);
 
 fn said(path: &std::path::Path) -> Result<Said, TraceError> {
@@ -47,11 +48,11 @@ fn no_byte_of_a_trace_can_change_without_an_error_or_with_other_requests() {
     let whole = file(&scratch, &written);
     let truth = said(&scratch.file("whole.parquet")).expect("reads");
     assert_eq!(truth.0, written);
-    // The library says on standard error where it panicked, which these reads do not need.
+    // The library reports its panics on standard error, which these reads do not need.
     std::panic::set_hook(Box::new(|_| ()));
     let path = scratch.file("damaged.parquet");
     let mut unnoticed = Vec::new();
-    // Every other byte, for the time that it takes.
+    // Every other byte, to save time.
     for at in (0..whole.len()).step_by(2) {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at / 2 % 8);

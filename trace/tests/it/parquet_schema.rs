@@ -1,4 +1,5 @@
-//! Parquet traces as other programs write them: what `docs/trace-schema.md` allows, and what it refuses.
+//! Parquet traces as other programs write them: the forms that `docs/trace-schema.md` allows, and those that it
+//! refuses.
 
 #![cfg(feature = "parquet")]
 
@@ -83,7 +84,7 @@ const SIGNED: &str = "message m {
 
 type Spoil = fn(&mut Vec<Column>);
 
-/// What [`SIGNED`] holds, but for one column.
+/// The columns of [`SIGNED`], changed by `spoil`.
 fn signed(spoil: impl FnOnce(&mut Vec<Column>)) -> Vec<Column> {
     let mut columns = vec![
         Column::Text(vec!["read", "write", "flush"]),
@@ -96,8 +97,8 @@ fn signed(spoil: impl FnOnce(&mut Vec<Column>)) -> Vec<Column> {
     columns
 }
 
-/// Files of one folder are one trace in the order of their names, whatever order they were made in; what has another ending is
-/// left alone.
+/// Files of one folder are one trace in the order of their names, whatever the order of their creation. Files with
+/// another ending are ignored.
 #[test]
 fn the_parquet_files_of_a_folder_are_one_trace() {
     let scratch = Scratch::new();

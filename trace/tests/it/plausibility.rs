@@ -1,12 +1,12 @@
-//! Units that the lines of a trace do not show: a file that a detected format makes implausible is refused until a unit
-//! is named, and what is refused is named with its remedy.
+//! Units that the lines of a trace do not show: a file that is implausible in its detected format is refused until
+//! the user names a unit. The error names the file's problem and the remedy.
 
 use stripewise_trace::format::format_names;
 use stripewise_trace::{OpenOptions, TraceError};
 
 use crate::common::{named, read};
 
-/// The reason and the remedy of a file that fits a format, or none.
+/// The reason and the remedy in the error of a file that fits no format, or implausibly fits one.
 fn refused(text: &str) -> (String, String) {
     match read(text, &OpenOptions::default()) {
         Err(TraceError::Format { reason, remedy, .. }) => (reason, remedy),

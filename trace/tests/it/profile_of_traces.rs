@@ -7,7 +7,7 @@ use stripewise_trace::profile::check::{Finding, compare, compare_places, share_u
 use stripewise_trace::stats::Stats;
 use stripewise_trace::{OpenOptions, open};
 
-/// The traces, with the format where it has to be named.
+/// The traces, with the format where it must be named.
 const FILES: &[(&str, &str)] = &[
     ("msr/rsrch_1.csv.zst", ""),
     ("msr/wdev_1.csv.zst", ""),
@@ -46,7 +46,7 @@ fn a_trace_generated_from_the_profile_of_a_real_trace_has_its_statistics() {
     let mut wrong = Vec::new();
     for &(file, format) in FILES {
         let Some(real) = measure(Path::new(&directory), file, format) else { continue };
-        // Through TOML: what a user would store.
+        // Through TOML, as a user would store it.
         let written = Profile::from_stats(&real, file).expect("a profile").to_toml();
         let profile = Profile::from_toml(file, &written).unwrap_or_else(|error| panic!("{error}\n{written}"));
         let mut source = profile.generate(None, 3).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -69,7 +69,7 @@ fn a_trace_generated_from_the_profile_of_a_real_trace_has_its_statistics() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The two traces side by side, past what the profile says: its rounding must not matter.
+/// Compares the two traces in statistics beyond the profile: its rounding must not matter.
 fn beside(real: &Stats, made: &Stats) -> Vec<Finding> {
     let near = |what: &str, wanted: f64, found: f64, tolerance: f64| Finding {
         what: what.to_owned(),

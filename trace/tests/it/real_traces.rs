@@ -1,4 +1,4 @@
-//! The published traces, where they are at hand: a directory named by `STRIPEWISE_TRACES`.
+//! The published traces, where they are available: a directory named by `STRIPEWISE_TRACES`.
 //!
 //! Counts are exact; shares, sizes and spans are those of the collection's own table, to its digits.
 
@@ -10,12 +10,12 @@ use stripewise_trace::{
 
 use crate::common::{Scratch, write};
 
-/// What the table says of a file.
+/// The row of the table for a file.
 struct Known {
     file: &'static str,
-    /// What must be named, where the lines do not show it.
+    /// The format to name, where the lines do not show it.
     name: Option<&'static str>,
-    /// What is found or was named.
+    /// The format that is detected or was named.
     format: &'static str,
     requests: usize,
     /// Percent, to the digit given.
@@ -246,7 +246,7 @@ fn a_digest_names_the_bytes_of_a_file() {
     assert_ne!(one, other);
 }
 
-/// The collection's requests without reads and writes are recognised, and refused for that.
+/// The collection's requests without reads and writes are recognized, and refused for that reason.
 #[test]
 fn a_trace_that_does_not_say_what_is_read_is_refused_with_the_reason() {
     let Some(path) = find("cloudphysics/cloudPhysicsIO.oracleGeneral.bin.zst") else { return };
@@ -254,7 +254,7 @@ fn a_trace_that_does_not_say_what_is_read_is_refused_with_the_reason() {
     assert!(error.contains("oracleGeneral") && error.contains(".vscsi or .csv"), "{error}");
 }
 
-/// Parquet loses nothing, and the format that a file came in can hold what was read from it.
+/// Parquet loses nothing, and the original format of a file can hold the requests that were read from it.
 #[test]
 fn every_file_survives_conversion_to_parquet_and_back_to_its_own_format() {
     let scratch = Scratch::new();

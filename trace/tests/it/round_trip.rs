@@ -1,4 +1,5 @@
-//! What is written in a format reads back as the same requests; what a format cannot hold is refused by name.
+//! A trace written in a format reads back as the same requests; a request that a format cannot hold is refused by
+//! name.
 
 use std::fs;
 
@@ -14,7 +15,7 @@ fn format(name: &str) -> FormatName {
     name.parse().expect("a format")
 }
 
-/// Writes and reads back; the format is not named, so that detection is tried too.
+/// Writes and reads back; the format is not named, which tests detection too.
 fn there_and_back(requests: &[Request], name: &str, file: &str, open_as: &OpenOptions) -> Vec<Request> {
     let scratch = Scratch::new();
     let path = scratch.file(file);
@@ -141,7 +142,7 @@ fn refusal(name: &str, request: Request) -> String {
 #[test]
 fn what_a_text_format_cannot_hold_is_refused_with_what_would_be_lost() {
     for known in FORMATS {
-        // These two hold every kind of request.
+        // These two formats hold every kind of request.
         if !["fio", "blkparse"].contains(&known.name) {
             assert!(refusal(known.name, Request { kind: Kind::Trim, ..PLAIN }).contains("no trims"));
             assert!(refusal(known.name, Request { kind: Kind::Flush, ..PLAIN }).contains("no flushes"));

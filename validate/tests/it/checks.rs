@@ -1,4 +1,4 @@
-//! Every check, in its quick form: the simulator passes it, and each flaw that it must find is found.
+//! Every check in its quick form: the simulator passes it, and the check finds each flaw that it must find.
 
 use stripewise_validate::{Bend, Check, Effort, Lab, Row, Verdict, checks};
 
@@ -15,7 +15,7 @@ fn carry_out(check: &Check, bend: Option<Bend>) -> Vec<Row> {
     (check.run)(&lab(bend)).unwrap_or_else(|error| panic!("{}: {error:#}", check.name))
 }
 
-/// The simulator as it is passes; with each flaw on purpose it does not.
+/// Checks that the simulator passes unmodified, and fails with each flaw.
 fn hold(name: &str) {
     let check = find(name);
     let rows = carry_out(check, None);
@@ -36,7 +36,7 @@ fn hold(name: &str) {
     }
 }
 
-/// One test a check, so that they run side by side and are named when they fail.
+/// One test a check, so that they run in parallel and their names appear when they fail.
 macro_rules! tests {
     ($($test:ident: $name:literal,)*) => {
         $(#[test]

@@ -1,4 +1,4 @@
-//! The page in `docs/` is of these checks, and what it refers to is there.
+//! The page in `docs/` matches these checks, and its references resolve.
 
 use std::path::{Path, PathBuf};
 

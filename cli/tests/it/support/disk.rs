@@ -20,7 +20,7 @@ impl Disk {
         Self { socket, client: Client::new(name, Wishes::default()) }
     }
 
-    /// Sends what was asked for.
+    /// Sends the queued requests.
     pub fn send(&mut self) {
         let bytes = self.client.take_outgoing();
         self.socket.write_all(&bytes).expect("the server takes it");

@@ -1,4 +1,4 @@
-//! Runs the program as its user does: in a directory of its own, and looks at what comes out.
+//! Runs the program as a user does, in a directory of its own, and checks its output.
 
 #![allow(dead_code, unreachable_pub)]
 
@@ -27,7 +27,7 @@ impl Sandbox {
         Self { folder: tempfile::tempdir().expect("there is room for temporary files") }
     }
 
-    /// One with a small trace in MSR format, `trace.csv`.
+    /// A sandbox with a small trace in MSR format, `trace.csv`.
     pub fn with_trace() -> Self {
         let sandbox = Self::new();
         sandbox.write("trace.csv", &msr_trace(400));
@@ -83,7 +83,7 @@ impl Ended {
         self.stdout
     }
 
-    /// The standard error of a command that must have failed with `code`, said why and not panicked.
+    /// The standard error of a command that must have failed with `code` and a message, without a panic.
     #[track_caller]
     pub fn failure(self, code: i32) -> String {
         assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
@@ -117,7 +117,7 @@ pub fn golden(name: &str, actual: &str) {
     assert_eq!(actual, expected, "{name} differs; if that is meant, run the test with STRIPEWISE_BLESS=1");
 }
 
-/// `text` with run digests and measured times taken out: what is left is the same on every machine.
+/// `text` without run digests and measured times: the rest is the same on every machine.
 pub fn masked(text: &str) -> String {
     let mut masked = String::new();
     for line in text.lines() {

@@ -14,14 +14,14 @@ use serde_json::Value;
 use super::Sandbox;
 use super::disk::Disk;
 
-/// What `stripewise status --json` says of the array `pool`.
+/// The output of `stripewise status --json` for the array `pool`.
 #[track_caller]
 pub fn status(sandbox: &Sandbox) -> Value {
     let told = sandbox.run("status pool --json").stdout;
     serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone()
 }
 
-/// Waits until the status of the array `pool` is as wanted.
+/// Waits until the status of the array `pool` meets the condition.
 #[track_caller]
 pub fn wait_until(sandbox: &Sandbox, is_wanted: impl Fn(&Value) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -40,7 +40,7 @@ pub struct Served {
     child: Child,
     name: String,
     socket: PathBuf,
-    /// What it said before it served.
+    /// The lines that the server printed before it served.
     pub said: Vec<String>,
 }
 
@@ -51,13 +51,13 @@ impl Served {
         Self::start_by(sandbox.command(), sandbox, name, options)
     }
 
-    /// The same, by a command that needs nothing but its arguments.
+    /// [`Self::start`], by a command that needs only its arguments.
     #[track_caller]
     pub fn start_by(command: Command, sandbox: &Sandbox, name: &str, options: &str) -> Self {
         Self::start_to(Stdio::inherit(), command, sandbox, name, options)
     }
 
-    /// The same, with its log in a file.
+    /// [`Self::start`], with the log in a file.
     #[track_caller]
     pub fn start_logged(sandbox: &Sandbox, name: &str, options: &str) -> (Self, PathBuf) {
         let path = sandbox.path().join("serve.log");
@@ -88,7 +88,7 @@ impl Served {
         &self.socket
     }
 
-    /// Its URI for clients of libnbd.
+    /// The server's URI for clients of libnbd.
     pub fn uri(&self) -> String {
         format!("nbd+unix:///?socket={}", self.socket.display())
     }
@@ -97,13 +97,13 @@ impl Served {
         self.child.id()
     }
 
-    /// Ends it as a loss of power does.
+    /// Kills the server, as a loss of power would.
     pub fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
 
-    /// Waits for its end, which somebody else brought about.
+    /// Waits for the server's end, which another command caused.
     pub fn wait(mut self) -> i32 {
         self.child.wait().expect("it ends").code().unwrap_or(-1)
     }
@@ -111,7 +111,8 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Where a test failed before it ended the server; one that has ended is not there to be killed.
+        // For a test that failed before it ended the server. A server that has ended cannot be killed, which is no
+        // error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

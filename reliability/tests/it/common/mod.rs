@@ -66,7 +66,7 @@ impl Div for Fraction {
 }
 
 /// The mean time from state 0 to state `parity + 1`, from the equations t(i) Σ rates = 1 + Σ rate · t(target) of all
-/// states at once, by Gaussian elimination. The states' rates are written down here a second time.
+/// states at once, by Gaussian elimination. It states the rates of the states independently of the code under test.
 pub(crate) fn solved(members: u32, parity: u32, repair: Repair, lambda: Fraction, mu: Fraction) -> Fraction {
     let states = parity as usize + 1;
     let (zero, one) = (Fraction::from(0), Fraction::from(1));

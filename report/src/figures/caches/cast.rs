@@ -1,15 +1,15 @@
-//! Who plays in the figures of paper 003: write caches by where they are and how they destage.
+//! The series of the figures of paper 003: write caches by their place and their destage policy.
 
 use crate::chart::Look;
 use crate::figures::Key;
 use crate::run::Run;
 use crate::set::Set;
 
-/// The caches, in the order of the paper's figure 4(b); the hybrid, which it only wishes for, behind them.
+/// The caches, in the order of the paper's figure 4(b), then the hybrid, which the paper only proposes.
 pub(super) const CACHES: [&str; 6] = ["None", "ISC", "WOW", "STOW", "SIW", "hybrid"];
-/// Those that the paper compares throughout, and the hybrid.
+/// The caches that the paper compares throughout, and the hybrid.
 pub(super) const MAIN: [usize; 3] = [WOW, 4, 5];
-/// What others are compared with.
+/// The cache that the others are compared with.
 pub(super) const WOW: usize = 2;
 
 /// The runs of a workload, by cache.
@@ -19,7 +19,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Mean response of a cache's run, and that over WOW's.
+    /// Mean response time of a cache's run, and its ratio to that of WOW.
     pub(super) fn mean(&self, cache: usize) -> Option<(f64, Option<f64>)> {
         let mean = |cache: usize| self.runs[cache].and_then(|run| run.total("response_mean_ns"));
         let base = mean(WOW).filter(|base| *base > 0.0);
@@ -27,8 +27,8 @@ impl Scene<'_> {
     }
 }
 
-/// The workloads of runs as they are, each with its runs: those of Table 1, called W(R, I, W), or the others. Variants
-/// and what stands beside the paper's comparison, as a semicolon in the name tells, are left out.
+/// The workloads of unmodified runs, each with its runs: those of Table 1, called W(R, I, W), or the others. A
+/// semicolon in the name marks variants and runs outside the paper's comparison; these are left out.
 pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();
     for run in set.runs.iter().filter(|run| !run.scheme.contains(',') && !run.workload.contains(';')) {

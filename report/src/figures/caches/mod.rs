@@ -9,7 +9,7 @@ use crate::set::Set;
 use super::Figure;
 pub(super) use synchrony::of_any_runs as together;
 
-/// Every figure of paper 003, in its order.
+/// Every figure of paper 003, in the paper's order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     vec![
         responses::compared(set),
@@ -19,7 +19,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
     ]
 }
 
-/// What a figure is called.
+/// The identifier and the title of a figure.
 fn named(id: &str, number: &str, what: &str) -> (String, String) {
     (format!("paper003-figure-{id}"), format!("Figure {number} of paper 003: {what}"))
 }
@@ -31,7 +31,7 @@ mod tests {
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
 
-    /// A run with a cache and made-up totals.
+    /// A run with a cache and invented totals.
     fn run(policy: &str, workload: &str, mean: u64, collecting: &[u64]) -> Run {
         let settings = [
             ("scheme.name", format!("paper003-{policy}")),
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(cell(&figures[0], &["HPC-G-5", "SIW"], "over WOW"), "0.750");
         assert_eq!(figures[0].data.rows.len(), 6, "two workloads and three caches; Table 1 and sweeps apart");
         assert_eq!(cell(&figures[1], &["HPC-G-5", "None"], "over WOW"), "4.50");
-        // Of 50 slices with any, 30 have one and 40 up to two.
+        // Of 50 slices with any collection, 30 have one and 40 up to two.
         assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "up to 1"), "0.600");
         assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "2 or more"), "0.400");
         assert_eq!(cell(&figures[3], &["W(4, 20, 60)-G-5", "hybrid"], "over WOW"), "0.700");

@@ -87,7 +87,7 @@ pub(super) fn places(set: &Set) -> Figure {
     let mut data = Data::new(&["workload", "cache", "run"], &["mean response", "over WOW"]);
     let mut panels = Vec::new();
     let scenes = scenes(set, false);
-    // Where there is no place but the controller there is nothing to compare.
+    // Where the controller is the only place, there is no comparison.
     for scene in scenes.iter().filter(|scene| scene.runs[..WOW].iter().any(Option::is_some)) {
         all.iter().for_each(|cache| row(&mut data, scene, *cache));
         let means = all.iter().filter_map(|cache| scene.mean(*cache)).map(|(mean, _)| mean);

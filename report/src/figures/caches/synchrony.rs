@@ -8,9 +8,9 @@ use crate::set::Set;
 use super::cast::{CACHES, keys, scenes};
 use super::named;
 
-/// The caches that are drawn: none, WOW, SIW and the hybrid.
+/// The caches in the drawing: none, WOW, SIW and the hybrid.
 const DRAWN: [usize; 4] = [0, 2, 4, 5];
-/// Most SSDs of the table.
+/// Most SSDs in the table.
 const SSDS: usize = 9;
 
 pub(super) fn distributions(set: &Set) -> Figure {
@@ -59,7 +59,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
     Figure { id, title, about: about.to_owned(), legend: keys(&DRAWN, true), panels, notes: Vec::new(), data }
 }
 
-/// The same for any runs that counted slices, under their own names.
+/// The same figure for any runs that counted slices, under their own names.
 pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
     let id = "collecting-together";
     let mut data = Data::new(&["workload", "array", "scheme", "run"], &["any, of all slices", "2 or more"]);
@@ -108,7 +108,8 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
     Figure { id, title, about: about.to_owned(), legend, panels, notes: Vec::new(), data }
 }
 
-/// The share of the slices with any collection in which up to so many SSDs collect, from one on; none where none did.
+/// The share of the slices with any collection in which up to N SSDs collect, for N from one; none where no slice has
+/// any.
 fn distribution(run: &Run) -> Option<Vec<(f64, f64)>> {
     let counts = run.collecting.get(1..)?;
     let all = counts.iter().sum::<u64>();

@@ -1,8 +1,8 @@
-//! What the schemes of paper 001 are, whatever RAID level they run at.
+//! The schemes of paper 001, independent of their RAID level.
 
 use crate::run::Run;
 
-/// Settings that the short name of a scheme tells in words.
+/// Settings that the short name of a scheme describes in words.
 const TOLD: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
 
 /// Whether the placement of a run is elastic striping.
@@ -10,23 +10,23 @@ pub(super) fn is_elastic(run: &Run) -> bool {
     run.settings.get("scheme.placement.policy").is_some_and(|policy| policy == "elastic")
 }
 
-/// By what hot data is found: `none`, `glru` …
+/// The policy that finds hot data: `none`, `glru` …
 pub(super) fn policy(run: &Run) -> &str {
     run.settings.get("scheme.hotness.policy").map_or("none", String::as_str)
 }
 
-/// Tiers of hotness, and so buffers and streams.
+/// Tiers of hotness, which are also the buffers and streams.
 pub(super) fn tiers(run: &Run) -> u32 {
     let told = run.settings.get("scheme.hotness.tiers").and_then(|tiers| tiers.parse().ok());
     if policy(run) == "none" { 1 } else { told.unwrap_or(2) }
 }
 
-/// The scheme of the paper that others are compared with: elastic striping without hotness, as it comes.
+/// Whether this is the paper's scheme of reference: unmodified elastic striping without hotness.
 pub(super) fn is_esap(run: &Run) -> bool {
     is_elastic(run) && label(run) == "eSAP"
 }
 
-/// What a scheme is, as the paper calls it: the same at every RAID level. Schemes that are not the same may share it.
+/// The paper's name of a scheme: the same at every RAID level. Different schemes may share it.
 pub(super) fn label(run: &Run) -> String {
     let is = |key: &str, value: &str| run.settings.get(key).is_some_and(|found| found == value);
     if !is_elastic(run) {
@@ -48,7 +48,8 @@ pub(super) fn label(run: &Run) -> String {
     if is("scheme.elastic.acknowledge", "durable") || is("scheme.elastic.acknowledge", "buffered") {
         name += &format!(", {}", run.settings["scheme.elastic.acknowledge"]);
     }
-    // What a scheme's own settings say beyond that; the paper's P_wait, and none for a group-sized buffer, are expected.
+    // The scheme's further settings. The paper's P_wait, and none for a group-sized buffer, are expected and left
+    // out.
     let expected = |setting: &str| matches!(setting, "elastic.wait=200ms" | "elastic.wait=0ns");
     for setting in run.scheme.split(',').skip(1).filter(|part| part.contains('=') && !expected(part)) {
         if !TOLD.iter().any(|told| setting.starts_with(told)) {
@@ -63,7 +64,7 @@ pub(super) mod tests {
     use super::*;
     use stripewise_results::{Figure, Figures};
 
-    /// A run of eight SSDs with made-up totals.
+    /// A run of eight SSDs with invented totals.
     pub(in super::super) fn run(
         scheme: &str,
         workload: &str,

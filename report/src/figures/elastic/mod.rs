@@ -1,4 +1,4 @@
-//! The figures of paper 001, drawn for runs with elastic striping and what stands beside them.
+//! The figures of paper 001, drawn for runs with elastic striping and the runs compared with them.
 
 mod cast;
 mod mttdl;
@@ -12,8 +12,8 @@ use super::Figure;
 use super::cast::Cast;
 use cast::{is_elastic, label};
 
-/// Every figure of paper 001, in its order; of other runs those that need nothing of the paper, under the schemes' own names.
-/// None where no run has the placement `elastic`.
+/// Every figure of paper 001, in the paper's order. For other runs the figures that need no input from the paper,
+/// under the schemes' own names. None where no run has the placement `elastic`.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     if !set.runs.iter().any(is_elastic) {
         return Vec::new();
@@ -112,7 +112,7 @@ mod tests {
         };
         assert_eq!(cell(rewrites, "Online", "WAS(2), HCA", "over eSAP"), "0.500");
         assert_eq!(cell(identification, "Online", "WAS(2)", "over HCA"), "0.500");
-        // 100 and 107 blocks: the made-up members differ by one each.
+        // 100 and 107 blocks: the invented members differ by one each.
         assert_eq!(cell(wear, "Online", "eSAP", "most over least"), "1.07");
         assert!(wear.panels[1].title.contains("Online"), "the workload that the paper shows");
         // Half the erases: RAID-5 lasts about four times as long.
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(names(&figures[6]), ["WAS(2)", "WAS(2), HCA"]);
     }
 
-    /// Four schemes of which paper 001 calls two "in place" and two eSAP.
+    /// Four schemes; paper 001 calls two of them "in place" and two eSAP.
     #[test]
     fn every_run_is_drawn_under_its_own_name() {
         let totals = [("array_gc_moved_chunks", 5), ("erase_blocks", 80), ("response_mean_ns", 9)];

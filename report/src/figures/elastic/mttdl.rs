@@ -1,4 +1,4 @@
-//! Figure 11: how long the array keeps its data, when its members fail the more the more they erased.
+//! Figure 11: the mean time to data loss, when members fail in proportion to their erases.
 
 use stripewise_reliability::closed_forms;
 
@@ -10,17 +10,17 @@ use crate::set::Set;
 
 use super::cast::{is_elastic, is_esap};
 
-/// Failures of a member and repairs a year, as the paper sets them (section V-E).
+/// Failures of a member and repairs a year, from the paper (section V-E).
 const LAMBDA: f64 = 0.25;
 const MU: f64 = 1e4;
 
-/// What the paper draws: its alphas. Only its own reports show them, marked.
+/// The alphas that the paper draws. Only the paper's own reports show them, marked.
 const PRINTED: [f64; 4] = [1.0, 0.77, 0.5, 0.37];
 
-/// The look of what the paper's alphas give.
+/// The look of the results for the paper's alphas.
 const OF_PRINTED: Look = Look(6);
 
-/// MTTDL in years of a parity group of `members`, or none where it has not one or two parities.
+/// MTTDL in years of a parity group of `members`; none unless it has one or two parities.
 fn years(parity: usize, members: u32, alpha: f64) -> Option<f64> {
     match parity {
         1 if members >= 2 => Some(closed_forms::raid5(members, LAMBDA * alpha, MU)),

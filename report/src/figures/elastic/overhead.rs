@@ -1,4 +1,4 @@
-//! Figure 12: what parity updates cost beside the data, by parity logging and by elastic striping.
+//! Figure 12: the cost of parity updates in addition to the data, for parity logging and for elastic striping.
 
 use crate::Logging;
 use crate::chart::{Look, Part, Strip, Strips, figure};
@@ -13,7 +13,7 @@ use super::cast::is_elastic;
 const PARTS: [(&str, Look); 4] =
     [("pre-reads", Look(2)), ("log writes", Look(4)), ("GC rewrites", Look(1)), ("parity writes", Look(0))];
 
-/// Chunks of each part, in the order of [`PARTS`]; none where the run does not tell.
+/// Chunks of each part, in the order of [`PARTS`]; none where the run lacks a total.
 fn of_run(run: &Run) -> Option<[f64; 4]> {
     Some([0.0, 0.0, run.total("array_gc_moved_chunks")?, run.total("stripe_parity_chunks")?])
 }
@@ -22,7 +22,7 @@ fn of_logging(logging: &Logging) -> [f64; 4] {
     [logging.pre_reads as f64, logging.log_writes as f64, 0.0, logging.parity_writes as f64]
 }
 
-/// Data chunks that hosts wrote: to stripes, and over what was still in a buffer.
+/// Data chunks that hosts wrote: to stripes, and over chunks that were still in a buffer.
 fn host_chunks(run: &Run) -> f64 {
     run.total("stripe_data_chunks").unwrap_or(0.0) + run.total("buffer_absorbed_chunks").unwrap_or(0.0)
 }

@@ -7,7 +7,7 @@ use crate::set::Set;
 
 use super::cast::{is_elastic, is_esap, policy, tiers};
 
-/// What a paper's reports compare with; others compare with the first scheme.
+/// The base of comparison in a paper's reports; other reports compare with the first scheme.
 fn over(set: &Set, is_base: fn(&Run) -> bool, name: &'static str) -> Option<Base> {
     set.paper.map(|_| (is_base, name))
 }

@@ -5,7 +5,7 @@ use crate::figures::cast::Cast;
 use crate::figures::{Data, Figure, Panel, about, means_of_seeds, notes_on, titled};
 use crate::set::Set;
 
-/// The workload that the paper shows.
+/// The workload in the paper's figure.
 const WORKLOAD: &str = "Online";
 
 pub(super) fn by_member(set: &Set, cast: &Cast<'_>) -> Figure {
@@ -14,7 +14,7 @@ pub(super) fn by_member(set: &Set, cast: &Cast<'_>) -> Figure {
     let mut panels = Vec::new();
     for structure in &set.structures {
         let workloads = set.workloads_of(structure);
-        // The paper's reports draw its workload alone where it is among these.
+        // The paper's reports draw only this workload, where the runs include it.
         let only = workloads.iter().find(|name| set.paper.is_some() && **name == WORKLOAD);
         for workload in &workloads {
             let mut groups: Vec<Group> = Vec::new();

@@ -1,4 +1,4 @@
-//! Figure 6: what a read's response time is made of under Async_FIFO.
+//! Figure 6: the parts of a read's response time under Async_FIFO.
 
 use crate::chart::{Look, Part, Strip, Strips, figure, time};
 use crate::figures::{Data, Figure, Key, Panel};

@@ -1,4 +1,4 @@
-//! Who plays in the figures of paper 002: Async_FIFO, PIQ and BRR as they come, and BRR with other queues and groups.
+//! The series of the figures of paper 002: unmodified Async_FIFO, PIQ and BRR, and BRR with other queues and groups.
 
 use crate::chart::Look;
 use crate::figures::Key;
@@ -14,7 +14,7 @@ pub(super) struct Scene<'a> {
     pub(super) traces: Vec<(&'a str, [Option<&'a Run>; 3])>,
 }
 
-/// The runs, by what they are in the paper.
+/// The runs, by their role in the paper.
 pub(super) struct Cast<'a> {
     runs: &'a [Run],
 }
@@ -24,8 +24,8 @@ impl<'a> Cast<'a> {
         Self { runs: &set.runs }
     }
 
-    /// The comparison of the paper for each way in which runs were made, as workloads' names tell it behind a comma; without
-    /// sweeps.
+    /// The comparison of the paper for each way in which runs were made. The names of workloads give the way after a
+    /// comma. Without sweeps.
     pub(super) fn scenes(&self) -> Vec<Scene<'a>> {
         let mut scenes: Vec<Scene<'a>> = Vec::new();
         for run in self.runs.iter().filter(|run| !run.scheme.contains(',') && !is_sweep(run)) {
@@ -44,7 +44,8 @@ impl<'a> Cast<'a> {
         scenes
     }
 
-    /// Runs of BRR with nothing of their own but what `of` tells, by trace: that and the run, from the least on.
+    /// Runs of BRR whose only own setting is the one that `of` returns, by trace: its value and the run, in ascending
+    /// order.
     pub(super) fn sweep(
         &self,
         key: &str,
@@ -69,7 +70,7 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// Which scheme of the comparison a run is of.
+/// The scheme of the comparison that a run has.
 fn scheme(run: &Run) -> Option<usize> {
     let of = |key: &str| run.settings.get(key).map(String::as_str);
     match (of("scheme.read.policy"), of("scheme.dispatch.policy")) {
@@ -101,7 +102,7 @@ pub(super) mod tests {
     use super::*;
     use stripewise_results::{Figure, Figures};
 
-    /// A run of 64 chips with made-up totals.
+    /// A run of 64 chips with invented totals.
     pub(in super::super) fn run(scheme: &str, workload: &str, groups: u64, queue: u64, wait: u64) -> Run {
         let (dispatch, read) = match scheme.split(',').next() {
             Some("paper002-brr") => ("piq", "brr"),

@@ -1,4 +1,4 @@
-//! The figures of paper 002, drawn for runs with redirected reads and what stands beside them.
+//! The figures of paper 002, drawn for runs with redirected reads and the runs compared with them.
 
 mod breakdown;
 mod cast;
@@ -12,7 +12,7 @@ use super::Figure;
 use super::values::draw;
 use cast::Cast;
 
-/// What waits and how busy members are, of any runs under their own names; none where no run reads around members.
+/// Waiting times and utilisation of any runs under their own names; none where no run redirects reads.
 pub(super) fn of_any_runs(set: &Set) -> Vec<Figure> {
     let redirects =
         |run: &Run| run.settings.get("scheme.read.policy").is_some_and(|policy| policy != "direct");
@@ -23,7 +23,7 @@ pub(super) fn of_any_runs(set: &Set) -> Vec<Figure> {
     values::OF_ANY_RUNS.map(|shown| draw(set, &names, shown())).into()
 }
 
-/// Every figure of paper 002, in its order.
+/// Every figure of paper 002, in the paper's order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     let cast = Cast::of(set);
     vec![
@@ -37,7 +37,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
     ]
 }
 
-/// What a figure is called.
+/// The identifier and the title of a figure.
 fn named(number: u32, what: &str) -> (String, String) {
     (format!("paper002-figure-{number}"), format!("Figure {number} of paper 002: {what}"))
 }

@@ -32,7 +32,7 @@ pub(super) fn groups(cast: &Cast<'_>) -> Figure {
     )
 }
 
-/// The runs of each trace by what is swept.
+/// The runs of each trace by the swept value.
 type Sweep<'a> = Vec<(&'a str, Vec<(u64, &'a Run)>)>;
 
 fn draw(sweep: Sweep<'_>, (number, what, about): (u32, &str, &str), axis: &str) -> Figure {

@@ -8,7 +8,7 @@ use crate::run::Run;
 use super::cast::{Cast, SCHEMES, Scene, keys};
 use super::named;
 
-/// What any runs show of waiting and use.
+/// The figures of waiting and utilisation for any runs.
 pub(super) const OF_ANY_RUNS: [fn() -> OfAny; 3] = [
     || {
         OfAny {
@@ -51,7 +51,7 @@ pub(super) const OF_ANY_RUNS: [fn() -> OfAny; 3] = [
     },
 ];
 
-/// What each of three figures shows.
+/// The content of each of three figures.
 struct Shown {
     number: u32,
     title: &'static str,

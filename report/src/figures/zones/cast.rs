@@ -1,4 +1,4 @@
-//! Who plays in the figures of paper 004: arrays of one chunk size, and the one with three zones.
+//! The series of the figures of paper 004: arrays of one chunk size, and the one with three zones.
 
 use crate::chart::Look;
 use crate::figures::Key;
@@ -17,7 +17,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// A total of an array's run, and that over the first array's.
+    /// A total of an array's run, and its ratio to that of the first array.
     pub(super) fn value(&self, array: usize, total: &str) -> Option<(f64, Option<f64>)> {
         let value = |array: usize| self.runs[array].and_then(|run| run.total(total));
         let base = value(0).filter(|base| *base > 0.0);
@@ -25,7 +25,7 @@ impl Scene<'_> {
     }
 }
 
-/// The workloads that are not random accesses of one size, each with its runs on the arrays as they are.
+/// The workloads that are not random accesses of one size, each with its runs on the unmodified arrays.
 pub(super) fn scenes(set: &Set) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();
     for run in set.runs.iter().filter(|run| !run.workload.starts_with("random ")) {

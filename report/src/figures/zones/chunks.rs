@@ -9,7 +9,7 @@ use crate::set::Set;
 
 use super::named;
 
-/// Its two panels: the beginning of the workloads' names.
+/// Its two panels: the prefixes of the workloads' names.
 const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];
 
 /// Throughputs of a request size, by chunk size.

@@ -8,7 +8,7 @@ use crate::set::Set;
 
 use super::Figure;
 
-/// Every figure of paper 004, in its order.
+/// Every figure of paper 004, in the paper's order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     vec![
         chunks::rates(set),
@@ -19,7 +19,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
     ]
 }
 
-/// What a figure is called.
+/// The identifier and the title of a figure.
 fn named(id: &str, number: &str, what: &str) -> (String, String) {
     (format!("paper004-figure-{id}"), format!("Figure {number} of paper 004: {what}"))
 }
@@ -31,7 +31,7 @@ mod tests {
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
 
-    /// A run of an array with made-up totals.
+    /// A run of an array with invented totals.
     fn run(scheme: &str, chunk: &str, workload: &str, mean: u64, bytes: u64) -> Run {
         let settings = [
             ("scheme.name", scheme.to_owned()),

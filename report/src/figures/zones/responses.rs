@@ -7,16 +7,16 @@ use crate::set::Set;
 use super::cast::{ARRAYS, Scene, keys, scenes};
 use super::named;
 
-/// What a figure shows.
+/// The content of a figure.
 struct Shown<'a> {
     id: &'a str,
     what: &'a str,
     about: &'a str,
-    /// The total that is shown, and its name.
+    /// The total in the figure, and its name.
     total: (&'a str, &'a str),
 }
 
-/// What the name of a workload says beside its trace; what it does not say is as in Figure 5.
+/// The parts of a workload's name other than its trace. A missing part is as in Figure 5.
 struct Setting<'a> {
     trace: &'a str,
     ssds: &'a str,
@@ -52,7 +52,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Those of Figure 5.
+/// The values of Figure 5.
 const SSDS: &str = "4 SSDs";
 const ZONES: &str = "60 GB";
 
@@ -118,7 +118,7 @@ pub(super) fn zones(set: &Set) -> Figure {
     figure
 }
 
-/// MC-RAIS with each size of zones over that with the smallest, for each trace that there are several of.
+/// The ratio of MC-RAIS with each size of zones to that with the smallest, for each trace with several sizes.
 fn sizes(all: &[Scene<'_>]) -> Vec<Group> {
     let mean = |scene: &Scene<'_>| scene.value(MC_RAIS, MEAN.0).map(|(value, _)| value);
     let mut found = chosen(all, |setting| setting.ssds == SSDS);
@@ -147,12 +147,12 @@ fn sizes(all: &[Scene<'_>]) -> Vec<Group> {
     groups
 }
 
-/// The total of all figures but Figure 6.
+/// The total of all figures except Figure 6.
 const MEAN: (&str, &str) = ("response_mean_ns", "mean response");
-/// MC-RAIS among the arrays.
+/// The index of MC-RAIS among the arrays.
 const MC_RAIS: usize = ARRAYS.len() - 1;
 
-/// The scenes of whose settings `is_meant` says so.
+/// The scenes whose settings `is_meant` accepts.
 fn chosen<'a, 's>(
     all: &'a [Scene<'s>],
     is_meant: impl Fn(&Setting<'s>) -> bool,
@@ -161,7 +161,7 @@ fn chosen<'a, 's>(
     settings.filter(|(_, setting)| is_meant(setting)).collect()
 }
 
-/// A figure of the workloads as they are.
+/// A figure of the unmodified workloads.
 fn plain(set: &Set, shown: &Shown<'_>) -> Figure {
     let all = scenes(set);
     let found = chosen(&all, Setting::is_plain);

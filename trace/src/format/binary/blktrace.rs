@@ -1,9 +1,10 @@
-//! What blktrace writes (Linux, `include/uapi/linux/blktrace_api.h`, version 7): records of 48 bytes and a payload, in the
-//! byte order of the traced machine, one file for each CPU.
+//! Files of blktrace (Linux, `include/uapi/linux/blktrace_api.h`, version 7): records of 48 bytes and a payload, in
+//! the byte order of the traced machine, one file for each CPU.
 //!
-//! u32 magic 0x65617400 + version, u32 number, u64 time ns, u64 sector (512 B), u32 bytes, u32 action, u32 process, u32
-//! device (major << 20 | minor), u32 CPU, u16 error, u16 length of the payload. The low half of `action` is an event, its
-//! high half what the request is. A request passes through several events; it is taken at one of them.
+//! u32 magic 0x65617400 + version, u32 number, u64 time ns, u64 sector (512 B), u32 bytes, u32 action, u32 process,
+//! u32 device (major << 20 | minor), u32 CPU, u16 error, u16 length of the payload. The low half of `action` is an
+//! event, its high half describes the request. A request passes through several events; the reader takes it at one of
+//! them.
 
 use super::{Bad, BinaryFormat, Bytes, Item, Records, offset_of, shown, u16_at, u32_at, u64_at};
 use crate::format::{Expected, Record, Variant};
@@ -24,7 +25,7 @@ pub(super) const FORMAT: BinaryFormat = BinaryFormat {
 
 /// Events at which requests are taken: queued, issued, completed.
 const EVENTS: [u32; 3] = [1, 7, 8];
-/// A request that goes on to another device.
+/// A request that continues to another device.
 const REMAP: u32 = 15;
 
 /// Bits of the action's high half.
@@ -37,10 +38,11 @@ const DISCARD: u32 = 1 << 13;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 const HEADER: usize = 48;
-/// Header, and the payload of a remap: two devices and a sector, in the byte order of networks.
+/// Header, and the payload of a remap: two devices and a sector, in network byte order.
 const WITH_REMAP: usize = HEADER + 16;
 
-/// Whether a record of version 7 begins with these bytes, and in which byte order.
+/// The byte order of a record of version 7 that begins with these bytes: big-endian or not. None for any other
+/// record.
 fn byte_order(magic: [u8; 4]) -> Option<bool> {
     if u32::from_le_bytes(magic) == MAGIC | VERSION {
         Some(false)
@@ -51,7 +53,7 @@ fn byte_order(magic: [u8; 4]) -> Option<bool> {
     }
 }
 
-/// The first of the events that there are.
+/// The first stage whose events the sample contains.
 fn detect(sample: &[u8]) -> Option<usize> {
     let big = byte_order(*sample.first_chunk()?)?;
     let (mut found, mut rest) = ([false; 3], sample);
@@ -113,7 +115,7 @@ impl Records for BlkTrace {
 }
 
 impl BlkTrace {
-    /// What the header, and what there is of the payload, say.
+    /// The item that the header, and the available part of the payload, describe.
     fn item(&self, record: &[u8], payload: usize, big: bool) -> Result<Option<Item>, Bad> {
         let action = u32_at(record, 28, big);
         // Newer kernels set a bit above the events for the control group.
@@ -125,7 +127,7 @@ impl BlkTrace {
         let (sector, bytes) = (u64_at(record, 16, big), u32_at(record, 24, big));
         let kind = match bytes {
             0 if category & FLUSH != 0 => Kind::Flush,
-            // The end of a flush that had its data written before, and the like.
+            // The end of a flush whose data was written before, and similar events.
             0 => return Ok(None),
             _ if category & DISCARD != 0 => Kind::Trim,
             _ if category & WRITE != 0 => Kind::Write,
@@ -140,7 +142,7 @@ impl BlkTrace {
         if event == self.event {
             return Ok(Some(Item::Request(record_)));
         }
-        // Kernels have named the two devices in either order; the other one is the record's own.
+        // Kernels have named the two devices in either order; the other device is the record's own.
         let devices = [u32_at(record, HEADER, true), u32_at(record, HEADER + 4, true)];
         let from = devices.into_iter().find(|&device| device != volume);
         Ok(from.map(|from| Item::Remap { record: record_, from }))

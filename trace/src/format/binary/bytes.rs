@@ -1,20 +1,20 @@
-//! Bytes of a stream, a few of them at hand, and the place where they stand.
+//! A stream of bytes: a buffer with the next bytes, and their position.
 
 use crate::TraceError;
 use crate::input::Input;
 
-/// Bytes held at once. Under a fuzzer few, for what happens at the borders.
+/// Bytes in the buffer. Few under a fuzzer, which then reaches the borders.
 const BUFFER: usize = if cfg!(fuzzing) { 96 } else { 64 << 10 };
 
 /// A window over a stream.
 pub(super) struct Bytes {
     pub(super) input: Input,
     buffer: Box<[u8]>,
-    /// What is at hand begins here
+    /// Start of the buffered bytes,
     next: usize,
-    /// and ends here.
+    /// and their end.
     filled: usize,
-    /// Place of the first byte at hand.
+    /// Position of the first buffered byte.
     pub(super) position: u64,
 }
 
@@ -23,7 +23,7 @@ impl Bytes {
         Self { input, buffer: vec![0; BUFFER].into_boxed_slice(), next: 0, filled: 0, position: 0 }
     }
 
-    /// The next `count` bytes, at most 96, or as many as there are before the end.
+    /// The next `count` bytes, at most 96; fewer at the end of the stream.
     #[inline]
     pub(super) fn ahead(&mut self, count: usize) -> Result<&[u8], TraceError> {
         if self.filled - self.next < count {
@@ -40,7 +40,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Passes over `count` bytes, and says how many there were.
+    /// Skips `count` bytes, and returns how many there were.
     pub(super) fn skip(&mut self, count: usize) -> Result<usize, TraceError> {
         let mut left = count;
         while left > 0 {
@@ -58,7 +58,7 @@ impl Bytes {
         Ok(count - left)
     }
 
-    /// Passes over bytes up to the next place where `found` says yes to the four bytes there, or to the end.
+    /// Skips to the next four bytes for which `found` returns true, or to the end.
     pub(super) fn skip_until(&mut self, found: impl Fn([u8; 4]) -> bool) -> Result<(), TraceError> {
         loop {
             let four = self.ahead(4)?;
@@ -74,7 +74,7 @@ impl Bytes {
         }
     }
 
-    /// Bytes of the file that were taken from it and are no longer at hand; compressed ones if it is compressed.
+    /// Bytes of the file that were read and have left the buffer; compressed ones if the file is compressed.
     pub(super) fn consumed(&self) -> u64 {
         let waiting = if self.input.is_compressed() { 0 } else { self.filled - self.next };
         self.input.consumed().saturating_sub(waiting as u64)

@@ -1,4 +1,4 @@
-//! Reading a binary trace: its streams merged by time, and requests that two devices saw counted once.
+//! Reads a binary trace: merges its streams by time, and counts a request that two devices saw once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::order::{Clock, Order};
 use crate::{OpenOptions, ReadReport, Request, TraceError};
 
-/// Remapped requests that are remembered until they arrive. They arrive at once.
+/// Remapped requests that are remembered until they arrive at their device. They arrive immediately.
 const REMAPS: usize = 1024;
 
 /// Reads one binary trace.
@@ -23,9 +23,9 @@ pub(crate) struct BinaryReader {
     tick_ns: u64,
     tally: Tally,
     clock: Clock,
-    /// Devices that requests came to.
+    /// Devices that have received requests.
     devices: Vec<u32>,
-    /// Device and place of requests that will come again, further down.
+    /// Device and offset of requests that will arrive again at a lower device.
     remapped: VecDeque<(u32, u64)>,
     duplicates: u64,
     /// Whether an error ended the reading.
@@ -34,7 +34,7 @@ pub(crate) struct BinaryReader {
     stages: bool,
 }
 
-/// Where items come from.
+/// A source of items.
 enum Source {
     Stream(Box<Stream>),
     Memory(std::vec::IntoIter<Head>),
@@ -50,7 +50,7 @@ impl Source {
 }
 
 impl BinaryReader {
-    /// Reads `inputs`, all of the format and variant `chosen`.
+    /// Reads `inputs`, which all have the format and variant `chosen`.
     pub(crate) fn open(
         inputs: Vec<Input>,
         chosen: (usize, usize),
@@ -106,7 +106,7 @@ impl BinaryReader {
         self.format
     }
 
-    /// Takes the next item of a source to be merged.
+    /// Merges the next item of a source.
     fn advance(&mut self, index: usize) -> Result<(), TraceError> {
         let next = self.sources[index].next(&mut self.tally);
         self.failed |= next.is_err();
@@ -153,13 +153,13 @@ impl BinaryReader {
         Ok(())
     }
 
-    /// Whether this request came to another device of the trace before, and is only passed on.
+    /// Whether this request already arrived at another device of the trace and was only passed on.
     fn is_duplicate(&mut self, device: u32, offset: u64) -> bool {
         let at = self.remapped.iter().position(|&remapped| remapped == (device, offset));
         at.is_some_and(|at| self.remapped.remove(at).is_some())
     }
 
-    /// Passes over a request whose time will not do, if it may be.
+    /// Skips a request whose time is invalid, if the options allow it.
     #[cold]
     fn pass(&mut self, stop: Stop, head: &Head) -> Result<(), TraceError> {
         let path = self.tally.report.path.clone();
@@ -177,7 +177,7 @@ impl BinaryReader {
         };
         if outcome.is_err() {
             self.failed = true;
-            // As one that could not be read, it does not count.
+            // The record does not count, like one that could not be read.
             self.tally.report.lines -= 1;
         }
         outcome
@@ -207,7 +207,7 @@ impl BinaryReader {
         if self.order.is_empty() || size == 0 {
             return Some(1.0);
         }
-        // What is in memory was read to its end.
+        // An archive in memory was read to its end.
         let consumed = |source: &Source| match source {
             Source::Stream(stream) => stream.bytes.consumed(),
             Source::Memory(_) => size,
@@ -217,13 +217,13 @@ impl BinaryReader {
     }
 }
 
-/// In which order the requests of a format stand, once its streams are merged.
+/// The order of the requests of a format after its streams are merged.
 pub(crate) fn order(format: usize) -> Order {
     // Interrupts write to a CPU's file between the reading of the clock and the writing of a record.
     if BINARY_FORMATS[format].stages { Order::Sorted } else { Order::AsFiled }
 }
 
-/// What the inputs are, before anything is read.
+/// A report about the inputs, before the first record.
 fn report(inputs: &[Input]) -> ReadReport {
     let first = inputs.first();
     ReadReport {

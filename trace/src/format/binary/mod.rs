@@ -1,7 +1,7 @@
 //! Binary formats: records of a few dozen bytes instead of lines.
 //!
 //! A format turns a stream into items, one at a time. Several streams, such as the files of a blktrace, are merged by
-//! time. What is told of a record that is none: its number and its byte.
+//! time. An error names the number of the damaged record and its byte.
 
 mod blktrace;
 mod bytes;
@@ -44,11 +44,11 @@ pub(crate) fn detect(sample: &[u8]) -> Option<(usize, usize)> {
     BINARY_FORMATS.iter().enumerate().find_map(find)
 }
 
-/// What a record is.
+/// The content of a record.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Request(Record),
-    /// A request to `from` that goes on as one to `record`'s place.
+    /// A request to `from` that continues as a request to the place in `record`.
     Remap {
         record: Record,
         from: u32,
@@ -63,7 +63,7 @@ impl Item {
     }
 }
 
-/// An item and where it stood.
+/// An item and its position.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     item: Item,
@@ -84,11 +84,11 @@ trait Records: Send {
     /// Nanoseconds a tick of the records' times.
     fn tick_ns(&self) -> u64;
 
-    /// Reads the next record and consumes it, if it is one: what it holds for the reader, or nothing if it is an event
-    /// other than requests. There is at least one byte.
+    /// Reads the next record and consumes it, if it is valid. Returns its request or remap, or nothing for any other
+    /// event. There is at least one byte.
     fn record(&mut self, bytes: &mut Bytes) -> Result<Result<Option<Item>, Bad>, TraceError>;
 
-    /// Passes over what is no record, at least one byte, up to where the next may begin.
+    /// Skips damaged bytes, at least one, up to the place where the next record may begin.
     fn resume(&mut self, bytes: &mut Bytes) -> Result<(), TraceError>;
 }
 
@@ -97,11 +97,11 @@ struct Stream {
     bytes: Bytes,
     records: Box<dyn Records>,
     path: PathBuf,
-    /// Records read, passed over or not.
+    /// Records read, skipped ones included.
     count: u64,
 }
 
-/// What the streams of one trace share.
+/// The state that the streams of one trace share.
 struct Tally {
     report: ReadReport,
     skip_bad: u64,
@@ -146,7 +146,7 @@ impl Tally {
         Self { report, skip_bad: options.skip_bad }
     }
 
-    /// Counts a record that is none, unless no more may be passed over.
+    /// Counts a damaged record, unless the options allow no more of them.
     fn pass(&mut self, error: TraceError) -> Result<(), TraceError> {
         if self.report.skipped_bad == self.skip_bad {
             return Err(error);
@@ -157,7 +157,7 @@ impl Tally {
     }
 }
 
-/// Bytes as an error shows them.
+/// Bytes as errors print them.
 fn shown(bytes: &[u8]) -> String {
     let text: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     if text.is_empty() { "the end of the file".to_owned() } else { text.join(" ") }
@@ -181,7 +181,7 @@ fn u64_at(bytes: &[u8], at: usize, big: bool) -> u64 {
     if big { u64::from_be_bytes(value) } else { u64::from_le_bytes(value) }
 }
 
-/// The bytes that `sectors` of 512 make up, if a request of `bytes` there ends within 64-bit addresses.
+/// The byte offset of `sector` (512 bytes each), if a request of `bytes` there ends within 64-bit addresses.
 fn offset_of(sector: u64, bytes: u32) -> Option<u64> {
     let offset = sector.checked_mul(512)?;
     offset.checked_add(u64::from(bytes)).map(|_| offset)

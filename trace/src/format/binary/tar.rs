@@ -1,5 +1,5 @@
-//! The files of a blktrace in a tar archive. A stream has them one behind the other and the reader needs them side by
-//! side, so the requests of all are held in memory, 64 bytes each, until they are merged.
+//! The files of a blktrace in a tar archive. A stream contains them one after the other, and the reader needs them
+//! side by side. So memory holds the requests of all files, 64 bytes each, until they are merged.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::TraceError;
 use crate::format::is_blktrace_member;
 use crate::input::{Content, Input};
 
-/// Whether a stream that begins so is a tar archive.
+/// Whether a stream that begins with `sample` is a tar archive.
 pub(crate) fn is_tar(sample: &[u8]) -> bool {
     sample.get(257..262) == Some(b"ustar")
 }
 
-/// The format and the variant of the first file of a blktrace in the archive, and what each file holds.
+/// The format and the variant of the first file of a blktrace in the archive, and the content of each file.
 pub(super) struct Unpacked {
     pub(super) chosen: (usize, usize),
     pub(super) files: Vec<Vec<Head>>,
@@ -23,11 +23,11 @@ pub(super) struct Unpacked {
 
 /// Most requests of an archive: 1 GiB of them.
 const MOST_REQUESTS: usize = if cfg!(fuzzing) { 1 << 10 } else { 16 << 20 };
-/// Most bytes of an entry that says more of the one behind it, such as a long name.
+/// Most bytes of an entry that extends the next one, such as a long name.
 const MOST_EXTENSION: u64 = 64 << 10;
 
-/// Reads every file of a blktrace in the archive `input`, as `named` or as its first file shows. A file is decoded as it
-/// streams by, so that nothing but its requests is held.
+/// Reads every file of a blktrace in the archive `input`, in the format `named` or that of its first file. A file is
+/// decoded while it streams, so memory holds only its requests.
 pub(super) fn unpack(
     input: Input,
     named: Option<(usize, usize)>,
@@ -40,7 +40,7 @@ pub(super) fn unpack(
     let (mut long_name, mut requests) = (None, 0);
     let shared = Shared(Arc::new(Mutex::new(Taken { input, ahead: 0 })));
     let mut archive = tar::Archive::new(shared.clone());
-    // The library holds extensions in memory, however long they are; here they are read up to a bound.
+    // The library holds extensions of any length in memory; this code reads them up to a bound.
     for entry in archive.entries().map_err(damaged)?.raw(true) {
         let mut entry = entry.map_err(damaged)?;
         let kind = entry.header().entry_type();
@@ -111,7 +111,7 @@ pub(super) fn unpack(
 /// The stream of an archive, from which both the archive and its members read.
 struct Taken {
     input: Input,
-    /// Bytes that a member took from under the archive, which the archive has yet to pass over.
+    /// Bytes that a member read past the archive, and that the archive must still skip.
     ahead: u64,
 }
 
@@ -139,7 +139,8 @@ impl Read for Shared {
     }
 }
 
-/// One file of the archive. It reads from the archive's stream itself, since what the library lends cannot go to a decoder.
+/// One file of the archive. It reads from the archive's stream itself, since a decoder cannot take the reader that
+/// the library lends.
 struct Member {
     shared: Shared,
     left: u64,

@@ -1,9 +1,10 @@
-//! vscsi traces of CloudPhysics (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015): little-endian records of one virtual
-//! disk.
+//! vscsi traces of CloudPhysics (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015): little-endian records of one
+//! virtual disk.
 //!
-//! Version 1, 32 bytes: u32 number, u32 bytes, u32 segments, u16 SCSI operation, u16 version, u64 LBA (512 B), u64 time in
-//! us. Version 2, 40 bytes: u16 operation, u16 version, u32 number, u32 bytes, u32 segments, u64 LBA, u64 time, u64 response
-//! in us. The high byte of `version` is the version. Operations that move no data are passed over and counted.
+//! Version 1, 32 bytes: u32 number, u32 bytes, u32 segments, u16 SCSI operation, u16 version, u64 LBA (512 B), u64
+//! time in us. Version 2, 40 bytes: u16 operation, u16 version, u32 number, u32 bytes, u32 segments, u64 LBA, u64
+//! time, u64 response in us. The high byte of `version` is the version. Operations that move no data are skipped and
+//! counted.
 
 use super::{Bad, BinaryFormat, Bytes, Item, Records, offset_of, shown, u16_at, u32_at, u64_at};
 use crate::format::{Expected, Record, Variant};
@@ -21,7 +22,7 @@ pub(super) const FORMAT: BinaryFormat = BinaryFormat {
     make: |variant| Box::new(Vscsi(&LAYOUTS[variant])),
 };
 
-/// Where the fields stand.
+/// The offsets of the fields.
 struct Layout {
     version: u8,
     size: usize,
@@ -36,7 +37,7 @@ static LAYOUTS: [Layout; 2] = [
     Layout { version: 2, size: 40, operation: 0, bytes: 8, lba: 16, time: 24 },
 ];
 
-/// Whole records that detection looks at, all of which must be of one version.
+/// Whole records that detection examines. All must have one version.
 const TRIED: usize = 64;
 
 fn detect(sample: &[u8]) -> Option<usize> {
@@ -53,7 +54,7 @@ impl Layout {
     }
 }
 
-/// What a SCSI operation does to data: READ and WRITE with commands of 6, 10, 12 and 16 bytes.
+/// The effect of a SCSI operation on data: READ and WRITE with commands of 6, 10, 12 and 16 bytes.
 fn kind_of(operation: u16) -> Option<Kind> {
     match operation {
         0x08 | 0x28 | 0xA8 | 0x88 => Some(Kind::Read),
@@ -98,7 +99,7 @@ impl Records for Vscsi {
         Ok(Ok(item))
     }
 
-    /// Records have one size: the next begins behind this one.
+    /// Records have one size: the next begins after this one.
     fn resume(&mut self, bytes: &mut Bytes) -> Result<(), TraceError> {
         bytes.skip(self.0.size).map(|_| ())
     }

@@ -1,4 +1,4 @@
-//! Columns of one row group, chunk by chunk, as the numbers and kinds of requests.
+//! Columns of one row group, chunk by chunk, decoded to the numbers and kinds of requests.
 
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -12,7 +12,7 @@ use crate::Kind;
 use super::kind_of;
 use super::limits::{FEW, Texts};
 
-/// Whole numbers, of either width and signed or not: programs other than ours choose for themselves.
+/// Whole numbers of either width, signed or not: other programs choose their own types.
 pub(super) struct Numbers {
     column: Width,
     levels: Vec<i16>,
@@ -113,7 +113,7 @@ impl Numbers {
 }
 
 impl Kinds {
-    /// The column at position `at`; `builds` says that it has values which are built from the ones before them.
+    /// The column at position `at`. `builds`: its values are built from the values before them.
     pub(super) fn new(group: &dyn RowGroupReader, at: usize, builds: bool) -> Result<Self> {
         let descriptor = group.metadata().schema_descr().column(at);
         let pages = Texts::new(group.get_column_page_reader(at)?, descriptor.max_def_level() > 0);

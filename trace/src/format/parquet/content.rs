@@ -1,6 +1,6 @@
-//! The checksum of what a file of ours holds: of its requests, and of what is noted beside them. The checksums of pages say
-//! whether pages are as they were written; this one says the same of the whole, with the headers and the footer, which
-//! Parquet gives no checksum.
+//! The checksum of a whole file of ours: of its requests, and of the notes in its metadata. The checksums of pages
+//! show that single pages are as written. This one shows the same of the whole, with the headers and the footer, for
+//! which Parquet has no checksum.
 
 use parquet::file::metadata::KeyValue;
 
@@ -10,10 +10,10 @@ use super::kind_name;
 
 /// The file's metadata key for its number of requests and their checksum.
 pub(super) const REQUESTS_KEY: &str = "stripewise.trace.requests";
-/// The file's metadata key for the checksum of all other pairs of ours.
+/// The file's metadata key for the checksum of all other pairs that this program writes.
 pub(super) const NOTES_KEY: &str = "stripewise.trace.notes";
 
-/// A running checksum of requests, column by column, whatever the pieces in which they come.
+/// A running checksum of requests, column by column, independent of the pieces in which they arrive.
 #[derive(Clone, Default)]
 pub(super) struct Content {
     columns: [crc32fast::Hasher; 5],
@@ -22,7 +22,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Adds requests that are to be written.
+    /// Adds requests before they are written.
     pub(super) fn add(&mut self, requests: &[Request]) {
         self.requests += requests.len() as u64;
         self.column(0, requests.iter().map(|request| request.time_ns));
@@ -32,7 +32,7 @@ impl Content {
         self.kinds(requests.iter().map(|request| request.kind));
     }
 
-    /// Adds requests that were read, as they stand in the file; without volumes where it has none.
+    /// Adds requests that were read, in the order of the file; without volumes where it has none.
     pub(super) fn add_read(&mut self, numbers: [&[u64]; 3], volumes: Option<&[u64]>, kinds: &[Kind]) {
         self.requests += kinds.len() as u64;
         for (at, values) in numbers.into_iter().enumerate() {
@@ -57,7 +57,7 @@ impl Content {
         self.columns[4].update(&self.bytes);
     }
 
-    /// The number of requests and their checksum, as they stand in the metadata.
+    /// The number of requests and their checksum, in the form of the metadata.
     pub(super) fn text(&self) -> String {
         let mut all = crc32fast::Hasher::new();
         self.columns.iter().for_each(|column| all.update(&column.clone().finalize().to_le_bytes()));
@@ -65,7 +65,7 @@ impl Content {
     }
 }
 
-/// The checksum of pairs of metadata, but for those that hold checksums.
+/// The checksum of pairs of metadata, without those that hold checksums.
 pub(super) fn of_notes<'a>(pairs: impl IntoIterator<Item = &'a KeyValue>) -> String {
     let mut hasher = crc32fast::Hasher::new();
     for pair in pairs.into_iter().filter(|pair| pair.key != NOTES_KEY && pair.key != REQUESTS_KEY) {

@@ -1,5 +1,6 @@
-//! How much of a Parquet file the library may unpack at a time. A header of a few bytes can promise gigabytes, and the library
-//! makes room for them; so the footer and the headers of pages are looked at before it sees them.
+//! Limits on how much of a Parquet file the library may unpack at a time. A header of a few bytes can declare
+//! gigabytes, and the library allocates them. So these functions check the footer and the headers of pages before the
+//! library reads them.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -13,14 +14,15 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use super::thrift::{STRUCT, Walker};
 
-/// Most bytes of a page when it is unpacked. Writers make pages of 1 MiB.
+/// Most bytes of an unpacked page. Writers make pages of 1 MiB.
 pub(super) const MOST_PAGE_BYTES: u64 = 16 << 20;
 /// Most values of a page, which can take less than a bit each.
 const MOST_PAGE_VALUES: u64 = 16 << 20;
 /// Most bytes of a footer, and of the header of a page.
 const MOST_FOOTER_BYTES: u64 = 64 << 20;
 const MOST_HEADER_BYTES: u64 = 1 << 20;
-/// Values of a column whose values are built from the ones before them that are read at a time: each may be as long as a page.
+/// Values read at a time from a column whose values are built from the values before them: each may be as long as a
+/// page.
 pub(super) const FEW: usize = 4;
 
 /// Numbers of encodings in Parquet's definition.
@@ -30,10 +32,10 @@ fn wrong(what: impl Into<String>) -> ParquetError {
     ParquetError::General(what.into())
 }
 
-/// Makes sure that the footer of `file` promises no more items than it has room for.
+/// Checks that the footer of `file` declares no more items than it has room for.
 ///
 /// # Errors
-/// When it does, or the operating system refuses.
+/// When it declares more, or the operating system refuses.
 pub fn check_footer(file: &File) -> Result<()> {
     let file_bytes = file.metadata()?.len();
     let Some(tail) = file_bytes.checked_sub(8) else { return Ok(()) };
@@ -53,7 +55,7 @@ pub fn check_footer(file: &File) -> Result<()> {
     Walker::new(BufReader::new(from), length).skip(STRUCT)
 }
 
-/// What the header of a page says.
+/// The content of a page's header.
 #[derive(Default)]
 struct Header {
     packed: i32,
@@ -89,17 +91,17 @@ impl Header {
     }
 }
 
-/// The bytes of a column chunk, if they can be any.
+/// The byte range of a column chunk, if it is valid.
 pub(super) fn place(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
     let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let begin = u64::try_from(begin).ok()?;
     Some(begin..begin.checked_add(u64::try_from(column.compressed_size()).ok()?)?)
 }
 
-/// Makes sure that every column chunk of `file` lies within it, and that every page can be unpacked in bounded memory.
+/// Checks that every column chunk of `file` lies within it, and that every page can be unpacked in bounded memory.
 ///
 /// # Errors
-/// When that is not so, or the operating system refuses.
+/// When one does not, or the operating system refuses.
 pub fn check_columns(file: &File, metadata: &ParquetMetaData) -> Result<()> {
     let file_bytes = file.metadata()?.len();
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
@@ -110,8 +112,8 @@ pub fn check_columns(file: &File, metadata: &ParquetMetaData) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that every page of the column chunk at these bytes of `file` can be unpacked in bounded memory. True when there
-/// are pages whose values are built from the ones before them (`DELTA_BYTE_ARRAY`).
+/// Checks that every page of the column chunk at these bytes of `file` can be unpacked in bounded memory. Returns
+/// true when there are pages whose values are built from the values before them (`DELTA_BYTE_ARRAY`).
 pub(super) fn check_pages(file: &File, begin: u64, end: u64) -> Result<bool> {
     let (mut at, mut builds) = (begin, false);
     let mut from = BufReader::new(file.try_clone()?);
@@ -142,7 +144,7 @@ pub(super) fn check_pages(file: &File, begin: u64, end: u64) -> Result<bool> {
     Ok(builds)
 }
 
-/// Pages of texts, of which those are refused that promise more lengths than values.
+/// Pages of texts. Pages that declare more lengths than values are refused.
 pub(super) struct Texts {
     pages: Box<dyn PageReader>,
     is_optional: bool,
@@ -180,7 +182,7 @@ impl PageReader for Texts {
     }
 }
 
-/// Makes sure that the lists of lengths with which such a page begins are no longer than its number of values says.
+/// Checks that the lists of lengths at the start of such a page are no longer than its number of values.
 fn check_lengths(page: &Page, is_optional: bool) -> Result<()> {
     let lists = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
@@ -206,10 +208,10 @@ fn check_lengths(page: &Page, is_optional: bool) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a list of at most `most` numbers in `DELTA_BINARY_PACKED`.
+/// The size in bytes of a list of at most `most` numbers in `DELTA_BINARY_PACKED`.
 ///
-/// Source: Apache Parquet format, "Encodings", encoding 5: block size, miniblocks a block, count, first value; then for each
-/// block its smallest difference, the width of each miniblock, and the miniblocks that are needed.
+/// Source: Apache Parquet format, "Encodings", encoding 5: block size, miniblocks a block, count, first value; then
+/// for each block its smallest difference, the width of each miniblock, and the miniblocks that are needed.
 fn check_list(bytes: &[u8], most: u64) -> Result<usize> {
     let length = bytes.len() as u64;
     let mut walker = Walker::new(bytes, length);
@@ -242,7 +244,7 @@ fn check_list(bytes: &[u8], most: u64) -> Result<usize> {
 mod tests {
     use super::*;
 
-    /// A file of these bytes, which has no name any more.
+    /// An unlinked file with these bytes.
     fn file(name: &str, bytes: &[u8]) -> File {
         let path = std::env::temp_dir().join(format!("stripewise-limits-{}-{name}", std::process::id()));
         std::fs::write(&path, bytes).expect("a file");

@@ -1,5 +1,5 @@
-//! Our own Parquet schema, described in `docs/trace-schema.md`: the form in which a trace is kept once it has been
-//! converted, since it needs no parsing and loses nothing.
+//! Our own Parquet schema, described in `docs/trace-schema.md`: the form for converted traces, since it needs no
+//! parsing and loses nothing.
 
 mod columns;
 mod content;
@@ -20,7 +20,7 @@ pub(crate) use write::ParquetWriter;
 
 use crate::{Kind, TraceError};
 
-/// What other tables in Parquet need as well: pages with checksums, and bounds on what may be unpacked.
+/// Functions that other Parquet tables need as well: pages with checksums, and limits on unpacking.
 pub mod parquet_file {
     pub use super::limits::{check_columns, check_footer};
     pub use super::seal::SealedPages;
@@ -30,8 +30,8 @@ pub mod parquet_file {
 const VERSION_KEY: &str = "stripewise.trace.schema";
 const VERSION: &str = "1";
 
-/// Who wrote the file, and what that begins with. Other programs that change a trace may carry its metadata on, with checksums
-/// that are then no longer true; so these count only in a file of ours.
+/// The creator of the file, and the prefix of its name. Another program that changes a trace may keep its metadata,
+/// with checksums that no longer match. So the checksums count only in a file of ours.
 const CREATED_BY: &str = concat!("stripewise ", env!("CARGO_PKG_VERSION"));
 const OURS: &str = "stripewise ";
 
@@ -65,7 +65,8 @@ fn kind_of(name: &[u8]) -> Option<Kind> {
 }
 
 /// Runs a step of the Parquet library over a file of unknown origin. The library panics on some kinds of damage where
-/// it should return an error (a page that refers to a dictionary that is not there, for one); here it returns one.
+/// it should return an error (for example on a page that refers to a missing dictionary); this function returns an
+/// error instead.
 fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> std::result::Result<T, TraceError> {
     match catch_unwind(AssertUnwindSafe(step)) {
         Ok(outcome) => outcome.map_err(|error| damaged(path, &error)),
@@ -73,10 +74,10 @@ fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> std::result::Res
     }
 }
 
-/// What to do about damage.
+/// The remedy for damage.
 const REMEDY: &str = "fetch it again, or convert it again from its source";
 
-/// What a Parquet library's error means for the trace at `path`.
+/// The meaning of a Parquet library's error for the trace at `path`.
 fn damaged(path: &Path, error: &ParquetError) -> TraceError {
     TraceError::NotATrace {
         path: path.to_owned(),

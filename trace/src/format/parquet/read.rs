@@ -1,4 +1,4 @@
-//! Reading Parquet traces: one file after the other, a row group at a time, a chunk of it at a time.
+//! Reads Parquet traces: one file after the other, a row group at a time, a chunk of it at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use super::{CHUNK, KIND, OFFSET, OURS, SIZE, TIME, VERSION, VERSION_KEY, VOLUME,
 
 /// Reads one Parquet trace.
 pub(crate) struct ParquetReader {
-    /// The file that is being read, and those behind it.
+    /// The current file, and the files after it.
     part: Part,
     left: std::vec::IntoIter<PathBuf>,
     /// Files in all.
     files: usize,
     clock: Clock,
     chunk: Vec<Request>,
-    /// How much of the chunk has been delivered.
+    /// The number of requests of the chunk that were delivered.
     delivered: usize,
     report: ReadReport,
 }
@@ -34,7 +34,7 @@ pub(crate) struct ParquetReader {
 struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
-    /// The same file, to look at the headers of its pages.
+    /// The same file, opened a second time to read the headers of its pages.
     places: File,
     /// Positions of the columns of times, offsets, sizes, kinds and perhaps volumes.
     at: [usize; 4],
@@ -44,11 +44,11 @@ struct Part {
     decoded: u64,
     next_group: usize,
     group: Option<Group>,
-    /// Of what was decoded, if the file says what it should be.
+    /// The checksum of the decoded requests, if the file declares one.
     content: Option<Content>,
 }
 
-/// A row group that is being read.
+/// The current row group.
 struct Group {
     left: u64,
     time: Numbers,
@@ -96,7 +96,7 @@ impl Part {
         Ok(Self { path, file, places, at, volume_at, rows, decoded: 0, next_group: 0, group: None, content })
     }
 
-    /// Decodes the next chunk of requests into `chunk`. False at the end.
+    /// Decodes the next chunk of requests into `chunk`. Returns false at the end.
     fn next_chunk(&mut self, clock: &mut Clock, chunk: &mut Vec<Request>) -> Result<bool, TraceError> {
         loop {
             if let Some(group) = &mut self.group
@@ -125,7 +125,7 @@ impl Part {
 }
 
 impl Part {
-    /// Makes sure that all that was decoded is what was written, if the file says that.
+    /// Checks that the decoded requests equal the written ones, if the file declares a checksum.
     fn check_content(&self) -> Result<(), TraceError> {
         let (Some(content), metadata) = (&self.content, self.file.metadata().file_metadata()) else {
             return Ok(());
@@ -145,7 +145,8 @@ fn pair<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
     metadata.key_value_metadata()?.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
-/// What the writer of a Parquet trace noted in its metadata ([`WriteOptions::notes`](crate::WriteOptions::notes)), by name.
+/// The notes that the writer of a Parquet trace left in its metadata
+/// ([`WriteOptions::notes`](crate::WriteOptions::notes)), by name.
 ///
 /// # Errors
 /// When the file cannot be read, and when it is no trace in Parquet.
@@ -217,7 +218,7 @@ impl ParquetReader {
         Some((before + of_part.min(1.0)) / self.files as f64)
     }
 
-    /// Decodes the next chunk of requests. False at the end.
+    /// Decodes the next chunk of requests. Returns false at the end.
     fn next_chunk(&mut self) -> Result<bool, TraceError> {
         self.delivered = 0;
         self.chunk.clear();
@@ -232,7 +233,7 @@ impl ParquetReader {
     }
 }
 
-/// Makes sure that the `columns` lie within the file, which the library takes for granted.
+/// Checks that the `columns` lie within the file, which the library assumes.
 fn check_places(
     file: &SerializedFileReader<File>,
     columns: &[usize],
@@ -251,7 +252,7 @@ fn check_places(
     Ok(())
 }
 
-/// What is wrong with one record.
+/// The error of one record.
 enum Wrong {
     Field { column: u32, expected: &'static str, found: String },
     Order(Stop),
@@ -311,7 +312,7 @@ impl Group {
         Ok(())
     }
 
-    /// Adds the chunk that was read to the checksum of all.
+    /// Adds the chunk that was read to the running checksum.
     fn add_to(&self, content: &mut Content) {
         let numbers = [&self.time, &self.offset, &self.size].map(|column| column.values.as_slice());
         content.add_read(
@@ -321,8 +322,8 @@ impl Group {
         );
     }
 
-    /// Checks and delivers the chunk of `count` records that was read. Columns in errors are counted as in the
-    /// schema: 1 is the time, 5 the kind.
+    /// Checks and delivers the chunk of `count` records that was read. Errors number the columns as the schema does:
+    /// 1 is the time, 5 the kind.
     fn requests(
         &self,
         count: usize,
@@ -356,7 +357,7 @@ impl Group {
         fault.map_or(Ok(()), Err)
     }
 
-    /// The first record whose numbers or kind mean nothing.
+    /// The first record with an invalid number or kind.
     fn fault(&self) -> Option<(usize, Wrong)> {
         let numbers = [Some(&self.time), Some(&self.offset), Some(&self.size), self.volume.as_ref()];
         let negative = (1..).zip(numbers).filter_map(|(column, numbers)| {

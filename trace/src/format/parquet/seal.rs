@@ -1,8 +1,8 @@
-//! Pages with checksums. The Parquet library verifies the checksum of a page that has one, and writes none; here its pages
-//! get one on their way into the file.
+//! Pages with checksums. The Parquet library verifies the checksum of a page that has one, and writes none. This
+//! module adds checksums to the library's pages before they reach the file.
 //!
-//! Source: Apache Parquet format, `parquet.thrift`, `PageHeader.crc`: the CRC-32 (of gzip) of the page as it is stored,
-//! without its header.
+//! Source: Apache Parquet format, `parquet.thrift`, `PageHeader.crc`: the CRC-32 (of gzip) of the page as it is
+//! stored, without its header.
 
 use std::io::{self, Write};
 
@@ -10,13 +10,13 @@ use parquet::column::page::{CompressedPage, PageWriteSpec, PageWriter};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 
-/// The longest header of a page that is sealed. Ours take some 30 bytes.
+/// The longest header of a page that gets a checksum. Ours take some 30 bytes.
 const LONGEST_HEADER: usize = 4096;
 
-/// What the header of a 32-bit field begins with, if its number is one more than that of the field before it.
+/// The first byte of a 32-bit field whose number is one more than that of the field before it.
 const NEXT_I32: u8 = 0x15;
 
-/// Puts pages with their checksums one behind the other, as a column chunk for
+/// Appends pages with their checksums, as a column chunk for
 /// [`SerializedRowGroupWriter::append_column`](parquet::file::writer::SerializedRowGroupWriter::append_column).
 #[derive(Debug)]
 pub struct SealedPages<'a> {
@@ -57,8 +57,8 @@ impl PageWriter for SealedPages<'_> {
     }
 }
 
-/// Writes the header `plain`, which has no checksum, with this one behind what `out` holds: field 4, between the sizes of the
-/// page (fields 1 to 3) and what is particular to its kind (a field from 5 on).
+/// Appends to `out` the header `plain`, which has no checksum, with this checksum: field 4, between the sizes of the
+/// page (fields 1 to 3) and the fields of its kind (from 5 on).
 fn seal(plain: &[u8], checksum: u32, out: &mut Vec<u8>) -> Result<()> {
     let other = || ParquetError::General("the header of a page has an unexpected form".to_owned());
     let mut at = 0;
@@ -71,7 +71,7 @@ fn seal(plain: &[u8], checksum: u32, out: &mut Vec<u8>) -> Result<()> {
         at += length + 2;
     }
     let (next, rest) = plain.get(at..).and_then(<[u8]>::split_first).ok_or_else(other)?;
-    // The upper half says by how much the field's number is larger than that of the field before.
+    // The upper half is the difference between the field's number and that of the field before.
     if next >> 4 < 2 {
         return Err(other());
     }
@@ -89,7 +89,7 @@ fn seal(plain: &[u8], checksum: u32, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the first bytes of what is written, and counts all.
+/// Keeps the first bytes that are written, and counts all.
 #[derive(Default)]
 struct Head {
     kept: Vec<u8>,

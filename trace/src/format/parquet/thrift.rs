@@ -1,5 +1,5 @@
-//! Thrift's compact protocol, as far as it takes to look at headers before the Parquet library reads them: the library makes
-//! room for as many items as a header promises, whether they are there or not.
+//! Thrift's compact protocol, as far as it is needed to check headers before the Parquet library reads them: the
+//! library allocates memory for the number of items that a header declares, whether they exist or not.
 
 use std::io::{self, Read};
 
@@ -8,11 +8,11 @@ use parquet::errors::{ParquetError, Result};
 /// Structures within structures. Those of Parquet are 8 deep.
 const MOST_NESTED: u32 = 32;
 
-/// The types of the protocol, as they stand in a field's first byte.
+/// The types of the protocol, as encoded in a field's first byte.
 pub(super) const STRUCT: u8 = 12;
 const I32: u8 = 5;
 
-/// Walks over a structure byte by byte, and never over more than a number of bytes.
+/// Walks over a structure byte by byte, and never over more than a given number of bytes.
 pub(super) struct Walker<R> {
     from: R,
     most: u64,
@@ -89,7 +89,7 @@ impl<R: Read> Walker<R> {
         Ok(Some((*last, head & 0x0F)))
     }
 
-    /// Passes over a value of type `kind`.
+    /// Skips a value of type `kind`.
     pub(super) fn skip(&mut self, kind: u8) -> Result<()> {
         self.skip_nested(kind, MOST_NESTED)
     }
@@ -97,7 +97,7 @@ impl<R: Read> Walker<R> {
     fn skip_nested(&mut self, kind: u8, nested: u32) -> Result<()> {
         let nested = nested.checked_sub(1).ok_or_else(|| wrong("a header is nested too deeply"))?;
         match kind {
-            // A truth value of a field stands in its type.
+            // The type of a Boolean field contains its value.
             1 | 2 => Ok(()),
             3 => self.pass(1),
             4..=6 => self.varint().map(drop),
@@ -110,12 +110,12 @@ impl<R: Read> Walker<R> {
                 let head = self.byte()?;
                 let (short, items) = (u64::from(head >> 4), head & 0x0F);
                 let count = if short == 15 { self.varint()? } else { short };
-                // An item takes a byte or more, so that a list cannot promise more than there is.
+                // An item takes at least a byte, so a list cannot declare more items than bytes follow.
                 if count > self.left {
                     return Err(wrong("a list of a header is longer than the header"));
                 }
                 (0..count).try_for_each(|_| match items {
-                    // In a list each has a byte of its own.
+                    // In a list each Boolean has a byte of its own.
                     1 | 2 => self.pass(1),
                     other => self.skip_nested(other, nested),
                 })
@@ -127,7 +127,7 @@ impl<R: Read> Walker<R> {
                 }
                 Ok(())
             }
-            // Maps and what is not defined: Parquet has none.
+            // Maps and undefined types: Parquet has none.
             _ => Err(wrong("a field of a header has a type that Parquet does not use")),
         }
     }

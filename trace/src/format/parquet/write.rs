@@ -1,4 +1,4 @@
-//! Writing Parquet traces.
+//! Writes Parquet traces.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,16 +20,16 @@ use super::content::{Content, NOTES_KEY, REQUESTS_KEY, of_notes};
 use super::seal::SealedPages;
 use super::{CHUNK, CREATED_BY, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, damaged, kind_name};
 
-/// Requests in a row group: what is held in memory while writing.
+/// Requests in a row group: the writer holds this many in memory.
 const GROUP: usize = 1 << 20;
 
 /// Writes one Parquet trace.
 pub(crate) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     pending: Vec<Request>,
-    /// Of what was written.
+    /// The checksum of the written requests.
     content: Content,
-    /// The column that is being written.
+    /// The current column chunk.
     chunk: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ fn schema() -> Result<Type> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// A file in `into`, which `path` names in messages. `notes` are kept in the file's metadata.
+    /// A writer to `into`, which `path` names in messages. `notes` are kept in the file's metadata.
     pub(crate) fn new(
         into: W,
         path: &Path,
@@ -84,7 +84,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Completes the file and hands back what it was written to.
+    /// Completes the file and returns the writer below it.
     pub(crate) fn finish(mut self, path: &Path) -> std::result::Result<W, TraceError> {
         self.flush().map_err(|error| failed(path, error))?;
         let content = KeyValue::new(REQUESTS_KEY.to_owned(), self.content.text());
@@ -124,7 +124,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// Writes a column. Unsigned numbers stand in signed ones of the same bits, as Parquet keeps them.
+/// Writes a column. Unsigned numbers are stored as signed ones of the same bits, as Parquet requires.
 fn values<T: DataType>(
     column: ColumnWriter<'_>,
     requests: &[Request],
