@@ -22,7 +22,7 @@ const MEMBERS: u32 = 5;
 const PARITY: u32 = 1;
 const GENERATION: u32 = 1;
 
-/// Members that keep what is written to them, and that hold a log in some of their segments.
+/// Members that store all writes, and that hold a log in some of their segments.
 struct Modelled {
     pages: u32,
     written: BTreeMap<At, Box<[u8]>>,

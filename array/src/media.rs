@@ -32,6 +32,6 @@ pub trait Media {
     /// Writes `pages[i]` to `at[i]`, in any order, and returns the outcome of each write.
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome>;
 
-    /// Makes durable what was written to each of these members, and returns the outcome for each.
+    /// Makes all writes to each of these members durable, and returns the outcome for each.
     fn flush(&mut self, members: &[u16]) -> Vec<Outcome>;
 }

@@ -135,7 +135,7 @@ pub(crate) struct Plan {
     pub(crate) carried: u64,
     /// Over zones: columns whose pages move when the plan writes them.
     pub(crate) moves: u64,
-    /// Over zones: the unit in which the moved pages leave the cache.
+    /// Over zones: the unit in which pages leave the cache together. Other plans use the field for a number of their own.
     pub(crate) unit: u32,
     /// Whether the writes go into the write cache, together with the parity that the plan computes.
     pub(crate) absorbs: bool,

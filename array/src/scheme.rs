@@ -50,7 +50,7 @@ pub struct Scheme {
     /// Where written chunks go.
     #[serde(default)]
     pub placement: Placement,
-    /// What is kept in memory before it is written to the members.
+    /// The content that is kept in memory before it is written to the members.
     #[serde(default, skip_serializing_if = "CacheSection::is_default")]
     pub cache: CacheSection,
     /// The log of the placement `parity-logging`.
@@ -83,7 +83,7 @@ pub struct Scheme {
     /// Whether the array can be assembled again after failures of members and of power: see `docs/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
-    /// What is written before an update in place, with metadata.
+    /// The record that is written before an update in place, with metadata.
     #[serde(default, skip_serializing_if = "JournalSection::is_default")]
     pub journal: JournalSection,
 }

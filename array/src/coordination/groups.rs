@@ -14,7 +14,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The parity groups of `geometry`; each of the `count` members beyond the geometry is a group of its own.
+    /// The parity groups of `geometry`; members beyond it, of `count` in total, are groups of their own.
     pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
         let mut groups = Self::none(count);
         for group in 0..geometry.groups {

@@ -7,7 +7,7 @@ use stripewise_base::units::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JournalSection {
-    /// What is written before an update.
+    /// The record that is written before an update.
     pub policy: JournalPolicy,
     /// The size of the redo journal on each member; absent means a 32nd of the member, at most 16 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ impl JournalSection {
     }
 }
 
-/// What is written before an update in place.
+/// The record that is written before an update in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalPolicy {

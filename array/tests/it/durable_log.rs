@@ -284,7 +284,7 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
     let mut host = host(400);
     (0..60).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    // In consecutive batches without a summary.
+    // Chunk 11 goes to a row of pages without a summary.
     (60..70).chain([11]).chain(70..120).for_each(|chunk| host.write(chunk, 2));
     host.flush();
     let (_, page) = host.array.chunk_in_log(11).expect("it is in no memory");

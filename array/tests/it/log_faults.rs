@@ -189,7 +189,7 @@ fn stranger() -> Host {
 
 #[test]
 fn what_another_array_left_on_the_members_counts_for_nothing() {
-    // A stamp of the stranger's first epoch could be mistaken for one of this array's.
+    // Content of the stranger's first epoch could be mistaken for content of this array's first epoch.
     let mut stranger = Host::create_named(RAID5, disk(), Uuid([8; 16]));
     (0..stranger.capacity()).for_each(|chunk| stranger.write(chunk, 9));
     stranger.flush();

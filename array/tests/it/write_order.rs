@@ -81,7 +81,7 @@ fn copy_of(pages: &[Box<[u8]>], copy: Copy) -> Superblock {
 struct Rules {
     map: Map,
     copies: usize,
-    /// For each member, what was written and not flushed since.
+    /// For each member, the writes that were not flushed since.
     dirty: Vec<BTreeSet<What>>,
     /// The members that have the current body, header and commit record.
     bodies: BTreeSet<u16>,

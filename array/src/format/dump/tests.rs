@@ -253,7 +253,7 @@ fn a_chain_of_batches_tolerates_the_loss_of_a_copy_and_ends_without_any() {
     assert!(text.contains("2 segments without a batch"), "{text}");
 }
 
-/// A segment that was opened again; a batch of the previous generation is left after the new end.
+/// A segment in a later generation; a batch of the previous generation is left after the new end.
 #[test]
 fn batches_of_an_older_generation_are_not_told() {
     let mut members = array();

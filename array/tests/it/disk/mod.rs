@@ -30,7 +30,7 @@ pub(crate) struct Member {
     pub(crate) refuses_trims: bool,
 }
 
-/// Members that store what is written to them.
+/// Members that store all writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Disk {
     pub(crate) members: Vec<Member>,

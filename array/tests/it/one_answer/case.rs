@@ -172,8 +172,8 @@ impl Case {
         Superblock::parse(&bytes).expect("superblocks are not damaged")
     }
 
-    /// The findings of a check of the damaged members; `None` if there are too few of them. If the check finds updates to
-    /// replay, the array is first assembled for writing.
+    /// The findings of a check of the damaged members; `None` if there are too few of them. If the check is refused
+    /// because updates must be replayed, the array is first assembled for writing.
     pub(crate) fn checked(&mut self) -> Option<(Checked, Vec<Trouble>)> {
         if let Some(found) = check(&self.scheme, &self.disk) {
             return Some(found);
