@@ -132,7 +132,7 @@ impl Row {
     }
 
     /// The record of the row's parity, for now in the place of `newest`. `checksum` returns the checksum of a position
-    /// without a page.
+    /// whose member is missing.
     fn record(
         &self,
         geometry: &Geometry,
