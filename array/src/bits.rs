@@ -1,4 +1,4 @@
-//! A set of small numbers with fast lookup of its smallest member and of the next member after a number.
+//! A set of small numbers with fast lookup of its smallest number and of the next number after any other.
 
 /// A tree of words. Each bit of an upper level says whether the word below it has any bit set.
 #[derive(Debug)]

@@ -133,7 +133,7 @@ pub(crate) struct Plan {
     pub(crate) stream: u8,
     /// Columns that the plan writes from the write cache; 0 if hosts wait for its writes.
     pub(crate) carried: u64,
-    /// Over zones: columns whose pages move when the plan writes them.
+    /// Over zones: columns to which the plan's writes move pages.
     pub(crate) moves: u64,
     /// Over zones: the unit in which pages leave the cache together. Other plans use the field for a number of their own.
     pub(crate) unit: u32,

@@ -45,8 +45,8 @@ impl Evidence {
     /// Updates `model` if every remaining superblock is outdated, and returns whether that was so; then no member with a
     /// superblock is current. `holders` are the members that have the version of `model`.
     pub(super) fn overrule(&self, model: &mut Superblock, holders: u64) -> bool {
-        // Content later than a batch shows which members returned since; and nothing of an epoch is later than a clean
-        // stop.
+        // A superblock later than the newest batch knows which members returned since; and nothing of an epoch is later
+        // than a clean stop.
         let is_later = model.placement == Placement::Log && self.newest.1 <= model.horizon;
         let is_present = holders & !self.missing() != 0;
         if self.epoch <= model.epoch && (is_present || is_later || model.is_clean) {

@@ -179,8 +179,8 @@ fn an_update_waits_for_room_at_its_parity_and_goes_on_with_its_writes() {
     rig.submit(Write, 0, 1).expect("a request");
     rig.submit(Write, 3, 1).expect("a request");
     rig.run();
-    // Member 1 stays idle. When the pre-reads of the first write have finished, its writes are queued at once, although
-    // the queues are full with them, and the second write continues to wait.
+    // Member 1 stays idle. When the pre-reads of the first write have finished, its writes are queued at once, which fills
+    // the queues, and the second write continues to wait.
     let started = rig.world.seen.iter().filter_map(|&(at, seen)| match seen {
         Seen::Started(one) => Some((at, one.member, one.kind)),
         Seen::Acknowledged(_) => None,
