@@ -119,7 +119,7 @@ fn members_that_failed_together_may_come_back_together() {
     }
 }
 
-/// Any member fails while a record is written and returns, and then any other member is lost: the record is found.
+/// A member fails while a record is written, and returns; then another member is lost. The record is found in all cases.
 #[test]
 fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
     let mut lost_copies = 0;

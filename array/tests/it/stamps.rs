@@ -303,7 +303,7 @@ fn a_member_rolled_back_below_a_serving_array_is_found_by_checksums() {
         host.flush();
         host.finish();
         assert_eq!(host.scrub().bad, 0, "{scheme}");
-        // All live content is right on all members; old superblocks do not belong to it.
+        // The live content is right on all members; old superblocks do not count.
         let all = chunks(&host);
         host.fail(0);
         (0..all).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));

@@ -51,7 +51,7 @@ fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     columns.iter().map(|&(_, member, page, chunk)| (member, page, chunk)).collect()
 }
 
-/// Changes a bit, a different one on each member, so that the changes together do not match any parity.
+/// Changes a bit, a different one on each member, so that the changes do not cancel out in parity.
 fn rot(host: &mut Host, (member, page): (u16, u32)) {
     host.disk().members[usize::from(member)].pages[page as usize][7] ^= 1 << member;
 }
