@@ -1,6 +1,7 @@
-//! What opening a log of large members costs: time and memory of the controller, over five members that are modelled. What they
-//! hold is made when it is read: each segment that is in use has batches of full stripes, whose chunks lie anywhere in the array.
-//! `cargo run --release -p stripewise-array --example opening [GIB of an member]...`
+//! Measures the cost of assembling a log of large members: time and memory of the controller, over five modelled members.
+//! The content of the members is generated when it is read: each segment in use has batches of full stripes, whose chunks
+//! are spread over the whole array.
+//! `cargo run --release -p stripewise-array --example opening [GIB of a member]...`
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +22,12 @@ const MEMBERS: u32 = 5;
 const PARITY: u32 = 1;
 const GENERATION: u32 = 1;
 
-/// Members that keep what is written, and hold a log in some of their segments.
+/// Members that store all writes, and that hold a log in some of their segments.
 struct Modelled {
     pages: u32,
     written: BTreeMap<At, Box<[u8]>>,
     log: Option<Log>,
-    /// How long making what is read took.
+    /// The time spent on generating content.
     made: Duration,
 }
 
@@ -62,7 +63,7 @@ impl Log {
         self.batches[..count].iter().map(|&batch| u64::from(data(batch))).sum()
     }
 
-    /// The summary that begins at a slot of a segment, if a batch does.
+    /// Writes the summary that begins at a slot of a segment; false if no batch begins there.
     fn summary(&self, segment: u32, slot: u32, into: &mut [u8]) -> bool {
         let Some(nth) = self.batches.iter().position(|&(first, _)| first == slot) else { return false };
         let (first, end) = self.batches[nth];
@@ -74,7 +75,7 @@ impl Log {
             Some(nth) if nth % MEMBERS == MEMBERS - 1 => Entry { role: EntryRole::P, ..copy },
             Some(nth) => {
                 let number = data.next().unwrap_or_default();
-                // A prime that is greater than any number of chunks takes them all over the array.
+                // A prime greater than any number of chunks spreads the chunks over the whole array.
                 let chunk = number * 4_294_967_291 % self.chunks;
                 let write_seq = write_seq(0, number + 1);
                 Entry { role: EntryRole::Data, is_first: nth % MEMBERS == 0, chunk, write_seq, checksum: 0 }
@@ -100,7 +101,7 @@ impl Log {
         u64::from(segment + 1) * self.batches.len() as u64
     }
 
-    /// The pages of a checkpoint that names all of it, from the header on.
+    /// The pages of a checkpoint that covers the whole log, starting with the header.
     fn checkpoint(&self) -> Vec<u8> {
         let (segments, chunks) = (self.superblock.segments(), self.superblock.capacity);
         let mut body = vec![0; checkpoint::body_bytes(segments, chunks) as usize];
@@ -134,7 +135,7 @@ impl Log {
 }
 
 impl Modelled {
-    /// Puts a log into an array that was created here.
+    /// Puts a log into an array that was created on these members.
     fn fill(&mut self) {
         let superblock = &self.written[&At { member: 0, page: 0 }];
         let log = Log::new(Superblock::parse(superblock).expect("it was written whole"));
@@ -189,7 +190,7 @@ impl Media for Modelled {
     }
 }
 
-/// Bytes that the kernel tells of this process under `name`.
+/// The number that the kernel reports for this process under `name`, in bytes.
 fn status(name: &str) -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -197,7 +198,7 @@ fn status(name: &str) -> u64 {
     kib.unwrap_or_default() << 10
 }
 
-/// Opens an array of members of so many GiB, and prints a line of a table about it.
+/// Assembles an array of members of `gib` GiB, and prints a line of a table about it.
 fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
     let scheme = Scheme::preset("durable-was")?;
     let pages = gib << 18;
@@ -210,7 +211,7 @@ fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
     let mut media = Modelled { pages, written: BTreeMap::new(), log: None, made: Duration::ZERO };
     create(&scheme, members, &identity, &mut media)?;
     media.fill();
-    // From now on the most memory that it takes is counted anew.
+    // Resets the peak of memory use, so that it is measured from here on.
     fs::write("/proc/self/clear_refs", "5")?;
     let (before, begun) = (status("VmRSS:"), Instant::now());
     let opened = Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut media, Opening::default());

@@ -1,9 +1,9 @@
-//! A set of small numbers that knows its least, and the next after any.
+//! A set of small numbers with fast lookup of its smallest number and of the next number after any other.
 
-/// A tree of words, each bit of which tells whether the word below has any.
+/// A tree of words. Each bit of an upper level says whether the word below it has any bit set.
 #[derive(Debug)]
 pub(crate) struct Bits {
-    /// From the single word at the top down to the numbers themselves.
+    /// From the single word at the top down to the words that hold the numbers.
     levels: Vec<Vec<u64>>,
 }
 
@@ -39,7 +39,7 @@ impl Bits {
         self.below(0, 0)
     }
 
-    /// The least number that is not less than `from`.
+    /// The smallest number in the set that is `from` or greater.
     pub(crate) fn next(&self, from: usize) -> Option<usize> {
         let mut index = from;
         for depth in (0..self.levels.len()).rev() {
@@ -53,7 +53,7 @@ impl Bits {
         None
     }
 
-    /// The least number under the word `word` of level `depth`.
+    /// The smallest number under the word `word` of level `depth`.
     fn below(&self, depth: usize, word: usize) -> Option<usize> {
         self.levels[depth..].iter().try_fold(word, |word, level| {
             (level[word] != 0).then(|| word * 64 + level[word].trailing_zeros() as usize)

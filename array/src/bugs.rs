@@ -1,118 +1,118 @@
-//! Bugs that can be planted where debug assertions are on, to prove that the checking simulation finds them.
+//! Bugs that tests can plant where debug assertions are on, to prove that the checking simulation finds them.
 
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// An array is opened, and its superblocks do not tell of the epoch that begins.
+    /// Assembly begins a new epoch without recording it in the superblocks.
     EpochNotDurable,
-    /// The numbers of batches that count are given again in the next epoch.
+    /// The next epoch reuses the numbers of valid batches.
     NumberReused,
-    /// What a flush covered and has no summary any more is gone without a word.
+    /// Content that a flush covered and whose summary is missing disappears silently.
     GapIgnored,
-    /// A chunk that was written and is lost with its summary reads as zeros.
+    /// A written chunk that is lost together with its summary reads as zeros.
     LossForgotten,
-    /// A commit record is written before the batches that it covers are.
+    /// A commit record is written before the batches that it covers.
     CommitEarly,
-    /// A checkpoint counts as soon as it is written, and is not flushed.
+    /// A checkpoint counts as soon as it is written, before it is flushed.
     CheckpointNotFlushed,
-    /// A checkpoint forgets what was trimmed.
+    /// A checkpoint forgets trimmed chunks.
     TombstoneLost,
-    /// A summary is written to one member alone.
+    /// A summary is written to only one member.
     SummaryInOneCopy,
-    /// A stripe that a flush closed short is extended in place later, and its parity rewritten.
+    /// A stripe that a flush closed short is extended in place later, and its parity is rewritten.
     ShortStripeExtended,
-    /// A chunk that collection moves counts as written anew.
+    /// A chunk that garbage collection moves counts as newly written.
     RelocationReborn,
-    /// Of a member that returns to a log the array believes what it noted when the member failed, whatever the member's stamp
-    /// says.
+    /// When a member returns to a log, the array trusts the record it made when the member failed and ignores the member's
+    /// stamp.
     StampIgnored,
-    /// A member that returns in place is taken for one that missed nothing.
+    /// A member that returns in place is assumed to have missed no writes.
     ReturnBelieved,
-    /// What is read is not held against its checksum.
+    /// Content that is read is not verified against its checksum.
     ChecksumIgnored,
-    /// Updates do not wait until the redo journal has them.
+    /// Updates do not wait until their record is in the redo journal.
     JournalSkipped,
-    /// Updates begin in place when their record is written and not yet flushed.
+    /// Updates in place begin when their record is written but not yet flushed.
     JournalNotFlushed,
-    /// Records of the redo journal are freed before what they say is flushed.
+    /// Records of the redo journal are freed before the content they describe is flushed.
     JournalFreedEarly,
     /// A record of the redo journal lacks parity.
     JournalWithoutParity,
-    /// A record of the redo journal does not say which members are missing.
+    /// A record of the redo journal does not name the missing members.
     MissingNotJournaled,
-    /// The table of checksums is not written before records are freed.
+    /// Records are freed before the table of checksums is written.
     TableNotWritten,
-    /// Records of the redo journal lack what late parity covers.
+    /// Records of the redo journal lack the old content that deferred parity covers.
     BeforeImageOmitted,
-    /// Records with what late parity covers are freed before that parity has a record.
+    /// Records with the old content that deferred parity covers are freed before that parity has a record.
     BeforeImageFreed,
-    /// Opening an array leaves parity as late as it was.
+    /// Assembly leaves deferred parity out of date.
     LateParityForgotten,
-    /// Opening an array writes parity that was late in place, and no record ahead of it.
+    /// Assembly writes deferred parity in place without writing a record first.
     LateParityNotRecorded,
-    /// The map of zones names a page's new place before it is written there.
+    /// The map of zones names a page's new place before the page is written there.
     MoveBeforeWritten,
-    /// A write of a page does not wait for the one that moves it.
+    /// A write of a page does not wait for the write that moves the page.
     MoveNotAwaited,
-    /// A page of a zone that was left is used anew while requests may be on the way to it.
+    /// A page of a zone is reused while requests to its old content may still be in flight.
     LeftPageReused,
-    /// A block goes home as it was read, though a host has written it since.
+    /// A block returns to its home as it was read, although a host has written it since.
     EvictionNotStopped,
-    /// After a loss of power the map of zones names places whose content no flush had covered.
+    /// After a power loss, the map of zones names places whose content no flush covered.
     UnflushedMoveKept,
-    /// What a chunk's new version replaces in the log goes on counting as valid.
+    /// When a chunk gets a new version in the log, its old slot still counts as valid.
     OldSlotStaysValid,
-    /// A stripe that was on its way when one of its chunks was written anew makes the older version the current one.
+    /// A stripe in flight makes its version of a chunk the current one although the chunk was written again meanwhile.
     OlderChunkInstalled,
     /// Streams of hosts open the segment that is reserved for live chunks.
     ReserveIgnored,
     /// A stripe is written without its parity.
     StripeWithoutParity,
-    /// Who waits for a stripe is acknowledged before it is written.
+    /// Requests that wait for a stripe are acknowledged before the stripe is written.
     StripeAcknowledgedEarly,
-    /// A collected segment is freed while it is read, or its chunks are on their way.
+    /// A collected segment is freed while it is read, or while its chunks are in flight.
     SegmentFreedEarly,
-    /// Collection moves a chunk that was written anew while it was read.
+    /// Garbage collection moves a chunk that was written again while it was read.
     OldChunkMoved,
-    /// A read of the log does not hold its segment.
+    /// A read of the log does not lock its segment.
     SegmentNotHeld,
-    /// A request of a batch whose members have no room is taken for issued.
+    /// A request of a batch whose members have no room is treated as issued.
     BatchLosesRequest,
-    /// A request of a batch that was issued stays in it, and is issued again.
+    /// A request of a batch stays in the batch after it is issued, and is issued twice.
     BatchRepeatsRequest,
-    /// Writes to the same pages are dealt to one round, in which the later may go first.
+    /// Writes to the same pages go into one round, in which the later write may overtake the earlier.
     BatchReorders,
-    /// A write of a chunk does not wait for one before it that is reading it.
+    /// A write of a chunk does not wait for an earlier write that is still reading the chunk.
     MergeNotJoined,
-    /// A write that should wait until it is durable is acknowledged when memory has it.
+    /// A write that should wait until it is durable is acknowledged when it is in memory.
     DurableTooEarly,
-    /// Decoding a short stripe takes a member that it does not have for lost.
+    /// Decoding a short stripe treats a column that the stripe does not have as lost.
     AbsentTakenForLost,
     /// A stripe takes slots on failed members.
     FailedSlotUsed,
     /// A stripe of RAID-6 is written without Q.
     StripeWithoutQ,
-    /// Of the live chunks of a stripe only the last one is moved.
+    /// Of the live chunks of a stripe, only the last one is moved.
     SurvivorDropped,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
     AcknowledgeBeforeWrite,
-    /// Updates do not hold their rows.
+    /// Updates do not lock their rows.
     HoldSkipped,
-    /// A read that goes around a member by choice does not hold its row, so it may mix versions.
+    /// A redirected read does not lock its row, so it may mix versions.
     RedirectNotHeld,
-    /// A read goes around a member though its row's parity is late.
+    /// A read is redirected although the parity of its row is deferred.
     LateRowRedirected,
-    /// The second side of a hedged read decodes from what the first has read before the row was held.
+    /// The second side of a hedged read decodes from pages that the first side read before the row was locked.
     HedgeKeepsReads,
-    /// The buffers of a hedged read's slower side are given back while its operations are in flight.
+    /// The buffers of a hedged read's slower side are released while its operations are in flight.
     LoserBufferFreed,
-    /// A hedged read gives its row back as soon as the others are asked.
+    /// A hedged read unlocks its row as soon as it has started its second side.
     HedgeHoldGivenBack,
-    /// The segment of a read of the log that may go around a member, or ask others too, is not held.
+    /// A read of the log that may be redirected or hedged does not lock its segment.
     RedirectedSegmentNotHeld,
-    /// A decoding read does not hold its row, so it may mix versions.
+    /// A decoding read does not lock its row, so it may mix versions.
     DecodeWithoutHold,
-    /// A chunk of a failed member is read from what the member last returned instead of being decoded.
+    /// A chunk of a failed member is not decoded; the content that the member last returned is used.
     StaleElementRead,
     /// RMW leaves the old data out of the new parity.
     OldDataForgotten,
@@ -120,120 +120,120 @@ pub enum Bug {
     MergeLosesSectors,
     /// A partial write fills the rest of its page with zeros.
     PartialWriteClears,
-    /// A degraded update skips the parity that stands for the lost chunk.
+    /// A degraded update skips the parity that represents the lost chunk.
     DegradedParitySkipped,
-    /// A request over several rows is acknowledged with its first.
+    /// A request over several rows is acknowledged with its first row.
     AcknowledgeFirstRow,
-    /// A write is acknowledged when its data is written, before its parity is.
+    /// A write is acknowledged when its data is written, before its parity is written.
     AcknowledgeBeforeParity,
-    /// A write is acknowledged as soon as it is merged into one that waits.
+    /// A write is acknowledged as soon as it is merged into a waiting write.
     AcknowledgeMerged,
-    /// A flush does not wait for what controller memory holds.
+    /// A flush does not wait for the content of controller memory.
     FlushDropped,
     /// A read does not wait for the first write of a gathered row.
     FreshRowRead,
     /// A read of a chunk that waits until its row can be encoded is answered with zeros.
     EncodeBufferForgotten,
-    /// A chunk that comes when its row is encoded makes parity as if the row's other chunks were zeros.
+    /// A chunk that arrives when its row is encoded computes parity as if the other chunks of the row were zeros.
     LateMemberEncodesAlone,
-    /// A repair writes back what another member holds.
+    /// A repair writes the content of another member.
     RepairWrongContent,
     /// The old content of a lost chunk is not decoded before a part of it is updated.
     PartOfLostNotDecoded,
     /// A trim leaves the parity of its row as it was.
     TrimKeepsParity,
-    /// Content that is known to be corrupt is taken for good.
+    /// Content that is known to be corrupt is treated as valid.
     CorruptionIgnored,
-    /// A request that failed is acknowledged as if it had not.
+    /// A failed request is acknowledged as successful.
     FailureHidden,
     /// An update of a lost chunk fails although its row could tolerate the loss.
     FailureInvented,
-    /// Of those that wait for a row only the first is ever woken.
+    /// Of the plans that wait for a row, only the first is ever woken.
     WaiterForgotten,
-    /// The buffer of decoded content is never given back.
+    /// The buffer of decoded content is never released.
     BufferLeaked,
-    /// A flush does not wait for late parity.
+    /// A flush does not wait for deferred parity.
     LateParityKept,
-    /// Old versions are released before late parity is updated.
+    /// Old versions are released before deferred parity is updated.
     ReleasedTooEarly,
-    /// A chunk of a row whose parity is late is decoded from current versions.
+    /// A chunk of a row with deferred parity is decoded from current versions.
     LateVersionDecoded,
     /// An update of RAID-6 writes P and leaves Q as it was.
     QLeftOld,
-    /// RMW multiplies a change by the coefficient of the member's position instead of the code's.
+    /// RMW multiplies a change by the coefficient of the column's position instead of the code's coefficient.
     QByPosition,
-    /// Of two lost data members one is decoded as if the other held zeros.
+    /// Of two lost data columns, one is decoded as if the other held zeros.
     TwoLostAsOne,
-    /// RMW takes a parity that could not be read for what its buffer holds.
+    /// RMW takes the content of a parity page's buffer for the parity, although the page could not be read.
     UnreadParityUpdated,
     /// An update of a degraded row writes P, not Q.
     DegradedQSkipped,
     /// A flush does not wait for the Q of a write that was acknowledged after its data.
     FlushWithoutQ,
-    /// A flush does not wait for what a volatile write cache holds.
+    /// A flush does not wait for the content of a volatile write cache.
     CacheNotDrained,
-    /// A read forgets what the write cache has of a page.
+    /// A read ignores the part of a page that the write cache holds.
     CacheOverlayForgotten,
-    /// Parity that is made before pages come into the write cache is not kept there.
+    /// Parity that is computed before pages enter the write cache is not kept in the cache.
     CachedParityDropped,
-    /// Decoding and updates take parity from the members though the write cache has a newer one.
+    /// Decoding and updates read parity from the members although the write cache has a newer version.
     CachedParityIgnored,
-    /// Of a row that leaves the write cache only one chunk is written.
+    /// When a row leaves the write cache, only one of its chunks is written.
     CacheDropsChunk,
-    /// A write to a chunk that the write cache has keeps only the first writer's sectors.
+    /// A write to a chunk in the write cache keeps only the first writer's sectors.
     CacheLosesSectors,
-    /// A page that the write cache has in part is written as if it had all of it.
+    /// A page that the write cache holds in part is written as if the cache held all of it.
     CacheTakesPartForWhole,
-    /// Content that was acknowledged and lost on its way from the write cache is forgotten.
+    /// Acknowledged content that is lost on its way out of the write cache is forgotten.
     CacheLossHidden,
     /// An update that was logged ends, and its deltas are forgotten.
     DeltaDropped,
-    /// A row knows only its newest deltas.
+    /// Only the newest deltas of a row are known.
     OlderDeltasForgotten,
-    /// A row's deltas are read, and not taken into what its parity covers.
+    /// A row's deltas are read but not folded into the content that its parity covers.
     DeltaNotFolded,
-    /// A delta is read from the page behind the one that holds it.
+    /// A delta is read from the page after the one that holds it.
     DeltaOfOtherRow,
-    /// Deltas are made of new content alone.
+    /// Deltas are computed from new content alone.
     DeltaWithoutOld,
-    /// The parity of a row whose deltas are lost with their member is taken for good.
+    /// The parity of a row whose deltas are lost with their member is treated as valid.
     LostDeltasIgnored,
-    /// A row's slots are vacant as soon as an update is about to read its deltas.
+    /// A row's slots become vacant as soon as an update is about to read its deltas.
     DeltasFreedEarly,
-    /// A trim of a row leaves it its deltas.
+    /// A trim of a row leaves the row's deltas in place.
     TrimKeepsDeltas,
-    /// A chunk that was written is taken for one that never was.
+    /// A written chunk is treated as never written.
     WrittenForgotten,
-    /// After a loss of power parity is left as it is.
+    /// After a power loss, parity is not recomputed.
     ResyncSkipped,
-    /// After a loss of power a page that could not be read once is decoded from parity that may be wrong.
+    /// After a power loss, a page that could not be read once is decoded from parity that may be wrong.
     ResyncBelievesParity,
-    /// After a loss of power requests do not wait until parity is right.
+    /// After a power loss, requests do not wait until parity is correct.
     ResyncNotAwaited,
     /// A flush does not reach the volatile caches of members.
     ElementsNotFlushed,
-    /// A volatile write cache is still full after a loss of power.
+    /// A volatile write cache is still full after a power loss.
     VolatileCacheKept,
-    /// A persistent write cache is empty after a loss of power.
+    /// A persistent write cache is empty after a power loss.
     PersistentCacheLost,
-    /// What an update from a persistent write cache was about to write when power was lost is not written again.
+    /// An update from a persistent write cache that a power loss interrupted is not written again.
     RedoForgotten,
-    /// A flush leaves a persistent write cache alone though members have volatile caches.
+    /// A flush does not empty a persistent write cache although members have volatile caches.
     PersistentCacheNotDrained,
-    /// A page that was written anew in the write cache is gone from it when its older version is on the member.
+    /// A page that was written again in the write cache leaves the cache when its older version is on the member.
     RedirtiedPageFreed,
-    /// A write whose parity is made first is acknowledged before it is in the write cache.
+    /// A write whose parity is computed first is acknowledged before it is in the write cache.
     AcknowledgedBeforeCached,
-    /// A flush does not wait for what is on its way from a volatile write cache.
+    /// A flush does not wait for content in flight from a volatile write cache.
     FlushSkipsDestages,
-    /// Decoding and updates take data from the members though the write cache has newer that parity covers.
+    /// Decoding and updates read data from the members although the write cache has newer data that parity covers.
     CachedMembersIgnored,
-    /// Updates that end in the write cache do not hold their rows.
+    /// Updates that end in the write cache do not lock their rows.
     AbsorbNotHeld,
 }
 
 impl Bug {
-    /// All of them.
+    /// All bugs except those of [`Self::METADATA`].
     pub const ALL: &[Self] = &[
         Self::AcknowledgeBeforeWrite,
         Self::HoldSkipped,
@@ -327,7 +327,7 @@ impl Bug {
         Self::SurvivorDropped,
     ];
 
-    /// Those of what is written so that an array can be opened again, which lost power alone brings to light.
+    /// Bugs of the metadata that assembly reads; only a power loss reveals them.
     pub const METADATA: &[Self] = &[
         Self::CommitEarly,
         Self::CheckpointNotFlushed,

@@ -1,4 +1,4 @@
-//! What the controller asks of whoever drives it: the simulator, the engine, a test.
+//! The interface between the controller and its driver: the simulator, the engine or a test.
 
 use stripewise_base::Nanos;
 
@@ -10,31 +10,31 @@ use crate::plan::PlanView;
 use crate::request::HostRequest;
 use crate::update::{Choice, ParityUpdate, Routine};
 
-/// A host request that is acknowledged, with the parts of its response time. They add up to
-/// `at - arrival`, along the path that finished last.
+/// An acknowledged host request, with the parts of its response time. The parts add up to `at - arrival`, along the path
+/// that finished last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The number that the host gave to the request.
+    /// The tag that the host gave to the request.
     pub tag: u64,
-    /// Whether it failed: more members of a row are lost than its code can tolerate.
+    /// Whether the request failed: more columns of a row are lost than its code tolerates.
     pub failed: bool,
-    /// Whether it failed because the array has no space for what it writes.
+    /// Whether the request failed because the array is out of space.
     pub no_space: bool,
-    /// When it arrived.
+    /// When the request arrived.
     pub arrival: Nanos,
-    /// When it is acknowledged.
+    /// When the request is acknowledged.
     pub at: Nanos,
-    /// Waiting in the controller for a plan or a row.
+    /// Waiting in the controller for a plan or for a row.
     pub pending_ns: Nanos,
-    /// Pre-reading: waiting, transfers and cell time.
+    /// Pre-reads: waiting, transfers and cell time.
     pub pre_read_ns: Nanos,
-    /// Of that: transfers of the pre-reads that came back last.
+    /// The transfers within `pre_read_ns`, of the pre-reads that finished last.
     pub pre_read_bus_ns: Nanos,
-    /// Of that: their cell time. What is left of it is waiting.
+    /// The cell time within `pre_read_ns`. The rest of `pre_read_ns` is waiting.
     pub pre_read_cell_ns: Nanos,
     /// Computing parity.
     pub parity_ns: Nanos,
-    /// The last operation's wait in queues, other than for garbage collection.
+    /// The last operation's wait in queues, except for garbage collection.
     pub queue_ns: Nanos,
     /// The last operation's wait for garbage collection.
     pub gc_wait_ns: Nanos,
@@ -47,101 +47,100 @@ pub struct Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// Waiting for whatever reason: for a plan or a row, in the members' queues, for garbage collection, and all of that of
-    /// pre-reads too.
+    /// All waiting: for a plan or a row, in the members' queues and for garbage collection, pre-reads included.
     ///
-    /// Source: T_w of paper 002 (section II-E), the waits in the host system's and in the chips' queues taken together.
+    /// Source: T_w of paper 002 (section II-E), the sum of the waits in the queues of the host system and of the chips.
     pub fn wait_ns(&self) -> Nanos {
         let pre_read = self.pre_read_ns.saturating_sub(self.pre_read_bus_ns + self.pre_read_cell_ns);
         self.pending_ns + self.queue_ns + self.gc_wait_ns + pre_read
     }
 
-    /// Transfers, those of pre-reads included: T_b of paper 002.
+    /// Transfers, pre-reads included: T_b of paper 002.
     pub fn transfer_ns(&self) -> Nanos {
         self.bus_ns + self.pre_read_bus_ns
     }
 
-    /// Cell time, that of pre-reads included: T_c of paper 002.
+    /// Cell time, pre-reads included: T_c of paper 002.
     pub fn cells_ns(&self) -> Nanos {
         self.cell_ns + self.pre_read_cell_ns
     }
 }
 
-/// A member's answer to an operation that it is offered.
+/// A member's answer when the controller offers it an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It takes the operation now.
+    /// The member takes the operation now.
     Admitted,
-    /// It does not take this operation now; it may take another.
+    /// The member does not take this operation now; it may take another.
     Refused,
-    /// It takes no operation of this kind now.
+    /// The member takes no operation of this kind now.
     Closed,
 }
 
-/// The world around the controller. All calls return at once; what takes time is reported to the controller later.
-/// What its members tell of themselves, it tells as [`MemberLoad`].
+/// The environment of the controller. All calls return at once; the driver reports the results of longer work later. The
+/// driver also reports the state of its members, as [`MemberLoad`].
 pub trait Driver<M: Memory>: MemberLoad {
-    /// Whether plans are to be shown to [`Driver::planned`].
+    /// Whether the controller passes its plans to [`Driver::planned`].
     const OBSERVES: bool = false;
 
-    /// Whether the member can take this operation now. What is refused is not offered again until the member is
-    /// reported with [`crate::Array::member_ready`].
+    /// Whether the member can take this operation now. The controller does not offer a refused operation again until the
+    /// driver reports the member with [`crate::Array::member_ready`].
     fn admits(&mut self, operation: &Operation) -> Admission;
 
-    /// Starts an operation. A write takes the content of `page`, a read fills it; both own it until they are reported
-    /// with [`crate::Array::completed`].
+    /// Starts an operation. A write takes its content from `page`; a read fills `page`. The operation owns the page until
+    /// the driver reports it with [`crate::Array::completed`].
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M);
 
-    /// Starts the parity computation of `plan` over `pages` pages. Returns true when it takes no time; else
-    /// [`crate::Array::computed`] is called when it is done.
+    /// Starts the parity computation of `plan` over `pages` pages. Returns true if it takes no time; otherwise the driver
+    /// calls [`crate::Array::computed`] when the computation is done.
     fn compute(&mut self, plan: u32, pages: u32) -> bool;
 
-    /// Asks for a call of [`crate::Array::timer`] at `at`.
+    /// Requests a call of [`crate::Array::timer`] at `at`.
     fn set_timer(&mut self, at: Nanos);
 
-    /// A request is acknowledged; its payload goes back to the host.
+    /// Acknowledges a request and returns its payload to the host.
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: M::Host);
 
-    /// Nanoseconds for which garbage collection has held up this member so far; queues tell their wait for it by
-    /// the difference of two readings.
+    /// Total time in nanoseconds for which garbage collection has blocked this member so far. A queued operation's wait
+    /// for garbage collection is the difference of two readings.
     fn gc_clock(&self, _member: u16) -> Nanos {
         0
     }
 
-    /// The member may begin to collect; what it was permitted before is forgotten. Asked only of members with
-    /// [`crate::Members::gc_control`], all of which begin without permission and tell what may matter by
+    /// Permits the member to begin to collect and replaces any earlier permission. The controller calls this only for
+    /// members with [`crate::Members::gc_control`]. Such members start without permission and report relevant changes with
     /// [`crate::Array::gc_news`].
     fn permit_gc(&mut self, _member: u16, _permit: GcPermit) {}
 
-    /// The member may begin to collect no more blocks; those in hand it finishes.
+    /// Forbids the member to begin to collect more blocks; it finishes the blocks that it is collecting.
     fn forbid_gc(&mut self, _member: u16) {}
 
-    /// Whether the member collects, and whether it waits for permission to.
+    /// Whether the member is collecting, and whether it waits for permission.
     fn gc_turn(&self, _member: u16) -> GcTurn {
         GcTurn::default()
     }
 
-    /// Whether the member is no farther than this from having to collect.
+    /// Whether the member is within this distance of having to collect.
     fn is_near_gc(&self, _member: u16, _ahead: Ahead) -> bool {
         false
     }
 
-    /// The member need not keep the old version of `page` any longer.
+    /// The member may discard the old version of `page`.
     fn release(&mut self, _member: u16, _page: u32) {}
 
-    /// The controller gave up a member that did not answer or could not be written.
+    /// The controller failed a member that did not answer or could not be written.
     fn gave_up(&mut self, _member: u16) {}
 
-    /// What `member` answered a read of `page` with has not its checksum.
+    /// The content that `member` returned for a read of `page` does not match its checksum.
     fn mismatched(&mut self, _member: u16, _page: u32) {}
 
-    /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
+    /// Chooses the routine of a parity update under the policy `custom`; `None` selects Baseline's routine.
     fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {
         None
     }
 
-    /// When the first request arrives, before `until`, of which `is_meant` says so: as far as a driver can look ahead,
-    /// which only one of recorded requests can.
+    /// The arrival time, before `until`, of the first request for which `is_meant` returns true. Only a driver of recorded
+    /// requests can look ahead; all others return `None`.
     fn next_arrival(
         &mut self,
         _until: Nanos,
@@ -150,9 +149,9 @@ pub trait Driver<M: Memory>: MemberLoad {
         None
     }
 
-    /// A parity update was decided: one call for each, however often its plan is made anew.
+    /// A parity update was decided. Called once for each update, even if its plan is rebuilt.
     fn updated(&mut self, _update: &ParityUpdate) {}
 
-    /// A plan was made (only where [`Driver::OBSERVES`]).
+    /// A plan was built. Called only where [`Driver::OBSERVES`] is true.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
 }

@@ -8,7 +8,7 @@ use crate::plan::{PlanView, Purpose, Step};
 use crate::row_locks::RowLock;
 use crate::update::{Cost, Decision, Reason, Routine};
 
-/// The plan in words: its row, why its routine was chosen, and every step with its operations.
+/// Describes a plan: its row, why its routine was chosen, and every step with its operations.
 pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let mut text = String::new();
     let purpose = match plan.purpose {
@@ -137,7 +137,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             }
         }
         text.push('\n');
-        // What the cache had was acknowledged long before it leaves.
+        // Content of the cache was acknowledged long before it leaves the cache.
         if usize::from(plan.ack_after) == index && !plan.destages {
             text.push_str("  -- the host is acknowledged --\n");
         }
@@ -157,7 +157,7 @@ fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
     )
 }
 
-/// The terms of both routines' costs, where the policy counts any.
+/// The terms of both routines' costs, where the policy computes costs.
 fn costs(decision: &Decision, text: &mut String) {
     for (name, cost) in [("RMW", decision.rmw), ("RCW", decision.rcw)] {
         let Cost { update, delay } = cost;

@@ -1,6 +1,7 @@
-//! The array controller of Stripewise: decides what an array of flash members does with every host request.
+//! The array controller of Stripewise: it turns host requests into operations on an array of flash members.
 //!
-//! It knows no clock, no thread and no device; see [`Array`] for the contract with its [`Driver`].
+//! The controller uses no clock, no threads and no devices. Its [`Driver`] supplies them; [`Array`] states the contract
+//! between the two.
 
 #![forbid(unsafe_code)]
 

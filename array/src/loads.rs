@@ -7,7 +7,7 @@ pub struct Loads {
     pub reads: Vec<u32>,
     /// Writes, trims and flushes queued or in flight.
     pub writes: Vec<u32>,
-    /// Members with any of them.
+    /// Members with an operation queued or in flight.
     pub(crate) busy: u32,
 }
 

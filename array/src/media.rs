@@ -1,37 +1,37 @@
-//! Members as creation and recovery of an array see them: pages that are read, written and flushed in rounds.
+//! Access to members during creation and recovery of an array: pages are read, written and flushed in rounds.
 //!
-//! While an array serves, the controller asks its [`crate::Driver`] for one operation after the other. Before it serves there is
-//! nothing to be scheduled: creation and recovery know whole rounds of operations at a time, and whoever implements this may
-//! do those of one round in any order and all at once.
+//! While an array serves requests, the controller issues single operations to its [`crate::Driver`]. Creation and recovery
+//! need no scheduling: they know a whole round of operations at a time. An implementation may do the operations of one
+//! round in any order and in parallel.
 
 use crate::operation::Outcome;
 
 /// A page of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct At {
-    /// The member, as it was offered: from 0 on.
+    /// The member, by its position among the offered members, from 0.
     pub member: u16,
     /// The page.
     pub page: u32,
 }
 
-/// Who is told what was read: the page's place in the list that was asked for, and its content or why there is none.
+/// Callback for each page that was read: the page's index in the requested list, and its content or why there is none.
 pub type Found<'a> = dyn FnMut(usize, Result<&[u8], Outcome>) + 'a;
 
-/// The members of an array, without an array.
+/// The members of an array, without a running array.
 pub trait Media {
-    /// How many members are offered.
+    /// The number of offered members.
     fn count(&self) -> u16;
 
-    /// Pages of an offered member, and the bytes of each.
+    /// The number of pages of an offered member, and the bytes of each page.
     fn size(&self, member: u16) -> (u32, u32);
 
-    /// Reads pages. `found` is told of each once, in any order.
+    /// Reads pages. Calls `found` once for each page, in any order.
     fn read(&mut self, at: &[At], found: &mut Found<'_>);
 
-    /// Writes `pages[i]` to `at[i]`, in any order, and answers how each ended.
+    /// Writes `pages[i]` to `at[i]`, in any order, and returns the outcome of each write.
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome>;
 
-    /// Makes durable what was written to each of these members, and answers how each ended.
+    /// Makes all writes to each of these members durable, and returns the outcome for each.
     fn flush(&mut self, members: &[u16]) -> Vec<Outcome>;
 }

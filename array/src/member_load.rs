@@ -1,34 +1,35 @@
-//! What members tell of themselves beside their queues.
+//! What members report about themselves in addition to their queues.
 
 use stripewise_base::Nanos;
 
-/// News of members at this instant. Policies ask; nothing is worked out where nobody does. An answer is `None`, or 0
-/// where an older question has no `None`, of members that cannot know it: real ones do not say that they collect.
+/// The state of members at this time. Policies ask for it; without a caller, nothing is computed. The answer is `None` (or
+/// 0 in the older methods that return no `Option`) if a member cannot know it: real devices do not report when they
+/// collect.
 pub trait MemberLoad {
-    /// The average time of a garbage collection of `member` if one is active, else 0 (paper 000, Eq. 3).
+    /// The average time of a garbage collection of `member` if one is active, otherwise 0 (paper 000, Eq. 3).
     fn gc_average_ns(&self, _member: u16) -> Nanos {
         0
     }
 
-    /// Time left of the garbage collections active on `member`, wherever in it.
+    /// The remaining time of all garbage collections active on `member`, in any of its parts.
     fn gc_remaining_ns(&self, _member: u16) -> Nanos {
         0
     }
 
-    /// Cell time of reading this page of `member` now, or its pinned old version.
+    /// Cell time of a read of this page of `member` now, or of its pinned old version.
     fn read_ns(&self, _member: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
         None
     }
 
-    /// How long garbage collection would hold up a read of this page of `member` that started now; 0 if it would not.
-    /// A member collects in one die or plane at a time, and the page's place decides.
+    /// How long garbage collection would delay a read of this page of `member` that started now; 0 if it would not. A
+    /// member collects in one die or plane at a time, so the page's place decides.
     fn gc_wait_ns(&self, _member: u16, _page: u32) -> Option<Nanos> {
         None
     }
 
-    /// How long until the cells of this page of `member` would begin to read it, if a read was given to the member
-    /// now: what its die has in hand, what waits there before it (inside an SSD), and garbage collection. What waits in
-    /// the controller's own queues is not part of it.
+    /// How long a read of this page, given to `member` now, would wait until the cells begin to read: the work of its die,
+    /// the operations queued before it inside the SSD, and garbage collection. Waiting in the controller's own queues is
+    /// not included.
     fn start_ns(&self, _member: u16, _page: u32) -> Option<Nanos> {
         None
     }
@@ -38,7 +39,7 @@ pub trait MemberLoad {
         None
     }
 
-    /// Whether garbage collection is active in `member`, or holds a part of it up.
+    /// Whether garbage collection is active in `member` or blocks a part of it.
     fn gc_active(&self, _member: u16) -> Option<bool> {
         None
     }

@@ -1,4 +1,4 @@
-//! Memory for data, a type parameter of the controller: nothing in timed simulation, pages with bytes elsewhere.
+//! Memory for data, a type parameter of the controller: no bytes in timed simulation, pages of bytes elsewhere.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -8,47 +8,47 @@ use stripewise_code::Code;
 
 use crate::geometry::COLUMNS_MAX;
 
-/// Names a page buffer of a [`Memory`].
+/// Identifies a page buffer of a [`Memory`].
 pub type PageId = u32;
 
-/// Page buffers of the controller and the payloads that hosts bring.
+/// Page buffers of the controller, and the payloads of host requests.
 pub trait Memory {
-    /// Whether there are bytes at all. Where there are none, no buffer is ever asked for.
+    /// Whether this memory has bytes. If it has none, the controller never takes a buffer.
     const CARRIES_DATA: bool;
-    /// What a host request brings to be written, or offers to be filled.
+    /// The payload of a host request: the bytes to be written, or the buffer to be filled.
     type Host;
 
-    /// A buffer, with whatever content it last had.
+    /// Takes a buffer; its content is unspecified.
     fn take(&mut self) -> PageId;
     /// Returns a buffer.
     fn give(&mut self, page: PageId);
-    /// Room for so many bytes, as a host would bring it, for requests of the controller's own.
+    /// A payload of `bytes` bytes, as a host would bring it, for the controller's own requests.
     fn payload(&self, bytes: usize) -> Self::Host;
     /// Copies `bytes` of the payload from `from` into the page at `at`.
     fn load(&mut self, page: PageId, at: usize, host: &Self::Host, from: usize, bytes: usize);
     /// Copies `bytes` of the page from `at` into the payload at `to`.
     fn store(&self, page: PageId, at: usize, host: &mut Self::Host, to: usize, bytes: usize);
-    /// Copies `bytes` at `at` of one page to the same place of another.
+    /// Copies `bytes` bytes at offset `at` from one page to the same offset of another.
     fn copy(&mut self, into: PageId, from: PageId, at: usize, bytes: usize);
     /// Clears a page.
     fn zero(&mut self, page: PageId);
-    /// The content of a page; nothing where there are no bytes.
+    /// The content of a page; empty if this memory has no bytes.
     fn bytes(&self, page: PageId) -> &[u8];
-    /// The content of a page, to be filled; nothing where there are no bytes.
+    /// The content of a page, to be filled; empty if this memory has no bytes.
     fn bytes_mut(&mut self, page: PageId) -> &mut [u8];
     /// Adds one page to another: exclusive or.
     fn add(&mut self, into: PageId, from: PageId);
-    /// Makes parity of data: `row` names the pages of a row in the order of `code`, data first.
+    /// Computes parity from data: `row` names the pages of a row in the order of `code`, data first.
     fn encode(&mut self, code: &Code, row: &[PageId]);
-    /// Adds to the pages of `parity` the change of the data member that `code` knows by `index`: from `old` (zeros if
-    /// there is none) to `new`.
+    /// Adds the change of one data column to the pages of `parity`. `code` knows the column by `index`; it changes from
+    /// `old` (zeros if `None`) to `new`.
     fn update(&mut self, code: &Code, index: u32, old: Option<PageId>, new: PageId, parity: &[PageId]);
-    /// Makes the members of `wanted` from those of `row` that are not in `lost`. Those that are lost and not wanted need
-    /// no page.
+    /// Computes the columns of `wanted` from the columns of `row` that are not in `lost`. Lost columns that are not wanted
+    /// need no page.
     fn decode(&mut self, code: &Code, row: &[PageId], lost: u64, wanted: u64);
 }
 
-/// No bytes: the memory of timed simulation. Costs nothing.
+/// Memory without bytes, for timed simulation. It costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMemory;
 
@@ -77,32 +77,32 @@ impl Memory for NoMemory {
     fn decode(&mut self, _: &Code, _: &[PageId], _: u64, _: u64) {}
 }
 
-/// What hosts bring to be written, or offer to be filled, where there are bytes.
+/// The payload of a host request where there are bytes: the bytes to be written, or the buffer to be filled.
 pub trait Payload: AsRef<[u8]> + AsMut<[u8]> + for<'a> From<&'a [u8]> {}
 
 impl<H: AsRef<[u8]> + AsMut<[u8]> + for<'a> From<&'a [u8]>> Payload for H {}
 
-/// Pages are allocated in slabs. Each is as large as all before it together, up to this many bytes.
+/// Pages are allocated in slabs. Each slab is as large as all earlier slabs together, up to this number of bytes.
 const SLAB_BYTES: usize = 2 << 20;
 
-/// Where slabs begin: what direct access to devices asks of memory at most.
+/// Alignment of slabs: the strictest alignment that direct access to devices requires.
 const SLAB_ALIGN: usize = 4096;
 
-/// Real bytes in a pool that grows, slab by slab, to the most pages ever in use at once; what the controller's queues and
-/// its memory for chunks bound.
+/// A pool of real bytes. It grows, slab by slab, to the largest number of pages in use at once, which the controller's
+/// queues and its memory for chunks bound.
 ///
-/// A page never moves: what the operating system was given it may use until the operation is over.
+/// A page never moves, so the operating system may use a page that it was given until the operation ends.
 #[derive(Debug)]
 pub struct PagePool<H> {
     page_bytes: usize,
-    /// Parts of the slabs, each owned on its own, so that pages can be lent to a code one by one.
+    /// The pages of the slabs. Each is owned separately, so that pages can be lent to a code one by one.
     pages: Vec<BytesMut>,
     free: Vec<PageId>,
-    /// Names of pages whose buffers were withdrawn.
+    /// Identifiers of pages whose buffers were withdrawn.
     withdrawn: Vec<PageId>,
-    /// Their addresses.
+    /// The addresses of the slabs.
     slabs: Vec<Range<usize>>,
-    /// The change of a member while parity takes it in.
+    /// The change of a column while it is added to parity.
     change: Box<[u8]>,
     host: PhantomData<fn(H) -> H>,
 }
@@ -132,7 +132,7 @@ impl<H> PagePool<H> {
         &mut self.pages[page as usize]
     }
 
-    /// Buffers that were taken and not returned.
+    /// The number of buffers that were taken and not returned.
     pub fn in_use(&self) -> usize {
         self.pages.len() - self.free.len()
     }
@@ -142,9 +142,9 @@ impl<H> PagePool<H> {
         &self.slabs
     }
 
-    /// Gives `page` another buffer with the same content and returns the buffer that it had: for a caller that cannot have an
-    /// operation on it back, but must continue. The memory stays valid as long as that buffer is not dropped, even without the
-    /// pool.
+    /// Gives `page` another buffer with the same content and returns the previous buffer. For a caller that must continue
+    /// although it cannot cancel an operation on the buffer. The memory stays valid until the returned buffer is dropped,
+    /// even without the pool.
     pub fn withdraw(&mut self, page: PageId) -> BytesMut {
         let other = self.grab();
         let [one, two] = self.pages.get_disjoint_mut([page as usize, other as usize]).expect("two pages");
@@ -154,7 +154,7 @@ impl<H> PagePool<H> {
         std::mem::take(two)
     }
 
-    /// Takes a buffer back that was withdrawn from this pool.
+    /// Takes back a buffer that was withdrawn from this pool.
     pub fn take_back(&mut self, buffer: BytesMut) {
         let page = self.withdrawn.pop().expect("no more buffers come back than were withdrawn");
         self.pages[page as usize] = buffer;
@@ -181,7 +181,7 @@ impl<H> PagePool<H> {
         self.free.extend((first..self.pages.len() as PageId).rev());
     }
 
-    /// Takes pages out of the pool while a code works on them. One that is not there stays empty.
+    /// Takes pages out of the pool while a code works on them. A page that does not exist stays empty.
     fn lend<const N: usize>(&mut self, row: &[PageId]) -> [BytesMut; N] {
         let mut lent = [const { None }; N];
         for (place, &page) in lent.iter_mut().zip(row) {
@@ -190,7 +190,7 @@ impl<H> PagePool<H> {
         lent.map(Option::unwrap_or_default)
     }
 
-    /// Puts pages back that were lent.
+    /// Puts lent pages back.
     fn put_back<const N: usize>(&mut self, row: &[PageId], lent: [BytesMut; N]) {
         for (content, &page) in lent.into_iter().zip(row) {
             if let Some(place) = self.pages.get_mut(page as usize) {
@@ -283,7 +283,7 @@ impl<H: Payload> Memory for PagePool<H> {
 /// Pages for hosts that bring plain bytes.
 pub type PageMemory = PagePool<Box<[u8]>>;
 
-/// The most parity members that a code has.
+/// The largest number of parity columns of a code.
 const PARITY_MAX: usize = 2;
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! The mix of reads and writes that a block sees: read-intensive, mixed or write-intensive.
 //!
-//! Source: paper 004, sections 3.1 and 3.2: data blocks are classified "based on the access history", new ones are taken for
-//! read-intensive, and a reclassified block moves when it is written again. Thresholds, the least history and its ageing are
-//! not printed; they are our choices, named here.
+//! Source: paper 004, sections 3.1 and 3.2: data blocks are classified "based on the access history", new blocks count as
+//! read-intensive, and a reclassified block moves when it is written again. The paper does not print the thresholds, the
+//! minimum history or its ageing; they are our choices, named here.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
 
-/// What of a block's accesses makes it read-intensive or write-intensive.
+/// When the accesses of a block make it read-intensive or write-intensive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MixSection {
-    /// Accesses of a block before it is classified; with fewer it counts as read-intensive (choice).
+    /// Accesses of a block before it is classified; with fewer, it counts as read-intensive (choice).
     pub history: u32,
-    /// The share of writes among its accesses up to which a block is read-intensive (choice).
+    /// The largest share of writes among a block's accesses at which it is read-intensive (choice).
     pub reads_below: Share,
-    /// The share of writes from which on it is write-intensive (choice).
+    /// The smallest share of writes at which it is write-intensive (choice).
     pub writes_above: Share,
 }
 
@@ -30,7 +30,7 @@ impl MixSection {
         *self == Self::default()
     }
 
-    /// Whether the settings have a meaning; if not, key, value and why.
+    /// Checks the settings. The error has the key, the value and the reason.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String, &'static str)> {
         if self.history == 0 || self.history > HISTORY_MAX {
             let reason = "must be 1 to 255 accesses: counters of a block end there";
@@ -44,13 +44,13 @@ impl MixSection {
     }
 }
 
-/// The longest history that can be asked for.
+/// The longest history that a scheme can set.
 const HISTORY_MAX: u32 = u8::MAX as u32;
 
-/// What a block's accesses mostly are.
+/// The prevailing kind of a block's accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tendency {
-    /// Reads, or nobody knows yet.
+    /// Reads, or too few accesses to decide.
     #[default]
     Reads,
     /// Both.
@@ -59,7 +59,8 @@ pub(crate) enum Tendency {
     Writes,
 }
 
-/// The accesses that a block has seen. Both counts are halved when one is at its end, so that old ones fade (choice).
+/// The accesses that a block has seen. Both counts are halved when one of them is full, so that old accesses fade
+/// (choice).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mix {
     reads: u8,
@@ -89,7 +90,7 @@ impl Mix {
         }
     }
 
-    /// What they mostly are.
+    /// The prevailing kind of the accesses.
     #[inline]
     pub(crate) fn tendency(self, section: &MixSection) -> Tendency {
         let all = u64::from(self.reads) + u64::from(self.writes);

@@ -1,9 +1,9 @@
-//! Member operations: what the controller asks of a member, and what comes back.
+//! Member operations: what the controller asks of a member, and the result.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-/// Names an operation in flight; dense, reused after completion.
+/// Identifies an operation in flight. Identifiers are dense and reused after completion.
 pub type OperationId = u32;
 
 /// What a member is asked to do with one page.
@@ -21,7 +21,7 @@ pub enum OperationKind {
     Flush,
 }
 
-/// On whose behalf an operation runs; dispatch policies order by it and results count by it.
+/// The purpose of an operation; dispatch policies order by class and results count by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Class {
@@ -30,19 +30,19 @@ pub enum Class {
     HostRead,
     /// Data that a host writes.
     HostWrite,
-    /// What an update must read before it can write.
+    /// Content that an update must read before it can write.
     PreRead,
     /// Parity.
     Parity,
     /// Deltas of parity that are written to a log.
     Log,
-    /// What a degraded or redirected read decodes from.
+    /// Content from which a degraded or redirected read decodes.
     Decode,
-    /// Content written back after it was decoded.
+    /// Decoded content that is written back.
     Repair,
-    /// Valid chunks that array-level garbage collection reads.
+    /// Valid chunks that the garbage collection of the array reads.
     ArrayGcRead,
-    /// The same chunks where it writes them.
+    /// The same chunks when they are written to their new place.
     ArrayGcWrite,
     /// Flushes and everything else that carries no chunk.
     Metadata,
@@ -52,7 +52,7 @@ impl Class {
     /// Number of classes.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// All of them, in order.
+    /// All classes, in order.
     pub const ALL: [Self; 10] = [
         Self::HostRead,
         Self::HostWrite,
@@ -95,17 +95,18 @@ pub struct Operation {
     pub kind: OperationKind,
     /// On whose behalf.
     pub class: Class,
-    /// The row's member that the page belongs to (0 for flushes); of a delta, the parity member that it changes.
+    /// The column of the row that the page belongs to (0 for flushes); for a delta, the parity column that it changes.
     #[serde(rename = "member")]
     pub column: u8,
-    /// Of a write: the member keeps the version that it replaces, unless it keeps an older one already, until
-    /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.
+    /// For a write: the member keeps the version that it replaces until [`crate::Driver::release`], unless it already
+    /// keeps an older one. For a read: the kept version is read, if there is one.
     pub old_version: bool,
-    /// Of a write: the stream whose erase blocks take it, below [`crate::Members::streams`] (NVMe calls it a placement
-    /// handle). 0 is the default stream, which all writes share that name none.
+    /// For a write: the stream whose erase blocks take the page, below [`crate::Members::streams`] (in NVMe, a placement
+    /// handle). 0 is the default stream, shared by all writes that name no stream.
     pub stream: u8,
-    /// The host request that it serves: its number since the start, modulo 2^32. 0 for work of the controller's own. A device
-    /// that is given commands gets the operations of one request, kind and instant as one.
+    /// The number of the host request that the operation serves, counted from the start, modulo 2^32; 0 for the
+    /// controller's own work. A device that receives commands gets the operations of one request, kind and time as one
+    /// command.
     pub request: u32,
 }
 
@@ -114,17 +115,17 @@ pub struct Operation {
 pub enum Outcome {
     /// Done.
     Done,
-    /// The page cannot be read or written; the member lives.
+    /// The page cannot be read or written; the member still works.
     MediumError,
-    /// The member returned content that it knows, or the checksum shows, to be wrong.
+    /// The member returned content that is wrong, by the member's own report or by the checksum.
     Corrupt,
-    /// No answer in time: the member is taken for failed.
+    /// No answer in time: the member is treated as failed.
     Timeout,
     /// The member is gone.
     Gone,
 }
 
-/// Where the time of a finished operation went inside its member. The rest of it was queueing.
+/// The time of a finished operation inside its member, by part. The rest was queueing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Transfers.

@@ -1,10 +1,10 @@
-//! The schemes that come with the program: the files under `schemes/`.
+//! The schemes that are part of the program: the files under `schemes/`.
 
 use stripewise_base::suggest::unknown;
 
 use crate::scheme::{Scheme, SchemeError};
 
-/// Name and text of every scheme that comes with the program.
+/// Name and text of every scheme that is part of the program.
 pub const PRESETS: [(&str, &str); 54] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
@@ -63,10 +63,10 @@ pub const PRESETS: [(&str, &str); 54] = [
 ];
 
 impl Scheme {
-    /// The preset of this name.
+    /// The preset called `name`.
     ///
     /// # Errors
-    /// The name is unknown; the message gives the nearest one.
+    /// The name is unknown; the message suggests the nearest one.
     pub fn preset(name: &str) -> Result<Self, SchemeError> {
         match PRESETS.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => Self::from_toml(name, text),

@@ -1,11 +1,11 @@
-//! Host requests: what the controller is asked for.
+//! Host requests: reads, writes, trims and flushes.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
 use crate::geometry::RowCursor;
 
-/// What a host asks for.
+/// The kind of a host request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestKind {
     /// Read bytes.
@@ -13,43 +13,44 @@ pub enum RequestKind {
     Read,
     /// Write bytes.
     Write,
-    /// Declare bytes unused. Advisory: what is not a whole page (without parity) or a whole row (with parity) is kept.
+    /// Declare bytes unused. Advisory: pages (without parity) or rows (with parity) that are only covered in part keep
+    /// their content.
     Trim,
-    /// Make everything acknowledged durable.
+    /// Make all acknowledged writes durable.
     Flush,
 }
 
 /// A host request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRequest {
-    /// The host's number for it, given back with the acknowledgement.
+    /// The host's tag for the request, returned with the acknowledgement.
     pub tag: u64,
-    /// When it arrived; not after the time of submission.
+    /// When the request arrived; not later than the time of submission.
     pub arrival: Nanos,
     /// First byte.
     pub offset: u64,
     /// Length in bytes; zero only for flushes.
     pub bytes: u32,
-    /// What is asked for.
+    /// The kind of the request.
     pub kind: RequestKind,
 }
 
-/// Why a request was not taken.
+/// Why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
-    /// The pending queue is full: try again after an acknowledgement.
+    /// The queue of requests is full: try again after an acknowledgement.
     #[error("the array is busy: its queue of host requests is full")]
     Busy,
-    /// The request ends behind the array.
+    /// The request ends beyond the array.
     #[error("the request ends behind the array's {capacity} bytes")]
     OutOfRange {
         /// Size of the array.
         capacity: u64,
     },
-    /// The request has no bytes, or over real bytes is not made of whole sectors.
+    /// The request has no bytes, or an array of real bytes got a request that is not made of whole sectors.
     #[error("a request must be made of at least one whole sector of 512 bytes")]
     Shape,
-    /// The array was opened for reading alone.
+    /// The array is read-only.
     #[error("the array was opened read-only: it takes no writes and no trims")]
     ReadOnly,
     /// A log has used up what tells versions of its chunks apart since it was opened.
@@ -61,31 +62,31 @@ pub enum SubmitError {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestSlot {
     pub(crate) host: HostRequest,
-    /// Its number since the start, modulo 2^32; 0 for the controller's own.
+    /// The number of the request since the start, modulo 2^32; 0 for the controller's own requests.
     pub(crate) number: u32,
     /// First and last page.
     pub(crate) pages: (u64, u64),
     /// Whether the first or the last page is covered only in part.
     pub(crate) in_part: bool,
-    /// Whether it writes on where one of the last writes ended.
+    /// Whether the request continues where one of the last writes ended.
     pub(crate) is_sequential: bool,
-    /// What is left to be cut into plans.
+    /// The part that is not yet split into plans.
     pub(crate) cursor: RowCursor,
-    /// Over zones: of what was translated to pages of the array, the rest that is left to be cut.
+    /// Over zones: the part that is translated to pages of the array and not yet split.
     pub(crate) extent: RowCursor,
-    /// Over zones: when it began, as they count, and the moves that there were before it.
+    /// Over zones: the epoch in which the request began, and the number of moves before it.
     pub(crate) epoch: u64,
     pub(crate) moves: u64,
-    /// Plans not yet complete, plus one while cutting goes on.
+    /// Plans not yet complete, plus one while the request is being split.
     pub(crate) remaining: u32,
     pub(crate) failed: bool,
-    /// It failed because the array has no space.
+    /// The request failed because the array is out of space.
     pub(crate) no_space: bool,
-    /// A flush that waits, or waited, for what was in volatile controller memory.
+    /// A flush that waits, or waited, for the content of volatile controller memory.
     pub(crate) drained: bool,
-    /// A flush that waits, or waited, for what was in a volatile write cache.
+    /// A flush that waits, or waited, for the content of a volatile write cache.
     pub(crate) emptied: bool,
-    /// A flush that waits, or waited, for late parity.
+    /// A flush that waits, or waited, for deferred parity.
     pub(crate) deferred_flushed: bool,
     /// A flush whose member flushes were issued.
     pub(crate) flushed: bool,

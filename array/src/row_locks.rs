@@ -1,19 +1,19 @@
-//! Locks of rows: an update locks its row exclusively, a decoding read shares it.
+//! Row locks: an update locks its row exclusively, a decoding read locks it shared.
 //!
-//! Only rows in use have an entry, in a small open-addressed table that stays in the processor's cache however large
-//! the array is. Its size is fixed from the bound on plans, so nothing is allocated after the start.
+//! Only rows in use have an entry, in a small open-addressed table that fits into the processor's cache however large the
+//! array is. The bound on plans fixes the size of the table, so nothing is allocated after the start.
 
 use crate::ids::NONE;
 
 /// How a plan locks its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowLock {
-    /// Not at all: a direct read.
+    /// No lock: a direct read.
     #[default]
     None,
-    /// Together with other readers: a decoding read.
+    /// Shared with other readers: a decoding read.
     Shared,
-    /// Alone: an update.
+    /// Exclusive: an update.
     Exclusive,
 }
 
@@ -21,10 +21,10 @@ pub enum RowLock {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     row: u64,
-    /// Plans that hold the row; one if it is held exclusively.
+    /// Plans that hold the lock; 1 if it is exclusive.
     holders: u32,
     pub(crate) exclusive: bool,
-    /// Plans that wait, first come first served, linked through the plans themselves.
+    /// Waiting plans in order of arrival, linked through the plans themselves.
     pub(crate) first_waiter: u32,
     pub(crate) last_waiter: u32,
 }
@@ -65,7 +65,7 @@ impl RowLocks {
         slot
     }
 
-    /// Takes `row` if nothing stands against it. A shared hold does not overtake plans that already wait.
+    /// Locks `row` if no other lock conflicts. A shared lock does not overtake plans that already wait.
     #[inline]
     pub(crate) fn try_take(&mut self, row: u64, exclusive: bool) -> bool {
         let slot = self.slot(row);
@@ -88,8 +88,8 @@ impl RowLocks {
         (!entry.is_vacant()).then_some(entry)
     }
 
-    /// Gives one hold back. Returns true when the row is free for those who wait: the entry then stays, held by
-    /// nobody, until [`Self::pass_on`] or [`Self::remove`] is called.
+    /// Releases one lock. Returns true if the row is now free for waiting plans: the entry then stays, without a holder,
+    /// until [`Self::pass_on`] or [`Self::remove`] is called.
     #[inline]
     pub(crate) fn give_back(&mut self, row: u64) -> bool {
         let slot = self.slot(row);
@@ -106,7 +106,7 @@ impl RowLocks {
         true
     }
 
-    /// Hands a row that nobody holds any more to `holders` waiting plans.
+    /// Passes the lock of a row without a holder to `holders` waiting plans.
     pub(crate) fn pass_on(&mut self, row: u64, holders: u32, exclusive: bool) {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
@@ -127,7 +127,7 @@ impl RowLocks {
                     return;
                 }
                 let home = self.home(entry.row);
-                // Move the entry into the gap unless its home lies behind the gap.
+                // Move the entry into the gap unless its home lies after the gap.
                 if (slot.wrapping_sub(home) & self.mask) >= (slot.wrapping_sub(gap) & self.mask) {
                     self.entries[gap] = entry;
                     gap = slot;

@@ -32,34 +32,34 @@ use crate::update::Update;
 pub struct Scheme {
     /// The scheme's name, as results print it.
     pub name: String,
-    /// One sentence on what it is and where it comes from.
+    /// One sentence that describes the scheme and its source.
     #[serde(default)]
     pub description: String,
-    /// Where chunks lie.
+    /// Where chunks are placed.
     #[serde(default)]
     pub geometry: GeometrySection,
-    /// By which code parity is made of data.
+    /// The code that computes parity from data.
     #[serde(default, skip_serializing_if = "CodeSection::is_default")]
     pub code: CodeSection,
-    /// By which routine parity is updated.
+    /// The routine that updates parity.
     #[serde(default = "default_update")]
     pub update: Update,
-    /// From where chunks are read.
+    /// Where chunks are read from.
     #[serde(default, skip_serializing_if = "ReadSection::is_default")]
     pub read: ReadSection,
     /// Where written chunks go.
     #[serde(default)]
     pub placement: Placement,
-    /// What is kept in memory before it goes to the members.
+    /// The content that is kept in memory before it is written to the members.
     #[serde(default, skip_serializing_if = "CacheSection::is_default")]
     pub cache: CacheSection,
     /// The log of the placement `parity-logging`.
     #[serde(default, skip_serializing_if = "LogSection::is_default")]
     pub log: LogSection,
-    /// How hot chunks are told from cold ones, which the placement `elastic` writes apart.
+    /// How hot chunks are distinguished from cold ones; the placement `elastic` writes the two separately.
     #[serde(default, skip_serializing_if = "HotnessSection::is_default")]
     pub hotness: HotnessSection,
-    /// How read-intensive blocks are told from write-intensive ones, by placements that keep them apart.
+    /// How read-intensive blocks are distinguished from write-intensive ones, for placements that separate them.
     #[serde(default, skip_serializing_if = "MixSection::is_default")]
     pub mix: MixSection,
     /// The zones of the placement `mc-rais`.
@@ -68,10 +68,10 @@ pub struct Scheme {
     /// The streams and segments of the placement `elastic`.
     #[serde(default, skip_serializing_if = "ElasticSection::is_default")]
     pub elastic: ElasticSection,
-    /// In which order a member's queue is served.
+    /// The order in which a member's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,
-    /// Which members collect garbage when.
+    /// Which members collect garbage, and when.
     #[serde(default, skip_serializing_if = "CoordinationSection::is_default")]
     pub coordination: CoordinationSection,
     /// Bounds of the controller's queues.
@@ -80,10 +80,10 @@ pub struct Scheme {
     /// The parity computation.
     #[serde(default)]
     pub parity: Parity,
-    /// Whether what is on the members can be opened again, whatever they and power do: see `docs/format.md`.
+    /// Whether the array can be assembled again after failures of members and of power: see `docs/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
-    /// What is written ahead of an update in place, with metadata.
+    /// The record that is written before an update in place, with metadata.
     #[serde(default, skip_serializing_if = "JournalSection::is_default")]
     pub journal: JournalSection,
 }
@@ -101,14 +101,14 @@ pub struct GeometrySection {
     /// Chunk size; absent means one page of the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// Parity groups that the members form.
+    /// The number of parity groups that the members form.
     pub groups: u32,
     /// Which members form a group.
     #[serde(skip_serializing_if = "Membership::is_default")]
     pub membership: Membership,
-    /// How parity moves from stripe to stripe.
+    /// How parity rotates from stripe to stripe.
     pub rotation: Rotation,
-    /// Stripes of a group after which parity moves on.
+    /// The number of stripes of a group after which parity rotates.
     pub rotate_every: u32,
 }
 
@@ -129,11 +129,11 @@ impl Default for GeometrySection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodeSection {
-    /// Which code; absent means XOR for RAID-5, P+Q Reed-Solomon for RAID-6.
+    /// The code; absent means XOR for RAID-5, P+Q Reed-Solomon for RAID-6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// The prime of RDP and EVENODD, one more than the parts of a page that they compute with; absent means 17, or 257 where
-    /// the stripe is too wide for that.
+    /// The prime of RDP and EVENODD: one more than the number of parts of a page that they compute with. Absent means 17,
+    /// or 257 if the stripe is too wide for 17.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prime: Option<u32>,
 }
@@ -148,7 +148,7 @@ impl CodeSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queues {
-    /// Host requests in the controller; one more is answered Busy.
+    /// Host requests in the controller; the next one is answered Busy.
     pub requests: u32,
     /// Plans, waiting and running; each updates or reads one row.
     pub plans: u32,
@@ -166,13 +166,13 @@ impl Default for Queues {
 pub struct Parity {
     /// Time to compute one page of parity; absent means none.
     pub xor: Span,
-    /// Time to combine one page into parity, on an engine that does one after the other; absent means none. Beside `xor`,
-    /// which any number of rows take at once.
+    /// Time to combine one page into parity, on an engine that combines one page after the other; absent means none. It
+    /// adds to `xor`, which any number of rows take in parallel.
     #[serde(skip_serializing_if = "is_no_time")]
     pub combine: Span,
-    /// Written chunks whose parity may be late; 0 updates parity with each write.
+    /// Written chunks whose parity may be deferred; 0 updates parity with each write.
     pub window: WindowSize,
-    /// After so long without a host request under way, late parity is updated; 0 leaves it late.
+    /// Deferred parity is updated after this time without a host request in flight; 0 leaves it deferred.
     pub idle: Span,
     /// When a write is acknowledged.
     pub acknowledge: Acknowledge,
@@ -194,20 +194,20 @@ fn is_no_time(time: &Span) -> bool {
     time.0 == 0
 }
 
-/// Slots of the parity window: a number, or `"members"` for as many as the array has members.
+/// Slots of the parity window: a number, or `"elements"` for as many as the array has members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number of chunks, or \"elements\"")]
 pub enum WindowSize {
-    /// So many.
+    /// This number of slots.
     Chunks(u32),
-    /// One for each member.
+    /// One slot for each member.
     Members(EachMember),
 }
 
-/// The word for one slot a member.
+/// The word for one slot for each member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EachMember {
-    /// `"members"`.
+    /// `"elements"`.
     #[serde(rename = "elements")]
     Members,
 }
@@ -228,7 +228,7 @@ impl std::fmt::Display for WindowSize {
 }
 
 impl WindowSize {
-    /// Slots in an array of `members` members.
+    /// The number of slots in an array of `members` members.
     pub fn slots(self, members: u32) -> u32 {
         match self {
             Self::Chunks(chunks) => chunks,
@@ -241,49 +241,49 @@ impl WindowSize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acknowledge {
-    /// When its data is written and the parity updates that it caused are done.
+    /// When its data is written and the parity updates that the write caused are done.
     #[default]
     AfterParity,
-    /// When its data is written; parity follows.
+    /// When its data is written; its parity follows.
     AfterData,
 }
 
-/// Whether a run pays for journal, checksums and checkpoints.
+/// Whether journal, checksums and checkpoints are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metadata {
-    /// No metadata is written: the papers' runs.
+    /// No metadata is written, as in the runs of the papers.
     #[default]
     Off,
-    /// The format of `docs/format.md`: the array can be opened again, whatever the members and power do.
+    /// The format of `docs/format.md`: the array can be assembled again after failures of members and of power.
     On,
 }
 
-/// What the members of an array can do and how large they are.
+/// The abilities and sizes of the members of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
-    /// How many there are.
+    /// The number of members.
     pub count: u32,
-    /// Their page, the unit of an operation.
+    /// The page of the members in bytes, the unit of an operation.
     pub page_bytes: u32,
-    /// Pages that each offers.
+    /// The number of pages of each member.
     pub pages: u32,
-    /// Whether they keep acknowledged writes in volatile memory until a flush.
+    /// Whether the members keep acknowledged writes in volatile memory until a flush.
     pub volatile_cache: bool,
-    /// Whether they can be told that pages are unused, and read zeros from them afterwards.
+    /// Whether the members accept discards of pages and return zeros for them afterwards.
     pub discard: bool,
-    /// How many replaced versions each can keep until they are released; 0 where it cannot keep any.
+    /// The number of replaced versions that each member can keep until they are released; 0 if it cannot keep any.
     pub old_versions: u32,
-    /// Whether they collect garbage only when they are permitted to.
+    /// Whether the members collect garbage only when they have permission.
     pub gc_control: bool,
-    /// Whether they tell when they collect garbage and when an operation could start.
+    /// Whether the members report when they collect garbage and when an operation could start.
     pub gc_state: bool,
-    /// Write streams that they tell apart; 1 where all writes go to the same erase blocks.
+    /// The number of write streams that the members distinguish; 1 if all writes go to the same erase blocks.
     pub streams: u32,
 }
 
 impl Members {
-    /// Files and devices that tell nothing of themselves: they have a volatile cache and take discards.
+    /// Files and devices that report nothing about themselves: they have a volatile cache and accept discards.
     pub const fn opaque(count: u32, page_bytes: u32, pages: u32) -> Self {
         Self {
             count,
@@ -299,7 +299,7 @@ impl Members {
     }
 }
 
-/// Sections of a scheme that stand beside those that it writes.
+/// Sections of a scheme that are written in addition to its own output.
 #[derive(Serialize)]
 struct Asked<'a> {
     log: Option<&'a LogSection>,
@@ -320,7 +320,7 @@ pub enum SchemeError {
     Geometry {
         /// The scheme.
         scheme: String,
-        /// Why not.
+        /// The reason.
         reason: GeometryError,
     },
     /// The code cannot be formed.
@@ -328,10 +328,10 @@ pub enum SchemeError {
     Code {
         /// The scheme.
         scheme: String,
-        /// Why not.
+        /// The reason.
         reason: CodeError,
     },
-    /// A setting that has no meaning here.
+    /// A setting that has no meaning in this scheme or on these members.
     #[error("scheme `{scheme}`: {key} = {value} {reason}")]
     Setting {
         /// The scheme.
@@ -340,7 +340,7 @@ pub enum SchemeError {
         key: &'static str,
         /// The value given.
         value: String,
-        /// Why it does not do, and what would.
+        /// Why the value is refused, and which value to use.
         reason: &'static str,
     },
 }
@@ -354,13 +354,13 @@ impl Scheme {
         read_toml(file, text).map_err(|error| SchemeError::Syntax(error.to_string()))
     }
 
-    /// The scheme as TOML, every default spelled out.
+    /// The scheme as TOML, with every default written out.
     pub fn to_toml(&self) -> String {
         let written = toml::to_string(self).and_then(|text| Ok(text + &toml::to_string(&self.asked())?));
         written.expect("a scheme holds nothing that TOML cannot say")
     }
 
-    /// The sections that the placement goes by and that are left out because nothing in them differs from its default.
+    /// The sections that the placement uses but that serialization omits, because all their values are defaults.
     fn asked(&self) -> Asked<'_> {
         let policy = self.placement.policy;
         let is = |asking: PlacementPolicy| policy == asking;

@@ -1,8 +1,9 @@
-//! A small hash table from numbers to numbers: open addressing, gaps closed on removal, so that searches need no tombstones.
+//! A small hash table from numbers to numbers. It uses open addressing and closes gaps on removal, so searches need no
+//! tombstones.
 
 use crate::ids::NONE;
 
-/// A table of values by key; [`NONE`] is no value.
+/// A table of values by key; [`NONE`] means no value.
 #[derive(Debug)]
 pub(crate) struct Table {
     slots: Vec<(u64, u32)>,
@@ -15,13 +16,13 @@ impl Table {
         Self { slots: vec![(0, NONE); (count.max(8) * 2).next_power_of_two()], count: 0 }
     }
 
-    /// How many values it has.
+    /// The number of values.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Bytes that it takes.
+    /// The memory that the table takes, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         size_of_val(&self.slots[..]) as u64
     }
@@ -31,7 +32,7 @@ impl Table {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots.len() - 1)
     }
 
-    /// The place that holds `key`, or the vacant one where it would go.
+    /// The place that holds `key`, or the vacant place where it would go.
     #[inline]
     fn place(&self, key: u64) -> usize {
         let mut at = self.home(key);
@@ -47,7 +48,7 @@ impl Table {
         self.slots[self.place(key)].1
     }
 
-    /// Gives `key` a value, which may be [`NONE`]; returns the one that it had.
+    /// Sets the value of `key`, which may be [`NONE`], and returns the previous one.
     pub(crate) fn put(&mut self, key: u64, value: u32) -> u32 {
         let place = self.place(key);
         let before = std::mem::replace(&mut self.slots[place], (key, value)).1;
@@ -88,7 +89,7 @@ impl Table {
             if slot.1 == NONE {
                 return;
             }
-            // It may fill the gap unless its home lies cyclically after it.
+            // The entry may fill the gap unless its home lies cyclically after the gap.
             if (at.wrapping_sub(self.home(slot.0)) & mask) >= (at.wrapping_sub(gap) & mask) {
                 self.slots[gap] = slot;
                 self.slots[at].1 = NONE;

@@ -1,15 +1,15 @@
-//! Cell times that completed operations showed, smoothed: what the controller knows of its members' speed.
+//! Smoothed cell times of completed operations: the controller's knowledge of its members' speed.
 
 use stripewise_base::Nanos;
 
-/// A new time counts one part in so many. Choice: paper 000 (section IV-A) adjusts t_R to the recent read level without
-/// saying over how many reads.
+/// A new time has a weight of one in `WEIGHT`. Choice: paper 000 (section IV-A) adjusts t_R to the recent read level
+/// without saying over how many reads.
 const WEIGHT: u64 = 8;
 
-/// Smoothed cell times. Integers, each kept `WEIGHT` times as large, so that no rounding adds up.
+/// Smoothed cell times. Integers, each stored multiplied by `WEIGHT`, so that rounding errors do not accumulate.
 #[derive(Clone, Debug)]
 pub struct CellTimes {
-    /// Of reads, for each member; 0 where none was seen.
+    /// Of reads, by member; 0 where no read was observed.
     reads: Vec<u64>,
     all_reads: u64,
     all_writes: u64,
@@ -26,12 +26,12 @@ pub(crate) fn known(sum: u64) -> Option<Nanos> {
 }
 
 impl CellTimes {
-    /// Nothing seen yet.
+    /// No times observed yet.
     pub fn new(members: u32) -> Self {
         Self { reads: vec![0; members as usize], all_reads: 0, all_writes: 0 }
     }
 
-    /// A read took `time` in the cells of `member`. Reads of nothing take none and tell nothing.
+    /// A read took `time` in the cells of `member`. A read of unwritten pages takes no time and is ignored.
     #[inline]
     pub fn observe_read(&mut self, member: u16, time: Nanos) {
         if time > 0 {
@@ -48,7 +48,7 @@ impl CellTimes {
         }
     }
 
-    /// Recent time of a read of `member`, or of all members where it was never read.
+    /// Recent time of a read of `member`, or of all members if it was never read.
     #[inline]
     pub fn read_ns(&self, member: u16) -> Option<Nanos> {
         known(self.reads[member as usize]).or(known(self.all_reads))

@@ -1,9 +1,9 @@
-//! The parity window: data that is on the members and whose parity is not yet.
+//! The parity window: data that is on the members and whose parity is deferred.
 //!
-//! Source: the public fork of paper 000's simulator (a ring of as many slots as there are channels; a slot that the ring
-//! comes round to has the parity of its stripe updated); paper 000 itself (section II-A, Fig. 1) only shows the interim
-//! stripe. The fork reads old data through the current mapping, which is wrong for content: here the version that parity
-//! covers is kept, by the member where it can, else in memory.
+//! Source: the public fork of paper 000's simulator. It has a ring with one slot for each channel; when the ring reaches
+//! an occupied slot, the parity of that slot's stripe is updated. Paper 000 itself (section II-A, Fig. 1) only shows the
+//! interim stripe. The fork reads old data through the current mapping, which returns the wrong content. This
+//! implementation keeps the version that parity covers: on the member if the member can keep it, otherwise in memory.
 
 use std::collections::BTreeSet;
 
@@ -18,47 +18,47 @@ struct Late {
     row: u64,
     /// Data columns written since parity was last computed.
     dirty: u64,
-    /// The first record of the redo journal that is needed until parity covers them, or 0.
+    /// The first record of the redo journal that must be kept until parity covers them, or 0.
     record: u64,
 }
 
 /// The two contents that memory may hold of a dirty chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// What was written: always held.
+    /// The new content: always held.
     New,
-    /// What parity covers: held where the member does not keep it.
+    /// The content that parity covers: held if the member does not keep it.
     Covered,
 }
 
-/// The window and what is late.
+/// The window, and the rows whose parity is deferred.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// For each slot a row plus one, or 0. A row may have several slots, one for each chunk that was written.
+    /// For each slot the row plus one, or 0. A row may have several slots, one for each written chunk.
     ring: Vec<u64>,
     at: usize,
     occupied: usize,
-    /// Row plus one (or 0) and entry, by hash of the row: linear probing, gaps closed on removal.
+    /// The row plus one (or 0) and its entry, by hash of the row: linear probing, gaps closed on removal.
     table: Vec<(u64, u32)>,
     entries: Vec<Late>,
     free: Vec<u32>,
-    /// For each entry and data column its page of new content, then for each its page of covered content.
+    /// For each entry, a page of new content for each data column, then a page of covered content for each.
     pages: Vec<PageId>,
     data: u32,
-    /// Old versions kept on each member, and the most of them.
+    /// The number of old versions kept on each member, and the maximum of that number.
     pins: Vec<u32>,
     pins_max: u32,
-    /// Rows whose parity could not be computed because too much was lost: what it covers is nothing any more.
+    /// Rows whose parity could not be computed because too much was lost: their parity covers nothing any more.
     stale: BTreeSet<u64>,
-    /// The whole window is being emptied.
+    /// Whether the whole window is being emptied.
     pub(crate) flushes_deferred: bool,
     /// When the idle timer is due, if it is set.
     pub(crate) timer: Option<Nanos>,
 }
 
 impl Window {
-    /// A window of `size` slots over an array in which at most `plans` plans run at once. Pages are noted only where
-    /// there are bytes.
+    /// A window of `size` slots over an array in which at most `plans` plans run at once. Pages are recorded only if there
+    /// are bytes.
     pub(crate) fn new(
         size: u32,
         plans: u32,
@@ -67,7 +67,7 @@ impl Window {
         pins_max: u32,
         carries_data: bool,
     ) -> Self {
-        // A row is late while it has a slot, or while the plan that updates its parity waits for it.
+        // A row has an entry while it has a slot, or while the plan that updates its parity waits for it.
         let rows = if size == 0 { 0 } else { size + plans };
         let pages = if carries_data { rows as usize * data as usize * 2 } else { 0 };
         Self {
@@ -87,7 +87,7 @@ impl Window {
         }
     }
 
-    /// Whether parity may be late at all.
+    /// Whether parity may be deferred at all.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         !self.ring.is_empty()
@@ -99,7 +99,7 @@ impl Window {
         self.occupied == 0
     }
 
-    /// A chunk of `row` takes the next slot. Returns the row whose slot the ring comes round to: its parity is due.
+    /// Gives the next slot to a chunk of `row`. Returns the row of the slot that the ring reaches next: its parity is due.
     #[inline]
     pub(crate) fn enter(&mut self, row: u64) -> Option<u64> {
         debug_assert_eq!(self.ring[self.at], 0, "the ring's next slot is always vacant");
@@ -130,7 +130,7 @@ impl Window {
         (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.table.len() - 1)
     }
 
-    /// The place in the table that holds `row`, or the vacant one where it would go.
+    /// The place in the table that holds `row`, or the vacant place where it would go.
     #[inline]
     fn find(&self, row: u64) -> usize {
         let mut at = self.home(row);
@@ -140,7 +140,7 @@ impl Window {
         at
     }
 
-    /// The late entry of `row`, if it has one.
+    /// The entry of `row`, if its parity is deferred.
     #[inline]
     pub(crate) fn entry(&self, row: u64) -> Option<u32> {
         if self.free.len() == self.entries.len() {
@@ -156,12 +156,12 @@ impl Window {
         self.entry(row).map_or(0, |entry| self.entries[entry as usize].dirty)
     }
 
-    /// Rows with late parity.
+    /// The number of rows with deferred parity.
     pub(crate) fn late_rows(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Adds `columns` to what is late of `row`; returns its entry.
+    /// Marks `columns` of `row` as not covered by parity; returns the row's entry.
     pub(crate) fn add(&mut self, row: u64, columns: u64) -> u32 {
         let at = self.find(row);
         if self.table[at].0 == 0 {
@@ -174,7 +174,7 @@ impl Window {
         entry
     }
 
-    /// The first record of the redo journal that is needed until the parity of `row` covers what is late, or 0.
+    /// The first record of the redo journal that must be kept until the parity of `row` covers its data, or 0.
     pub(crate) fn record(&self, row: u64) -> u64 {
         self.entry(row).map_or(0, |entry| self.entries[entry as usize].record)
     }
@@ -184,7 +184,7 @@ impl Window {
         self.entries[entry as usize].record = record;
     }
 
-    /// Forgets an entry whose pages were taken.
+    /// Removes an entry whose pages were taken.
     pub(crate) fn remove(&mut self, entry: u32) {
         let mask = self.table.len() - 1;
         let mut hole = self.find(self.entries[entry as usize].row);
@@ -229,13 +229,13 @@ impl Window {
         self.pins[member as usize] < self.pins_max
     }
 
-    /// `member` keeps one old version more.
+    /// `member` keeps one more old version.
     #[inline]
     pub(crate) fn pin(&mut self, member: u16) {
         self.pins[member as usize] += 1;
     }
 
-    /// `member` keeps one old version less.
+    /// `member` keeps one old version fewer.
     #[inline]
     pub(crate) fn unpin(&mut self, member: u16) {
         self.pins[member as usize] -= 1;
@@ -252,7 +252,7 @@ impl Window {
         self.stale.iter().copied()
     }
 
-    /// The parity of `row` covers nothing any more, or again what it should.
+    /// Marks the parity of `row` as covering nothing, or as valid again.
     pub(crate) fn set_stale(&mut self, row: u64, stale: bool) {
         if stale {
             self.stale.insert(row);

@@ -1,11 +1,11 @@
-//! Global garbage collection (GGC, Harmonia): the members of a group collect in the same window of time, so that there is
-//! more time in which none does.
+//! Global garbage collection (GGC, Harmonia): the members of a group collect in the same window of time, which leaves more
+//! time in which no member collects.
 //!
 //! Source: Kim, Oral, Shipman, Lee, Dillow and Wang, "Harmonia: A Globally Coordinated Garbage Collector for Arrays of
 //! Solid-State Drives", MSST 2011; Kim, Lee, Oral, Dillow, Wang and Shipman, "Coordinating Garbage Collection for Arrays
-//! of Solid-State Drives", IEEE Transactions on Computers 63(4), 2014. Printed: when one must collect all are made to, and
-//! collecting may also begin proactively, at a soft limit or while the array is idle. Choices: who has space enough is left
-//! alone, a window is one block of each die, and what proactive means, see [`Trigger`].
+//! of Solid-State Drives", IEEE Transactions on Computers 63(4), 2014. Printed: when one member must collect, all are made
+//! to; collecting may also begin proactively, at a soft limit or while the array is idle. Choices: a member with enough
+//! space does not take part, a window is one block of each die, and the meaning of proactive, see [`Trigger`].
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
@@ -20,11 +20,11 @@ use crate::memory::Memory;
 pub(crate) struct Global {
     groups: Groups,
     pub(super) permit: GcPermit,
-    /// How near to having to collect one member must be for a window while the array rests.
+    /// How close one member must be to having to collect for a window while the array is idle.
     wanted: Ahead,
-    /// How long the array rests before windows begin without need; never, if there is none.
+    /// How long the array is idle before windows begin without need; `None` means never.
     idle: Option<Nanos>,
-    /// When the timer is due that was asked for last.
+    /// When the last requested timer is due.
     timer: Nanos,
 }
 
@@ -32,12 +32,12 @@ impl Global {
     /// Windows for each of `groups`.
     pub(crate) fn new(section: &CoordinationSection, groups: Groups) -> Self {
         let is_soft = section.start == Start::Proactive && section.trigger == Trigger::SoftLimit;
-        // Who asks at the soft limit would find nobody to join it below the same one.
+        // A member that asks at the soft limit would find no other member below the same limit.
         let margin = if is_soft { section.margin.0.saturating_mul(2) } else { section.margin.0 };
         let permit = GcPermit {
             blocks: section.blocks,
             ahead: Ahead::Share(Share(margin)),
-            // What is begun without need is no need of its own afterwards.
+            // A collection that began without need must not become a need of its own later.
             ahead_planes: section.blocks,
         };
         let wanted = Ahead::Share(Share(section.margin.0 / 2));
@@ -45,7 +45,7 @@ impl Global {
         Self { groups, permit, wanted, idle: idles.then_some(section.idle.0), timer: Nanos::MAX }
     }
 
-    /// A member must collect, or finished a block.
+    /// A member must collect, or has finished a block.
     pub(crate) fn heard<M: Memory, D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -72,12 +72,12 @@ impl Global {
         }
     }
 
-    /// A time has come that was asked for, or another one.
+    /// A timer is due: the requested one or another.
     pub(crate) fn timer<M: Memory, D: Driver<M>>(&mut self, now: Nanos, activity: Activity, driver: &mut D) {
         let Some(idle) = self.idle.filter(|_| now >= self.timer) else { return };
         self.timer = Nanos::MAX;
         match activity {
-            // The end of it tells.
+            // The end of service requests a timer again.
             Activity::Serving => {}
             Activity::Draining => self.look_at(now + idle, driver),
             Activity::Resting { since } if now < since + idle => self.look_at(since + idle, driver),
@@ -99,15 +99,15 @@ impl Global {
         }
     }
 
-    /// A window while the array rests, if one member will soon have to collect.
+    /// Opens a window while the array is idle, if one member will soon have to collect.
     fn open_if_wanted<M: Memory, D: Driver<M>>(&self, group: usize, driver: &mut D) {
         if self.groups.members(group).iter().any(|&member| driver.is_near_gc(member, self.wanted)) {
             self.open(group, driver);
         }
     }
 
-    /// Every member that has to collect, or is below the soft limit, begins now; the others may not, so that they ask when
-    /// they have to, and a window begins for all again.
+    /// Every member that has to collect, or is below the soft limit, begins now. The others lose their permission, so that
+    /// they ask when they have to collect, and a window then opens for all.
     fn open<M: Memory, D: Driver<M>>(&self, group: usize, driver: &mut D) {
         for &member in self.groups.members(group) {
             driver.permit_gc(member, self.permit);

@@ -1,4 +1,4 @@
-//! The groups whose members collect by one rule.
+//! The groups whose members collect by a common rule.
 
 use crate::geometry::{Geometry, Level};
 
@@ -14,11 +14,11 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The parity groups of `geometry`; members beyond it, of `count`, are groups of their own.
+    /// The parity groups of `geometry`; members beyond it, of `count` in total, are groups of their own.
     pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
         let mut groups = Self::none(count);
         for group in 0..geometry.groups {
-            // Stripes are dealt to the groups in turn.
+            // Stripes are distributed over the groups in turn.
             let place = geometry.place(u64::from(group) * u64::from(geometry.chunk_pages));
             let mut members: Vec<u16> =
                 (0..geometry.columns).map(|column| geometry.member(place, column)).collect();
@@ -31,7 +31,8 @@ impl Groups {
         groups
     }
 
-    /// Those whose collections requests meet together: the parity groups, and without parity all `count` members in one.
+    /// The groups whose collections affect the same requests: the parity groups, or one group of all `count` members
+    /// without parity.
     pub(crate) fn of_requests(level: Level, geometry: &Geometry, count: u32) -> Self {
         if level != Level::Raid0 {
             return Self::of_parity(geometry, count);
@@ -58,7 +59,7 @@ impl Groups {
         self.first.push(self.order.len() as u32);
     }
 
-    /// Groups.
+    /// The number of groups.
     pub(crate) fn count(&self) -> usize {
         self.first.len() - 1
     }

@@ -1,8 +1,9 @@
-//! GC coordination: which members collect garbage when.
+//! Coordination of garbage collection: which members collect, and when.
 //!
-//! One file for each published scheme. Members that collect by themselves need none of it; those with the capability
-//! `gc_control` begin a block only while they are permitted to, and tell when that may matter. A scheme of this axis turns
-//! their news into permissions. What a device does within its own collections (preemption, suspension) is the device's.
+//! Each published scheme has one file. Members that collect by themselves need no coordination. Members with the
+//! capability `gc_control` begin a block only while they have permission, and report relevant changes; a scheme of this
+//! axis turns these reports into permissions. How a device conducts its own collections (preemption, suspension) is up to
+//! the device.
 
 mod global;
 mod groups;
@@ -24,29 +25,30 @@ use rotating::Rotating;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoordinationSection {
-    /// Which scheme.
+    /// The scheme.
     pub policy: CoordinationPolicy,
-    /// Of `rotating`: who has permission next. Choice: the papers' devices rotate by time (IODA) or by hand-over
-    /// (TTFLASH); a token never lets a member wait for a turn that nobody uses.
+    /// For `rotating`: which member has permission next. Choice: the papers' devices rotate by time (IODA) or by hand-over
+    /// (TTFLASH); with a token, no member waits for a turn that goes unused.
     pub turn: Turn,
-    /// Of `turn = "window"`: how long each member of a group has permission. Choice: tens of collections.
+    /// For `turn = "window"`: how long each member of a group has permission. Choice: the time of tens of collections.
     pub window: Span,
-    /// Of `rotating`: a member that has permission also collects planes with no more than so many blocks above their low
-    /// watermark, so that it seldom has to ask. Choice: one block.
+    /// For `rotating`: a member with permission also collects planes with no more than this number of blocks above their
+    /// low watermark, so that it seldom has to ask. Choice: one block.
     pub ahead: u32,
-    /// Of `global`: what windows begin with.
+    /// For `global`: which event opens a window.
     pub start: Start,
-    /// Of `start = "proactive"`: what windows also begin with.
+    /// For `start = "proactive"`: which event also opens a window.
     pub trigger: Trigger,
-    /// Of `trigger = "idle"`: how long the array has rested before. Choice: longer than between the requests of a burst,
-    /// shorter than a collection.
+    /// For `trigger = "idle"`: how long the array must have been idle. Choice: longer than the time between the requests
+    /// of a burst, shorter than a collection.
     pub idle: Span,
-    /// Of `global`: the soft limit. Members collect with the others whose free space is no more than this share of their
-    /// blocks above the low watermark, rounded down, but at least one block. Choice: 1 %, which makes 6 % of the papers' 5 %.
-    /// It is a share, since the controller does not know how many blocks a plane has, and above the low watermark, since it
-    /// does not know that either.
+    /// For `global`: the soft limit. A member collects with the others if its free space is no more than this share of its
+    /// blocks above the low watermark, rounded down, but at least one block. Choice: 1 %, which makes 6 % of the papers' 5
+    /// %. The limit is a share above the low watermark because the controller knows neither the number of blocks of a
+    /// plane nor the watermark.
     pub margin: Share,
-    /// Of `global`: blocks that each die collects in a window at most. Choice: one, as many as it collects alone.
+    /// For `global`: the largest number of blocks that each die collects in a window. Choice: one, as many as it collects
+    /// alone.
     pub blocks: u32,
 }
 
@@ -76,12 +78,12 @@ impl CoordinationSection {
         Ahead::Share(if is_soft { self.margin } else { Share::NONE })
     }
 
-    /// Whether keys that only a proactive start has are as they are by default.
+    /// Whether the keys that only a proactive start uses have their defaults.
     pub(crate) fn is_default_if_reactive(&self) -> bool {
         (self.trigger, self.idle) == (Trigger::default(), Self::default().idle)
     }
 
-    /// Whether keys that only `policy` has are as they are by default.
+    /// Whether the keys that only `policy` uses have their defaults.
     pub(crate) fn is_default_of(&self, policy: CoordinationPolicy) -> bool {
         let default = Self::default();
         match policy {
@@ -116,42 +118,42 @@ pub enum CoordinationPolicy {
     Global,
 }
 
-/// What windows of global collection begin with.
+/// The event that opens windows of global collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// A member that has to collect.
     #[default]
     Reactive,
-    /// That, or a [`Trigger`].
+    /// A member that has to collect, or a [`Trigger`].
     Proactive,
 }
 
-/// What windows of proactive global collection also begin with.
+/// The event that also opens windows of proactive global collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// The array has been idle for a while (no request is under way, and no operation is queued or in flight anywhere), and
-    /// a member is below half of the margin; while that lasts, window after window. Half, so that others are below the
-    /// soft limit by then and windows are few.
+    /// The array has been idle for a while (no request in flight, no operation queued or in flight anywhere), and a member
+    /// is below half of the margin. While that lasts, one window follows another. With half of the margin, the other
+    /// members are below the soft limit by then, so windows are few.
     #[default]
     Idle,
-    /// A member comes to the soft limit. Then those collect with it that are below twice the margin.
+    /// A member reaches the soft limit. The members below twice the margin collect with it.
     SoftLimit,
 }
 
-/// Who of a group has permission next.
+/// Which member of a group has permission next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
-    /// Whoever has the fewest free pages, for one block of each of its dies.
+    /// The member with the fewest free pages, for one block of each of its dies.
     #[default]
     Token,
-    /// The members in turn, each for a time.
+    /// Each member in turn, for a fixed time.
     Window,
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The values of this axis: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("none", "every member collects garbage when it has to"),
     (
@@ -164,17 +166,17 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How far from having to collect a plane is.
+/// How close a plane is to having to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// So many blocks above its low watermark.
+    /// This number of blocks above its low watermark.
     Blocks(u32),
-    /// So large a share of its blocks above it, rounded down, but one block unless it is none.
+    /// This share of its blocks above its low watermark, rounded down, but at least one block unless the share is zero.
     Share(Share),
 }
 
 impl Ahead {
-    /// Blocks of a plane that has `plane_blocks`.
+    /// The number of blocks for a plane of `plane_blocks` blocks.
     pub fn blocks(self, plane_blocks: u32) -> u32 {
         match self {
             Self::Blocks(blocks) => blocks,
@@ -187,38 +189,38 @@ impl Ahead {
 /// A permission to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GcPermit {
-    /// Blocks that each die may begin, of planes that wait for permission, the fullest first.
+    /// The number of blocks that each die may begin, of planes that wait for permission, the fullest first.
     pub blocks: u32,
-    /// Dies where no plane waits collect planes that are no farther from having to.
+    /// A die without a waiting plane may collect planes that are within this distance of having to collect.
     pub ahead: Ahead,
-    /// At most so many such planes of a die, the fullest of them.
+    /// The largest number of such planes of a die; the fullest come first.
     pub ahead_planes: u32,
 }
 
-/// What a member tells of its permission to collect.
+/// A member's report of its garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcTurn {
-    /// It collects a block, or is about to begin one that it is permitted to.
+    /// Whether the member collects a block, or is about to begin a block for which it has permission.
     pub collects: bool,
-    /// Free pages where it needs permission most, if it waits for any.
+    /// The number of free pages of the plane that needs permission most, if any plane waits for it.
     pub need: Option<u32>,
 }
 
-/// What hosts and members are doing.
+/// The activity of hosts and members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// A request is under way.
+    /// A request is in flight.
     Serving,
-    /// None is, but operations are queued or in flight.
+    /// No request is in flight, but operations are queued or in flight.
     Draining,
-    /// Nor is any of those; since then no request is.
+    /// No request and no operation is queued or in flight.
     Resting {
-        /// When the last one was acknowledged.
+        /// When the last request was acknowledged.
         since: Nanos,
     },
 }
 
-/// A scheme of this axis at work.
+/// The state of a scheme of this axis.
 #[derive(Debug)]
 pub(crate) enum Coordination {
     Rotating(Rotating),
@@ -226,8 +228,7 @@ pub(crate) enum Coordination {
 }
 
 impl Coordination {
-    /// The scheme of `section` over `geometry`, of which an array of `count` members is made; none if members collect by
-    /// themselves.
+    /// The scheme of `section` over `geometry`, for an array of `count` members; `None` if members collect by themselves.
     pub(crate) fn new(
         section: CoordinationSection,
         level: Level,
@@ -245,7 +246,7 @@ impl Coordination {
         }
     }
 
-    /// A member needs permission, or finished a block.
+    /// A member needs permission, or has finished a block.
     pub(crate) fn heard<M: Memory, D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -259,7 +260,7 @@ impl Coordination {
         }
     }
 
-    /// A time has come that was asked for, or another one.
+    /// A timer is due: the requested one or another.
     pub(crate) fn timer<M: Memory, D: Driver<M>>(&mut self, now: Nanos, activity: Activity, driver: &mut D) {
         match self {
             Self::Rotating(rotating) => rotating.timer(now, driver),
@@ -267,7 +268,7 @@ impl Coordination {
         }
     }
 
-    /// The last request that was under way is acknowledged.
+    /// The last request in flight is acknowledged.
     #[inline]
     pub(crate) fn rests<M: Memory, D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         if let Self::Global(global) = self {

@@ -1,9 +1,9 @@
-//! Rotating permission: at most one member of a parity group collects at a time, so that whatever a read wants can be
-//! decoded from members that do not.
+//! Rotating permission: at most one member of a parity group collects at a time, so that any read can be decoded from
+//! members that do not collect.
 //!
 //! Source: Yan et al., "Tiny-Tail Flash", FAST 2017 (rotating GC: one plane of a plane group at a time); Li et al.,
 //! "IODA", SOSP 2021 (time windows in which one device of the array may collect). Both bound the collections of a stripe
-//! to what its parity can tolerate. How a turn passes on is our choice, see [`Turn`].
+//! to the number that its parity tolerates. How the turn passes is our choice, see [`Turn`].
 
 use stripewise_base::Nanos;
 
@@ -18,16 +18,16 @@ pub(crate) struct Rotating {
     section: CoordinationSection,
     groups: Groups,
     turns: Vec<GroupTurn>,
-    /// When the timer is due that was asked for last.
+    /// When the last requested timer is due.
     timer: Nanos,
 }
 
-/// Whose turn it is in a group.
+/// Which member of a group has the turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct GroupTurn {
-    /// Who has permission, or has lost it and still collects.
+    /// The member that has permission, or that has lost it and still collects.
     holder: Option<u16>,
-    /// Whose turn comes next where needs are equal, as a place among the members.
+    /// The member whose turn is next if needs are equal, as an index into the group's members.
     next: usize,
 }
 
@@ -38,12 +38,12 @@ impl Rotating {
         Self { section, groups, turns, timer: Nanos::MAX }
     }
 
-    /// A member needs permission, or finished a block.
+    /// A member needs permission, or has finished a block.
     pub(crate) fn heard<M: Memory, D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.turn(now, self.groups.of(member), driver);
     }
 
-    /// A time has come that was asked for, or another one.
+    /// A timer is due: the requested one or another.
     pub(crate) fn timer<M: Memory, D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         if now < self.timer {
             return;
@@ -54,7 +54,7 @@ impl Rotating {
         }
     }
 
-    /// For so many blocks of each die.
+    /// A permission for `blocks` blocks of each die.
     fn permit(&self, blocks: u32) -> GcPermit {
         GcPermit { blocks, ahead: Ahead::Blocks(self.section.ahead), ahead_planes: u32::MAX }
     }
@@ -66,8 +66,8 @@ impl Rotating {
         }
     }
 
-    /// The token goes on when its holder has collected a block on each of its dies that had to: to whoever needs it most,
-    /// which may be the same again.
+    /// Passes the token when its holder has collected a block on each of its dies that had to collect. The member with the
+    /// greatest need gets it, which may be the same member again.
     fn pass_token<M: Memory, D: Driver<M>>(&mut self, group: usize, driver: &mut D) {
         loop {
             if let Some(holder) = self.turns[group].holder {
@@ -79,13 +79,13 @@ impl Rotating {
             }
             let Some(neediest) = self.neediest(group, driver) else { return };
             self.turns[group].holder = Some(neediest);
-            // What it cannot collect after all it needs no longer, so this comes to an end.
+            // If the member cannot collect after all, it no longer needs permission, so the loop ends.
             driver.permit_gc(neediest, self.permit(1));
         }
     }
 
-    /// The member with the fewest free pages of those that wait for permission; of equals the one whose turn was longest
-    /// ago.
+    /// Of the members that wait for permission, the one with the fewest free pages; of equals, the one whose turn was
+    /// longest ago.
     fn neediest<M: Memory, D: Driver<M>>(&mut self, group: usize, driver: &D) -> Option<u16> {
         let (members, next) = (self.groups.members(group), self.turns[group].next);
         let turns = (0..members.len()).map(|step| (next + step) % members.len());
@@ -96,8 +96,8 @@ impl Rotating {
         Some(members[at])
     }
 
-    /// The member whose window it is may collect, once nobody else of the group does. A timer comes at the end of the
-    /// window while anybody collects or waits.
+    /// The member that owns the current window may collect, once no other member of the group does. A timer is set for the
+    /// end of the window while any member collects or waits.
     fn keep_window<M: Memory, D: Driver<M>>(&mut self, now: Nanos, group: usize, driver: &mut D) {
         let (members, holder) = (self.groups.members(group), self.turns[group].holder);
         let window = now / self.section.window.0;
@@ -115,7 +115,7 @@ impl Rotating {
         }
         let is_wanted = |&member: &u16| driver.gc_turn(member) != GcTurn::default();
         let wanted = members.iter().any(is_wanted);
-        // A member that is alone in its group keeps what it has.
+        // A member that is alone in its group keeps its permission.
         let held = self.turns[group].holder.is_some() && members.len() > 1;
         let end = (window + 1) * self.section.window.0;
         if (wanted || held) && end < self.timer {

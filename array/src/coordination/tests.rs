@@ -1,4 +1,4 @@
-//! Who gets permission, and when: members that tell what a test has them tell.
+//! Which members get permission, and when. The members report what a test makes them report.
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
@@ -18,14 +18,14 @@ use crate::{Members, Scheme};
 
 const MS: Nanos = 1_000_000;
 
-/// Eight members, what they need, and what was asked of them.
+/// Eight members, their needs, and the requests that they received.
 #[derive(Default)]
 struct Told {
     turns: [GcTurn; 8],
     permitted: Vec<(u16, u32)>,
     forbidden: Vec<u16>,
     timers: Vec<Nanos>,
-    /// Whoever is permitted begins.
+    /// A member with permission begins at once.
     is_rotating: bool,
     /// Members below the soft limit.
     near: Vec<u16>,
@@ -130,7 +130,7 @@ fn the_token_goes_to_whoever_has_the_fewest_free_pages_after_each_block() {
     told.finishes(1, Some(6));
     heard(&mut rotating, 0, 1, &mut told);
     assert_eq!(told.asked(), (vec![(2, 1)], vec![1]));
-    // Of equals the next in order, so that none waits for ever.
+    // Of equals the next in order, so that no member waits forever.
     told.needs(5, 6);
     told.finishes(2, Some(6));
     heard(&mut rotating, 0, 2, &mut told);
@@ -185,7 +185,7 @@ fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
 
 const BUSY: Activity = Activity::Serving;
 
-/// Everybody permitted one block, and those of them forbidden at once who have nothing to collect.
+/// All members get permission for one block; members with nothing to collect lose it at once.
 fn window(members: &[u16], rest: &[u16]) -> (Vec<(u16, u32)>, Vec<u16>) {
     (members.iter().map(|&member| (member, 1)).collect(), rest.to_vec())
 }
@@ -196,14 +196,15 @@ fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
     told.near = vec![0, 3, 5];
     told.needs(1, 7);
     global_heard(&mut global, 0, 1, BUSY, &mut told);
-    // 5 is of another group; 2 has space enough, and asks when it has not. What 1 was permitted before is void.
+    // Member 5 is in another group. Member 2 has enough space and asks when it runs short. The earlier permission of 1 is
+    // void.
     assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
-    // Who is done loses its permission, so that its next need is everybody's.
+    // A member that is done loses its permission, so that its next need opens a window for all.
     told.near.clear();
     told.finishes(1, None);
     global_heard(&mut global, 1, 1, BUSY, &mut told);
     assert_eq!(told.asked(), window(&[], &[1]));
-    // Who has to go on, or has to begin meanwhile, does not wait for the end of a window.
+    // A member that has to continue, or to begin meanwhile, does not wait for the end of a window.
     told.finishes(0, Some(6));
     global_heard(&mut global, 2, 0, BUSY, &mut told);
     assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[0, 1, 2]));
@@ -231,14 +232,14 @@ fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_
     global.rests::<NoMemory, _>(MS, &mut told);
     global.rests::<NoMemory, _>(MS, &mut told);
     assert_eq!(told.timers, [2 * MS], "one timer");
-    // Served on until 1.5 ms: the time to rest begins there.
+    // Requests were served until 1.5 ms: the idle time begins there.
     global.timer::<NoMemory, _>(2 * MS, Activity::Resting { since: 3 * MS / 2 }, &mut told);
     assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(5 * MS / 2)));
     global.timer::<NoMemory, _>(5 * MS / 2, Activity::Draining, &mut told);
     assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
     global.timer::<NoMemory, _>(7 * MS / 2, rests, &mut told);
     assert_eq!(told.asked(), window(&all, &[0, 1, 3, 5, 6, 7]));
-    // Window after window, while one is wanted.
+    // One window follows another while a member needs one.
     told.finishes(4, None);
     global_heard(&mut global, 9 * MS, 4, rests, &mut told);
     assert_eq!(told.asked(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
@@ -267,7 +268,7 @@ fn the_soft_limit_asks_and_twice_the_margin_joins() {
         trigger,
         ..CoordinationSection::default()
     };
-    // Of 512 blocks, 1 % are 5, of 2 % 10; of 32 blocks each is one.
+    // 1 % of 512 blocks is 5, 2 % is 10; of 32 blocks, either is one.
     let asks = |section: CoordinationSection| [512, 32].map(|blocks| section.asks_ahead().blocks(blocks));
     assert_eq!(asks(section(Start::Reactive, Trigger::Idle)), [0, 0]);
     assert_eq!(asks(section(Start::Proactive, Trigger::Idle)), [0, 0]);

@@ -1,4 +1,4 @@
-//! Checkpoints: a header of one page, and a body that says which segments are in use and which chunks were written.
+//! Checkpoints: a header of one page, and a body that records which segments are in use and which chunks were written.
 
 use serde::Serialize;
 
@@ -6,48 +6,48 @@ use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use super::{FormatError, Structure, Uuid, crc32c};
 
-/// Bytes of a segment in the body.
+/// Bytes per segment in the body.
 const SEGMENT_BYTES: usize = 16;
 
-/// The page before the body of a checkpoint.
+/// The header of a checkpoint: one page before the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckpointHeader {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the checkpoint was written.
     pub epoch: u32,
-    /// The number of the checkpoint; its slot is this mod 2.
+    /// The number of the checkpoint; its slot is the number mod 2.
     pub number: u64,
-    /// The last batch that it covers.
+    /// The last batch that the checkpoint covers.
     pub horizon: u64,
-    /// The greatest write sequence number that it covers.
+    /// The greatest write sequence number that the checkpoint covers.
     #[serde(rename = "birth")]
     pub write_seq: u64,
-    /// Bytes of the body.
+    /// The length of the body in bytes.
     pub body_bytes: u64,
     /// The body's checksum.
     pub body_checksum: u32,
-    /// Segments of the array.
+    /// The number of segments of the array.
     pub segments: u32,
-    /// Chunks of the array.
+    /// The number of chunks of the array.
     pub chunks: u64,
 }
 
-/// What the body says of a segment.
+/// The entry of a segment in the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SegmentEntry {
-    /// How often it was opened.
+    /// How often the segment was opened.
     pub generation: u32,
-    /// Its slots in use up to the horizon; 0 when it is free.
+    /// The number of slots in use up to the horizon; 0 if the segment is free.
     pub used: u32,
-    /// The number of the last batch in it.
+    /// The number of the last batch in the segment.
     pub last_batch: u64,
 }
 
 const FRAME: Frame =
     Frame { structure: Structure::Checkpoint, magic: *b"SWCHKPNT", bytes_min: 80, checksum_at: 28 };
 
-/// Bytes of the body for so many segments and chunks.
+/// The length of a body for this number of segments and chunks, in bytes.
 pub const fn body_bytes(segments: u32, chunks: u64) -> u64 {
     segments as u64 * SEGMENT_BYTES as u64 + chunks.div_ceil(8)
 }
@@ -56,7 +56,7 @@ impl CheckpointHeader {
     /// Writes the header over the page `into`.
     ///
     /// # Panics
-    /// When the page is shorter than a header.
+    /// The page is shorter than a header.
     pub fn encode(&self, into: &mut [u8]) {
         FRAME.begin(into);
         put(into, 8, &self.array.0);
@@ -71,11 +71,11 @@ impl CheckpointHeader {
         FRAME.seal(into);
     }
 
-    /// The header that a whole page holds. The length of the body is that of its segments and chunks; whether these are the
-    /// array's, only its superblock tells.
+    /// Parses the header in a whole page. The length of the body must match its segments and chunks. Whether these are the
+    /// array's own numbers, only the superblock can show.
     ///
     /// # Errors
-    /// When it holds none.
+    /// The page holds no header.
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         FRAME.check(page)?;
         let header = Self {
@@ -101,10 +101,10 @@ impl CheckpointHeader {
         Ok(header)
     }
 
-    /// Whether `body` is the body that belongs to this header.
+    /// Checks that `body` belongs to this header.
     ///
     /// # Errors
-    /// When its length or its checksum is another.
+    /// The length or the checksum differs.
     pub fn check_body(&self, body: &[u8]) -> Result<(), FormatError> {
         let structure = Structure::CheckpointBody;
         if body.len() as u64 != self.body_bytes {
@@ -122,10 +122,10 @@ impl CheckpointHeader {
     }
 }
 
-/// What a body says of `segment`.
+/// The entry of `segment` in a body.
 ///
 /// # Panics
-/// When the body is too short for it.
+/// The body is too short.
 pub fn segment(body: &[u8], segment: u32) -> SegmentEntry {
     let at = segment as usize * SEGMENT_BYTES;
     SegmentEntry {
@@ -135,10 +135,10 @@ pub fn segment(body: &[u8], segment: u32) -> SegmentEntry {
     }
 }
 
-/// Puts what a body says of `segment`.
+/// Stores the entry of `segment` in a body.
 ///
 /// # Panics
-/// When the body is too short for it.
+/// The body is too short.
 pub fn put_segment(body: &mut [u8], segment: u32, entry: SegmentEntry) {
     let at = segment as usize * SEGMENT_BYTES;
     put(body, at, &entry.generation.to_le_bytes());
@@ -146,19 +146,19 @@ pub fn put_segment(body: &mut [u8], segment: u32, entry: SegmentEntry) {
     put(body, at + 8, &entry.last_batch.to_le_bytes());
 }
 
-/// Whether `chunk` was written and not trimmed since, by a body for so many segments.
+/// Whether `chunk` was written and not trimmed since, by a body for `segments` segments.
 ///
 /// # Panics
-/// When the body is too short for it.
+/// The body is too short.
 pub fn is_written(body: &[u8], segments: u32, chunk: u64) -> bool {
     let (at, bit) = bit_of(segments, chunk);
     body[at] & bit != 0
 }
 
-/// Puts whether `chunk` was written into a body for so many segments.
+/// Stores whether `chunk` was written, in a body for `segments` segments.
 ///
 /// # Panics
-/// When the body is too short for it.
+/// The body is too short.
 pub fn put_written(body: &mut [u8], segments: u32, chunk: u64, written: bool) {
     let (at, bit) = bit_of(segments, chunk);
     if written {
@@ -168,15 +168,16 @@ pub fn put_written(body: &mut [u8], segments: u32, chunk: u64, written: bool) {
     }
 }
 
-/// Puts which chunks were written, a bit each from the lowest of the first byte on, into a body for so many segments.
+/// Stores which chunks were written, in a body for `segments` segments. `written` has one bit for each chunk, starting at
+/// the lowest bit of the first byte.
 ///
 /// # Panics
-/// When the body is too short for it.
+/// The body is too short.
 pub fn put_all_written(body: &mut [u8], segments: u32, written: &[u8]) {
     put(body, segments as usize * SEGMENT_BYTES, written);
 }
 
-/// The byte of a chunk, and its bit in there.
+/// The byte of a chunk, and the chunk's bit in that byte.
 fn bit_of(segments: u32, chunk: u64) -> (usize, u8) {
     (segments as usize * SEGMENT_BYTES + (chunk / 8) as usize, 1 << (chunk % 8))
 }

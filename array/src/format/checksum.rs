@@ -1,11 +1,11 @@
-//! The checksum of everything on the members; the only place that knows which library makes it.
+//! The checksum of everything on the members. Only this module uses the checksum library.
 
 /// CRC-32C (Castagnoli) of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// CRC-32C of `bytes` as if the four from `hole` on were zeros: that of a structure which carries it there.
+/// CRC-32C of `bytes` as if the four bytes from `hole` on were zeros: the checksum of a structure that stores it there.
 pub(super) fn crc32c_with_hole(bytes: &[u8], hole: usize) -> u32 {
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     digest.update(&bytes[..hole]);

@@ -1,4 +1,4 @@
-//! The record of a commit: how far the log is on the members for good.
+//! The commit record: which part of the log is durable.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use super::{FormatError, Structure, Uuid};
 
-/// What a flush leaves behind.
+/// The record that a flush writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Commit {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the record was written.
     pub epoch: u32,
-    /// The number of the record: that of its place in the ring, too.
+    /// The number of the record; it also determines the record's place in the ring.
     pub number: u64,
-    /// The durable horizon: all batches up to this one are on the members for good.
+    /// The durable horizon: all batches up to this one are durable.
     pub horizon: u64,
-    /// The newest checkpoint that was on the members for good; 0 in records of programs that did not tell.
+    /// The newest checkpoint that was durable; 0 in records of programs that did not store it.
     pub checkpoint: u64,
 }
 
@@ -28,7 +28,7 @@ impl Commit {
     /// Writes the record over the page `into`.
     ///
     /// # Panics
-    /// When the page is shorter than a record.
+    /// The page is shorter than a record.
     pub fn encode(&self, into: &mut [u8]) {
         FRAME.begin(into);
         put(into, 8, &self.array.0);
@@ -39,10 +39,10 @@ impl Commit {
         FRAME.seal(into);
     }
 
-    /// The record that a whole page holds.
+    /// Parses the record in a whole page.
     ///
     /// # Errors
-    /// When it holds none.
+    /// The page holds no record.
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         FRAME.check(page)?;
         let epoch = u32_at(page, 24);

@@ -1,4 +1,4 @@
-//! Structures in words, line by line: what `stripewise dump` prints of them.
+//! Describes structures in words, line by line: the output of `stripewise dump`.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::geometry::Rotation;
 
-/// What there are, with commas between.
+/// The items, separated by commas.
 pub(super) struct List<I>(pub(super) I);
 
 impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
@@ -24,12 +24,12 @@ impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
     }
 }
 
-/// The members that a mask names.
+/// The members in a mask.
 pub(super) fn members_of(mask: u64) -> impl Iterator<Item = u32> + Clone {
     (0..u64::BITS).filter(move |bit| mask >> bit & 1 == 1)
 }
 
-/// A number of things, by the name of one of them.
+/// A count with a noun, given in the singular.
 pub(super) struct Several<'a>(pub(super) u64, pub(super) &'a str);
 
 impl Display for Several<'_> {
@@ -44,7 +44,7 @@ impl Display for Several<'_> {
     }
 }
 
-/// Numbers from the first to the last.
+/// A range of numbers, first to last.
 struct Range(u64, u64);
 
 impl Display for Range {
@@ -54,7 +54,7 @@ impl Display for Range {
 }
 
 impl Area {
-    /// Its pages, of `slots` areas of this size; nothing where there are none.
+    /// The pages of `slots` areas of this size; `None` if there are none.
     fn pages_of(self, slots: u64) -> Option<Range> {
         let first = u64::from(self.first);
         (self.pages > 0).then(|| Range(first, first + u64::from(self.pages) * slots - 1))
@@ -168,7 +168,7 @@ impl Superblock {
     }
 }
 
-/// A member, and what its cursor counts.
+/// A member, and the unit that its cursor counts.
 struct Described<'a> {
     member: &'a Member,
     unit: &'a str,
@@ -224,7 +224,7 @@ impl Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// A line for each stripe, in the order of slots.
+    /// One line for each stripe, in the order of slots.
     fn describe_stripes(&self, f: &mut Formatter<'_>) -> Result {
         let is_stripe = |role| matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
         let mut rest =

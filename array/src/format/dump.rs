@@ -1,4 +1,4 @@
-//! What is on members, structure by structure. It tells what is there, and does not decide what counts: that is recovery's.
+//! Dumps the structures on members. A dump shows what the members contain; recovery decides what counts.
 
 mod finding;
 mod in_place;
@@ -19,47 +19,48 @@ use super::{
 };
 use crate::media::Media;
 
-/// What a dump is about.
+/// Selects what to dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
-    /// This segment alone is told, batch by batch. Otherwise every segment is, in short.
+    /// If set, only this segment is dumped, batch by batch. Otherwise every segment is summarized.
     pub segment: Option<u32>,
 }
 
-/// Why there is nothing to be dumped.
+/// Why there is nothing to dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DumpError {
-    /// None of the members has a superblock that can be read.
+    /// None of the members has a readable superblock.
     #[error(
         "no superblock on any of the members: they hold no array of this format, or all copies are damaged"
     )]
     NoArray,
-    /// There is no such segment.
+    /// The segment does not exist.
     #[error("there is no segment {asked}: the array has {segments}")]
     NoSegment {
-        /// Asked for.
+        /// The requested segment.
         asked: u32,
-        /// Those that there are: none of an array in place.
+        /// The number of segments; 0 for an array in place.
         segments: u32,
     },
 }
 
-/// The array whose members are dumped, and where they are.
+/// The array whose members are dumped, and the devices of its members.
 struct Subject {
     block: Superblock,
-    /// Of each member, the member that was offered for it.
+    /// For each member, the offered device that holds it.
     offered: Vec<Option<u16>>,
 }
 
-/// Who is told of findings.
+/// Callback for findings.
 type Told<'a> = dyn FnMut(&Finding<'_>) + 'a;
 
 impl Dump {
-    /// Tells all that it finds on what `media` offers: superblocks, checkpoints, commit records, and the batches of the log
-    /// by their chains; or journal, checksums and bitmap. Answers how many of the findings are something that should not be.
+    /// Reports everything found on the devices that `media` offers: superblocks, checkpoints, commit records, and either
+    /// the batches of the log by their chains, or journal, checksums and bitmap. Returns the number of findings that are
+    /// problems.
     ///
     /// # Errors
-    /// When there is no array, or not the segment.
+    /// There is no array, or the segment does not exist.
     pub fn run(self, media: &mut dyn Media, told: &mut Told<'_>) -> Result<u64, DumpError> {
         let mut problems = 0;
         let told = &mut |finding: &Finding<'_>| {
@@ -74,7 +75,7 @@ impl Dump {
         }
         subject.owners(media, told);
         match subject.block.placement {
-            // Without any member that can be read, nothing bounds what a superblock says that there is.
+            // Without any readable member, nothing bounds the sizes that a superblock claims.
             _ if subject.present().next().is_none() => {}
             Placement::Log => {
                 subject.commits(media, told);
@@ -89,7 +90,7 @@ impl Dump {
     }
 }
 
-/// All superblocks; the array is that of the greatest update.
+/// Reports all superblocks; the array is described by the superblock with the greatest update.
 fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, DumpError> {
     let mut own: Vec<Option<Superblock>> = vec![None; media.count().into()];
     for device in 0..media.count() {
@@ -155,7 +156,7 @@ fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, Du
     Ok(Subject { block: newest, offered })
 }
 
-/// A superblock, or why there is none.
+/// A superblock, or why it is missing.
 fn superblock(
     pages: &mut Pages<'_>,
     device: u16,
@@ -171,12 +172,12 @@ fn superblock(
 }
 
 impl Subject {
-    /// The members that were offered, with the members that they are.
+    /// The members that were offered, each with its device.
     fn present(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         (0..).zip(&self.offered).filter_map(|(member, device)| Some((member, (*device)?)))
     }
 
-    /// The pages of the owner, as far as they name one.
+    /// Reports the owner pages that name an owner.
     fn owners(&self, media: &mut dyn Media, told: &mut Told<'_>) {
         for (member, device) in self.present() {
             let Some(page) = self.block.owner_page(media.size(device).0) else { continue };
@@ -188,7 +189,7 @@ impl Subject {
         }
     }
 
-    /// The rings of commit records.
+    /// Reports the rings of commit records.
     fn commits(&self, media: &mut dyn Media, told: &mut Told<'_>) {
         let area = self.block.commits;
         for (member, device) in self.present() {
@@ -214,7 +215,7 @@ impl Subject {
         }
     }
 
-    /// Slot `slot` of the checkpoints of all members, and what it says of `segment`.
+    /// Reports slot `slot` of the checkpoints of all members, and the entry of `segment`.
     fn checkpoints(&self, slot: u16, segment: Option<u32>, media: &mut dyn Media, told: &mut Told<'_>) {
         let area = self.block.checkpoint;
         for (member, device) in self.present() {
@@ -241,7 +242,7 @@ impl Subject {
         }
     }
 
-    /// A checkpoint with its body; nothing where none was ever written.
+    /// A checkpoint with its body; `None` if none was ever written.
     fn checkpoint(
         &self,
         pages: &mut Pages<'_>,
@@ -260,7 +261,7 @@ impl Subject {
         if header.number % 2 != u64::from(slot) {
             return Err(format!("checkpoint {} does not belong into slot {slot}", header.number));
         }
-        // The superblock's areas are as long as bodies of these are.
+        // The areas of the superblock have the length of bodies with these counts.
         if (header.segments, header.chunks) != (self.block.segments(), self.block.capacity) {
             return Err("it counts other segments or chunks than the superblock".into());
         }

@@ -1,4 +1,4 @@
-//! What bytes of a member can be instead of the structure that was expected there.
+//! Errors of parsing: what the bytes of a member are instead of the expected structure.
 
 /// A structure of `docs/format.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,11 +7,11 @@ pub enum Structure {
     Superblock,
     /// The summary of a batch.
     Summary,
-    /// A record of a commit.
+    /// A commit record.
     Commit,
     /// The header of a checkpoint.
     Checkpoint,
-    /// What stands behind the header of a checkpoint.
+    /// The body of a checkpoint.
     CheckpointBody,
     /// A record of the redo journal.
     Journal,
@@ -19,7 +19,7 @@ pub enum Structure {
     Checksums,
     /// The intent bitmap of a group.
     Intent,
-    /// The page that names the host which serves the array.
+    /// The page that names the host serving the array.
     Owner,
 }
 
@@ -40,79 +40,79 @@ impl std::fmt::Display for Structure {
 }
 
 impl FormatError {
-    /// Whether a newer program wrote the structure, so that it is not damaged, and not for this program.
+    /// Whether a newer program wrote the structure: it is not damaged, but this program cannot use it.
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::NewerVersion { .. } | Self::NewerFeatures { .. })
     }
 }
 
-/// Why bytes are not the structure that was expected.
+/// Why bytes are not the expected structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// They do not begin as it does: nothing was written here, or something else.
+    /// The bytes do not begin like the structure: nothing, or something else, was written here.
     #[error("no {structure} here: expected it to begin with \"{}\", found \"{}\"",
         expected.escape_ascii(), found.escape_ascii())]
     Absent {
-        /// What was expected.
+        /// The expected structure.
         structure: Structure,
-        /// How it begins.
+        /// How the structure begins.
         expected: [u8; 8],
         /// How the bytes begin.
         found: [u8; 8],
     },
-    /// There are too few bytes for it.
+    /// There are too few bytes for the structure.
     #[error("{structure}: expected at least {expected} bytes, found {found}")]
     Length {
-        /// What was expected.
+        /// The expected structure.
         structure: Structure,
-        /// Bytes that it takes at least.
+        /// The smallest number of bytes of the structure.
         expected: u64,
-        /// Bytes that there are.
+        /// The number of bytes found.
         found: u64,
     },
-    /// Its checksum is not that of its bytes: it is damaged, or was written in part.
+    /// The checksum does not match the bytes: the structure is damaged, or was only written in part.
     #[error(
         "{structure}: it says that its checksum is {stored:08x}, but it is {computed:08x}: damaged, or torn"
     )]
     Checksum {
-        /// What was expected.
+        /// The expected structure.
         structure: Structure,
-        /// The checksum that it carries.
+        /// The checksum stored in the structure.
         stored: u32,
-        /// The checksum of its bytes.
+        /// The checksum of the bytes.
         computed: u32,
     },
-    /// A newer program wrote it, by a later version of the format.
+    /// A newer program wrote the structure, in a later version of the format.
     #[error(
         "{structure}: the array has version {version} of the format, and this program knows those up to {}; use a newer program",
         super::VERSION
     )]
     NewerVersion {
-        /// What was found.
+        /// The structure.
         structure: Structure,
-        /// Its version.
+        /// The version of the structure.
         version: u16,
     },
-    /// A newer program wrote it, with features that a program must know.
+    /// A newer program wrote the structure, with features that a program must know.
     #[error(
         "{structure}: the array needs {needed}, and this program does not know that; use a newer program"
     )]
     NewerFeatures {
-        /// What was found.
+        /// The structure.
         structure: Structure,
-        /// The incompatible features that are not known.
+        /// The unknown incompatible features.
         needed: super::Bits,
     },
-    /// The checksum is right, but a field has a value that nothing which follows the format writes.
+    /// The checksum is right, but a field has a value that no conforming program writes.
     #[error("{structure}: {field} is {found}; expected {expected}")]
     Field {
-        /// What was found.
+        /// The structure.
         structure: Structure,
         /// The field.
         field: &'static str,
-        /// What it can be.
+        /// The allowed values.
         expected: &'static str,
-        /// What it is.
+        /// The value found.
         found: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The registry of features: what an array may use that not every program knows, by name. `docs/format.md`, "Features".
+//! The registry of features that an array may use and that not every program knows. `docs/format.md`, "Features".
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -6,31 +6,31 @@ use serde::Serialize;
 
 use super::describe::List;
 
-/// What a program does with an array that has a feature which the program does not know.
+/// How a program treats an array with a feature that the program does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureClass {
-    /// It assembles the array as if the feature were not there.
+    /// The program assembles the array as if the feature were not there.
     Compatible,
-    /// It reads the array, and does not write it.
+    /// The program reads the array but does not write it.
     ReadOnly,
-    /// It refuses the array.
+    /// The program refuses the array.
     Incompatible,
 }
 
 /// A line of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Which of the three words has its bit.
+    /// The class, which selects one of the three words.
     pub class: FeatureClass,
-    /// The number of its bit.
+    /// The number of the bit in that word.
     pub bit: u8,
-    /// What people call it.
+    /// The name of the feature.
     pub name: &'static str,
-    /// Whether this program knows what it means. Of the others places and bits are reserved.
+    /// Whether this program implements the feature. For other features, only place and bit are reserved.
     pub is_known: bool,
 }
 
-/// All features that have a bit and a name. A bit is never used for another feature.
+/// All features with a bit and a name. A bit is never reused for another feature.
 pub const FEATURES: [Feature; 6] = {
     use FeatureClass::{Incompatible, ReadOnly};
     [
@@ -43,22 +43,22 @@ pub const FEATURES: [Feature; 6] = {
     ]
 };
 
-/// What an array uses that not every program knows, one bit each.
+/// The features that an array uses, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Features {
-    /// What a program that does not know it may ignore.
+    /// Features that a program may ignore if it does not know them.
     pub compatible: u64,
-    /// What a program that does not know it may read past, but not write.
+    /// Features that allow a program that does not know them to read the array, but not to write it.
     pub read_only: u64,
-    /// What a program must know.
+    /// Features that a program must know.
     pub incompatible: u64,
 }
 
 impl Features {
-    /// Incompatible: records of the redo journal may have what late parity covers.
+    /// Incompatible: records of the redo journal may have the old content that deferred parity covers.
     pub const LATE_PARITY: u64 = 1;
 
-    /// Those of a class that this program does not know.
+    /// The features of a class that this program does not know.
     pub fn unknown(&self, class: FeatureClass) -> Bits {
         let bits = match class {
             FeatureClass::Compatible => self.compatible,
@@ -71,17 +71,17 @@ impl Features {
     }
 }
 
-/// Features of one class, which are printed by name, or by the number of the bit where no name is known.
+/// Features of one class. They are printed by name, or by the number of the bit if the name is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits {
     /// The class.
     pub class: FeatureClass,
-    /// A bit for each.
+    /// One bit for each feature.
     pub bits: u64,
 }
 
 impl Bits {
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.bits == 0
     }
@@ -129,7 +129,7 @@ mod tests {
         assert!(known.unknown(FeatureClass::Incompatible).is_empty());
     }
 
-    /// The table of `docs/format.md` has a row for each feature, in words that say the same.
+    /// The table of `docs/format.md` has a row for each feature, with the same meaning.
     #[test]
     fn the_registry_is_that_of_the_document() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/format.md");

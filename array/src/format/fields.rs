@@ -1,4 +1,4 @@
-//! Little-endian numbers at fixed places, and the checksum that a structure has in its midst.
+//! Little-endian numbers at fixed places, and the checksum inside a structure.
 
 use super::checksum::crc32c_with_hole;
 use super::{FormatError, Structure, Uuid};
@@ -28,12 +28,12 @@ pub(super) fn uuid_at(bytes: &[u8], at: usize) -> Uuid {
     Uuid(bytes_at(bytes, at))
 }
 
-/// Puts `value` at `at`.
+/// Stores `value` at `at`.
 pub(super) fn put(into: &mut [u8], at: usize, value: &[u8]) {
     into[at..at + value.len()].copy_from_slice(value);
 }
 
-/// How a structure begins, how long it is at least, and where it has its checksum.
+/// The magic bytes of a structure, its minimum length and the place of its checksum.
 pub(super) struct Frame {
     pub(super) structure: Structure,
     pub(super) magic: [u8; 8],
@@ -42,19 +42,19 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Zeros, and how the structure begins.
+    /// Clears the structure and writes its magic bytes.
     pub(super) fn begin(&self, into: &mut [u8]) {
         into.fill(0);
         put(into, 0, &self.magic);
     }
 
-    /// Puts the checksum of everything else where it belongs.
+    /// Computes the checksum of everything else and stores it.
     pub(super) fn seal(&self, into: &mut [u8]) {
         let checksum = crc32c_with_hole(into, self.checksum_at);
         put(into, self.checksum_at, &checksum.to_le_bytes());
     }
 
-    /// Whether the bytes are a whole structure of this kind.
+    /// Checks that the bytes are a whole structure of this kind.
     pub(super) fn check(&self, bytes: &[u8]) -> Result<(), FormatError> {
         let &Self { structure, magic, bytes_min, checksum_at } = self;
         if bytes.len() < bytes_min {
@@ -72,7 +72,7 @@ impl Frame {
         Ok(())
     }
 
-    /// An error unless `holds`: the value that was found in a field, and what it can be.
+    /// Returns an error unless `holds`: with the value found in a field, and the allowed values.
     pub(super) fn expect(
         &self,
         holds: bool,

@@ -1,19 +1,20 @@
-//! Where things lie on a member of an array in place: `docs/format.md`, "A member" and "In place".
+//! The areas of a member of an array in place: `docs/format.md`, "A member" and "In place".
 
 use super::journal::{redo_entries_max, redo_header_pages};
 use super::paged::{CHECKSUMS_AT, INTENT_AT};
 use super::superblock::{Area, Superblock, superblock_pages};
 
-/// The most bytes of a journal that nobody asked to be larger.
+/// The largest size of a journal, in bytes, if the scheme sets none.
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
 
-/// Of a member: the part that a journal takes that nobody asked to be larger.
+/// The share of a member that a journal takes, if the scheme sets none: one in `JOURNAL_PART`.
 const JOURNAL_PART: u32 = 32;
 
-/// Records of the greatest size that any journal has room for: so the next one can be written while others are done in place.
+/// Every journal has room for this number of records of the greatest size, so that the next record can be written while
+/// the updates of others are done in place.
 const RECORDS_MIN: u32 = 4;
 
-/// What an array in place is like, as far as its metadata goes.
+/// The properties of an array in place that determine its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InPlaceShape {
     pub(crate) page_bytes: u32,
@@ -38,24 +39,24 @@ pub(crate) struct InPlaceLayout {
     pub(crate) table: Area,
     pub(crate) journal: Area,
     pub(crate) data: Area,
-    /// Pages of the data that a bit of the bitmap stands for; 0 without one.
+    /// Pages of the data that one bit of the bitmap represents; 0 without a bitmap.
     pub(crate) region_pages: u32,
 }
 
-/// The fewest pages of a journal over groups of so many columns.
+/// The smallest number of pages of a journal over groups of `columns` columns.
 pub(crate) fn journal_pages_min(columns: u32, page_bytes: u32) -> u32 {
     RECORDS_MIN * (redo_header_pages(columns, page_bytes) + redo_entries_max(columns))
 }
 
 impl InPlaceLayout {
-    /// With a redo journal of so many pages, or as many as are the rule. A member that is too small has no data.
+    /// With a redo journal of `pages` pages, or of the default size. A member that is too small has no data.
     pub(crate) fn with_journal(shape: &InPlaceShape, pages: Option<u32>) -> Self {
         let bare = Self::bare(shape);
         let rule =
             (JOURNAL_BYTES_MAX / u64::from(shape.page_bytes)).min(u64::from(shape.pages / JOURNAL_PART));
         let journal = pages.unwrap_or((rule as u32).max(bare.journal_pages_min()));
         let room = shape.pages.saturating_sub(2 * bare.superblock_pages).saturating_sub(journal);
-        // The table of a smaller area is no larger: what the table takes is given up until both fit.
+        // The table of a smaller area is no larger: shrink the data area until both fit.
         let mut data = room;
         loop {
             let excess = data.saturating_add(bare.table_area_pages(data)).saturating_sub(room);
@@ -94,7 +95,7 @@ impl InPlaceLayout {
         }
     }
 
-    /// The most entries of a record.
+    /// The largest number of entries of a record.
     pub(crate) fn entries_max(&self) -> u32 {
         redo_entries_max(self.columns)
     }
@@ -104,12 +105,12 @@ impl InPlaceLayout {
         redo_header_pages(self.columns, self.page_bytes)
     }
 
-    /// The fewest pages of a journal.
+    /// The smallest number of pages of a journal.
     pub(crate) fn journal_pages_min(&self) -> u32 {
         journal_pages_min(self.columns, self.page_bytes)
     }
 
-    /// As `superblock` has it: the owner of an array that was upgraded may have the last page of the journal.
+    /// Adapts the layout to `superblock`: in an upgraded array, the owner may have the last page of the journal.
     pub(crate) fn as_upgraded(mut self, superblock: &Superblock) -> Self {
         let Area { first, pages } = self.journal;
         let has_last = pages > 0 && superblock.owner == Area { first: first + pages - 1, pages: 1 };
@@ -117,7 +118,7 @@ impl InPlaceLayout {
         self
     }
 
-    /// Rows that a page of the table stands for.
+    /// The number of rows that a page of the table describes.
     pub(crate) fn rows_per_page(&self) -> u32 {
         (self.page_bytes - CHECKSUMS_AT as u32) / (4 * self.columns)
     }
@@ -127,23 +128,23 @@ impl InPlaceLayout {
         self.data.pages.div_ceil(self.rows_per_page())
     }
 
-    /// Pages of the area of a member for the table of `data` pages.
+    /// Pages of a member's area for the table of `data` pages.
     fn table_area_pages(&self, data: u32) -> u32 {
         self.area_pages(data.div_ceil(self.rows_per_page()))
     }
 
-    /// Pages of the area of a member for `pages` pages in two versions and as many copies as there are.
+    /// Pages of a member's area for `pages` pages, each in two versions and all copies.
     fn area_pages(&self, pages: u32) -> u32 {
         let units = (u64::from(pages) * u64::from(self.copies)).div_ceil(self.columns.into());
         u32::try_from(units * 2).unwrap_or(u32::MAX)
     }
 
-    /// Regions of a group, each with a bit of the bitmap.
+    /// The number of regions of a group; each has one bit of the bitmap.
     pub(crate) fn regions(&self) -> u32 {
         self.data.pages.div_ceil(self.region_pages.max(1))
     }
 
-    /// The page of the bitmap's area that has `version` of a group's page, on each of its columns.
+    /// The page of the bitmap's area that holds `version` of a group's page, on each of the group's columns.
     pub(crate) fn intent_page(&self, version: u64) -> u32 {
         (version % 2) as u32
     }
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn areas_lie_one_behind_the_other() {
         let layout = InPlaceLayout::with_journal(&SHAPE, None);
-        // 16 MiB of journal; 202 rows of 5 checksums a page of the table, in 2 copies and 2 versions over 5 members.
+        // 16 MiB of journal; 202 rows of 5 checksums per page of the table, in 2 copies and 2 versions over 5 members.
         assert_eq!(layout.rows_per_page(), 202);
         assert_eq!(layout.journal.pages, 4096);
         assert_eq!(layout.table.first, 1);

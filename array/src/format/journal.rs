@@ -1,38 +1,39 @@
-//! A record of the redo journal: which pages an update writes in place, ahead of that.
+//! A record of the redo journal: the pages that an update writes in place, recorded before they are written.
 
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
-/// Bytes of a header in front of its entries.
+/// Bytes of a header before its entries.
 const HEAD_BYTES: usize = 80;
 
 /// Bytes of an entry.
 const ENTRY_BYTES: usize = 12;
 
-/// The fewest entries that any record has room for.
+/// The smallest number of entries that a record has room for.
 const ENTRIES_MIN: u32 = 32;
 
 /// How a header begins.
 pub const REDO_MAGIC: [u8; 8] = *b"SWREDO\0\0";
 
-/// What becomes of a page.
+/// The effect of a record on a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RedoKind {
-    /// It takes the content of its image.
+    /// The page takes the content of its image.
     #[default]
     Image,
     /// It becomes zeros.
     Zeros,
-    /// Its member is missing: parity alone has its content.
+    /// The member is missing: parity alone has the page's content.
     Missing,
-    /// Its parity is late, and covers what its image has: it has new content in the same record.
+    /// The parity of the page is deferred and covers the content of the image; the page's new content is in the same
+    /// record.
     Before,
 }
 
 impl RedoKind {
-    /// Whether an image is behind the header.
+    /// Whether an image follows the header.
     pub fn has_image(self) -> bool {
         matches!(self, Self::Image | Self::Before)
     }
@@ -43,13 +44,13 @@ impl RedoKind {
 pub struct RedoEntry {
     /// The page, counted from the first of the data.
     pub page: u32,
-    /// CRC-32C of its new content, or of that before it.
+    /// CRC-32C of the new content, or of the content before it.
     pub checksum: u32,
     /// The member.
     pub member: u16,
-    /// What becomes of the page.
+    /// The effect on the page.
     pub kind: RedoKind,
-    /// Whether the image has zeros for its first 8 bytes, because the page begins as the header of a record does.
+    /// Whether the first 8 bytes of the image are replaced by zeros, because the page begins like the header of a record.
     pub is_masked: bool,
 }
 
@@ -58,43 +59,43 @@ pub struct RedoEntry {
 pub struct RedoRecord {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the record was written.
     pub epoch: u32,
-    /// Its number, from 1 on in each epoch.
+    /// The number of the record; each epoch starts at 1.
     pub number: u64,
-    /// The first record that has to be done again.
+    /// The first record that must be replayed.
     pub tail: u64,
     /// Members that were missing, one bit each.
     pub missing: u64,
-    /// The page of the ring at which it begins.
+    /// The page of the ring at which the record begins.
     pub first: u32,
-    /// What it is about.
+    /// The pages of the record.
     pub entries: Vec<RedoEntry>,
 }
 
 const FRAME: Frame =
     Frame { structure: Structure::Journal, magic: REDO_MAGIC, bytes_min: HEAD_BYTES, checksum_at: 28 };
 
-/// The most entries of a record in an array of groups of `columns`.
+/// The largest number of entries of a record in an array with groups of `columns`.
 pub const fn redo_entries_max(columns: u32) -> u32 {
     if columns > ENTRIES_MIN { columns } else { ENTRIES_MIN }
 }
 
-/// Pages of a header in an array of groups of `columns`.
+/// Pages of a header in an array with groups of `columns`.
 pub const fn redo_header_pages(columns: u32, page_bytes: u32) -> u32 {
     (HEAD_BYTES as u32 + redo_entries_max(columns) * ENTRY_BYTES as u32).div_ceil(page_bytes)
 }
 
 impl RedoRecord {
-    /// Images behind the header.
+    /// The number of images after the header.
     pub fn images(&self) -> u32 {
         self.entries.iter().filter(|entry| entry.kind.has_image()).count() as u32
     }
 
-    /// Writes the header over `into`, all pages of a header.
+    /// Writes the header over `into`, which has all pages of a header.
     ///
     /// # Panics
-    /// When they have no room for the entries.
+    /// The pages have no room for the entries.
     pub fn encode(&self, into: &mut [u8]) {
         FRAME.begin(into);
         put(into, 8, &self.array.0);
@@ -113,10 +114,10 @@ impl RedoRecord {
         FRAME.seal(into);
     }
 
-    /// The header that all of its pages hold.
+    /// Parses the header in all of its pages.
     ///
     /// # Errors
-    /// When they hold none.
+    /// The pages hold no header.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         FRAME.check(bytes)?;
         let count = u16_at(bytes, 60);
@@ -224,7 +225,7 @@ mod tests {
             record in record(),
         ) {
             prop_assert!(RedoRecord::parse(&bytes).is_err());
-            // What follows a right checksum is looked at with the same care.
+            // Content with a right checksum is parsed with the same care.
             let mut header = vec![0; 512];
             record.encode(&mut header);
             header[at] = byte;

@@ -1,25 +1,25 @@
-//! Where things lie on a member: `docs/format.md`, "A member".
+//! The areas of a member: `docs/format.md`, "A member".
 
 use super::checkpoint::body_bytes;
 use super::superblock::{Area, superblock_pages};
 
-/// Commit records that a member has room for. A torn one must leave the one before it.
+/// The number of commit records that a member has room for. A torn record must leave the previous one intact.
 const COMMIT_PAGES: u32 = 8;
 
 /// The areas of a member of an array with a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Pages of a copy of the superblock.
+    /// Pages of one copy of the superblock.
     pub(crate) superblock_pages: u32,
-    /// The first checkpoint slot; the other lies behind it.
+    /// The first checkpoint slot; the second follows it.
     pub(crate) checkpoint: Area,
     pub(crate) commits: Area,
     pub(crate) data: Area,
 }
 
 impl Layout {
-    /// Of members of `pages` pages in `groups` groups, whose segments take `rows` pages of each and have at most
-    /// `segment_chunks` chunks. Members that are too small have no data.
+    /// The layout of members of `pages` pages in `groups` groups. Segments take `rows` pages of each member and have at
+    /// most `segment_chunks` chunks. Members that are too small have no data.
     pub(crate) fn of_log(page_bytes: u32, pages: u32, groups: u32, rows: u32, segment_chunks: u64) -> Self {
         let superblock_pages = superblock_pages(page_bytes);
         let segments = u64::from(pages / rows) * u64::from(groups);
@@ -27,7 +27,7 @@ impl Layout {
         let slot = 1 + body.div_ceil(page_bytes.into()) as u32;
         let checkpoint = Area { first: superblock_pages, pages: slot };
         let commits = Area { first: checkpoint.first + 2 * slot, pages: COMMIT_PAGES };
-        // Segments lie as erase blocks do, where they are as large.
+        // Segments are aligned like erase blocks of their size.
         let first = (commits.first + commits.pages).next_multiple_of(rows);
         let room = pages.saturating_sub(first + superblock_pages);
         Self { superblock_pages, checkpoint, commits, data: Area { first, pages: room / rows * rows } }
@@ -42,7 +42,7 @@ mod tests {
     fn areas_lie_one_behind_the_other_and_data_takes_whole_segments() {
         let layout = Layout::of_log(4096, 1 << 16, 1, 32, 128);
         assert_eq!((layout.superblock_pages, layout.checkpoint.first), (1, 1));
-        // 2048 segments of 16 bytes, and 262,144 chunks of a bit: 64 KiB, 16 pages and the header.
+        // 2048 segments of 16 bytes, and one bit for each of 262,144 chunks: 64 KiB, 16 pages and the header.
         assert_eq!(layout.checkpoint.pages, 17);
         assert_eq!(layout.commits, Area { first: 35, pages: 8 });
         assert_eq!(layout.data, Area { first: 64, pages: (1 << 16) - 96 });

@@ -1,7 +1,7 @@
-//! What is written on the members beside chunks, byte by byte: `docs/format.md`.
+//! The on-media format: everything on the members except for chunks, byte by byte. See `docs/format.md`.
 //!
-//! One module for each structure, with what writes it and what reads it. Readers take whatever bytes there are: they never
-//! panic, and say what was wrong.
+//! Each structure has one module that writes and reads it. Readers accept arbitrary bytes: they never panic, and report
+//! what was wrong.
 
 pub mod checkpoint;
 mod checksum;
@@ -44,5 +44,6 @@ pub use write_seq::{
     write_seq,
 };
 
-/// The version of the format that new arrays get. Arrays of version 1 are read and written as they are, until they are upgraded.
+/// The version of the format that new arrays get. Arrays of version 1 are read and written as version 1 until they are
+/// upgraded.
 pub const VERSION: u16 = 2;

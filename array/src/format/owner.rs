@@ -1,4 +1,4 @@
-//! The page that names the host which serves an array: `docs/format.md`, "Owner".
+//! The page that names the host serving an array: `docs/format.md`, "Owner".
 
 use std::fmt::{Display, Formatter};
 
@@ -8,31 +8,31 @@ use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
-/// The most bytes of the name of a host.
+/// The largest length of a host name, in bytes.
 pub const HOST_NAME_BYTES_MAX: usize = 64;
 
 const NAME_AT: usize = 96;
 
-/// Who serves an array, or did so last.
+/// The host that serves an array, or the last one that did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Owner {
     /// The array.
     pub array: Uuid,
-    /// Greater with each write.
+    /// Increases with each write.
     pub sequence: u64,
     /// The host.
     pub host: Uuid,
-    /// The claim: a host draws another one each time.
+    /// The claim: a host draws a new one for each claim.
     pub session: Uuid,
     /// Milliseconds between two heartbeats.
     pub interval_ms: u32,
-    /// Whether the host gave the array back: no host serves it.
+    /// Whether the host released the array: no host serves it.
     pub is_released: bool,
-    /// Seconds since 1970, by the host's clock, when it claimed the array.
+    /// When the host claimed the array, by its own clock, in seconds since 1970.
     pub since: u64,
-    /// Seconds since 1970, by the host's clock, when it wrote this.
+    /// When the host wrote this page, by its own clock, in seconds since 1970.
     pub written: u64,
-    /// What people call the host; at most [`HOST_NAME_BYTES_MAX`].
+    /// The name of the host; at most [`HOST_NAME_BYTES_MAX`] bytes.
     pub name: String,
 }
 
@@ -44,10 +44,10 @@ const FRAME: Frame = Frame {
 };
 
 impl Owner {
-    /// Writes it over the page `into`. A name that is too long is cut.
+    /// Writes the owner over the page `into`. A name that is too long is truncated.
     ///
     /// # Panics
-    /// When the page is shorter than the structure.
+    /// The page is shorter than the structure.
     pub fn encode(&self, into: &mut [u8]) {
         FRAME.begin(into);
         put(into, 8, &self.array.0);
@@ -63,10 +63,10 @@ impl Owner {
         FRAME.seal(into);
     }
 
-    /// The owner that a whole page names.
+    /// Parses the owner in a whole page.
     ///
     /// # Errors
-    /// When it names none.
+    /// The page names no owner.
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         FRAME.check(page)?;
         FRAME.expect((1..=2).contains(&page[76]), "state", page[76], "1 or 2")?;
@@ -88,7 +88,7 @@ impl Owner {
     }
 }
 
-/// The host, by name and identifier. The name comes from the members, so what a terminal would obey is escaped.
+/// The host, by name and identifier. The name comes from the members, so terminal control characters are escaped.
 impl Display for Owner {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "host \"{}\" ({})", self.name.escape_debug(), self.host)

@@ -1,13 +1,13 @@
-//! Pages of metadata that are rewritten where they lie, in two versions: the table of checksums, the intent bitmap.
+//! Pages of metadata that are rewritten in place, in two versions: the table of checksums and the intent bitmap.
 
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
 
-/// What a page of checksums has in front of them.
+/// The length of the head of a page of checksums: the checksums follow.
 pub const CHECKSUMS_AT: usize = 48;
 
-/// What a page of the intent bitmap has in front of the bits.
+/// The length of the head of a page of the intent bitmap: the bits follow.
 pub const INTENT_AT: usize = 56;
 
 /// The head of a page of the table of checksums.
@@ -15,13 +15,13 @@ pub const INTENT_AT: usize = 56;
 pub struct ChecksumPage {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the page was written.
     pub epoch: u32,
-    /// Greater each time that it is written.
+    /// Increases each time that the page is written.
     pub version: u64,
     /// The group.
     pub group: u32,
-    /// Its number in the table of the group.
+    /// The number of the page in the table of the group.
     pub number: u32,
 }
 
@@ -30,13 +30,13 @@ pub struct ChecksumPage {
 pub struct IntentPage {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the page was written.
     pub epoch: u32,
-    /// Greater each time that it is written.
+    /// Increases each time that the page is written.
     pub version: u64,
     /// The group.
     pub group: u32,
-    /// Bits behind the head.
+    /// The number of bits after the head.
     pub bits: u32,
     /// Members that were missing, one bit each.
     pub missing: u64,
@@ -49,10 +49,10 @@ const INTENT: Frame =
     Frame { structure: Structure::Intent, magic: *b"SWINTENT", bytes_min: INTENT_AT, checksum_at: 28 };
 
 impl ChecksumPage {
-    /// Writes the page over `into`: the head and the checksums behind it.
+    /// Writes the page over `into`: the head, then the checksums.
     ///
     /// # Panics
-    /// When the page has no room for the checksums.
+    /// The page has no room for the checksums.
     pub fn encode(&self, checksums: &[u32], into: &mut [u8]) {
         CHECKSUMS.begin(into);
         put(into, 8, &self.array.0);
@@ -66,10 +66,10 @@ impl ChecksumPage {
         CHECKSUMS.seal(into);
     }
 
-    /// The head that a whole page holds. The checksums are those of [`Self::checksums`].
+    /// Parses the head in a whole page. [`Self::checksums`] returns the checksums.
     ///
     /// # Errors
-    /// When the page is none of the table.
+    /// The page is not a page of the table.
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         CHECKSUMS.check(page)?;
         let version = u64_at(page, 32);
@@ -83,7 +83,7 @@ impl ChecksumPage {
         })
     }
 
-    /// The checksums of a page that was parsed.
+    /// The checksums of a parsed page.
     pub fn checksums(page: &[u8]) -> impl Iterator<Item = u32> + '_ {
         let behind = page.get(CHECKSUMS_AT..).unwrap_or_default();
         behind.chunks_exact(4).map(|bytes| u32_at(bytes, 0))
@@ -91,10 +91,10 @@ impl ChecksumPage {
 }
 
 impl IntentPage {
-    /// Writes the page over `into`: the head and the words of bits behind it.
+    /// Writes the page over `into`: the head, then the words of bits.
     ///
     /// # Panics
-    /// When the page has no room for the bits.
+    /// The page has no room for the bits.
     pub fn encode(&self, words: &[u64], into: &mut [u8]) {
         INTENT.begin(into);
         put(into, 8, &self.array.0);
@@ -109,10 +109,10 @@ impl IntentPage {
         INTENT.seal(into);
     }
 
-    /// The head that a whole page holds. The bits are those of [`Self::words`].
+    /// Parses the head in a whole page. [`Self::words`] returns the bits.
     ///
     /// # Errors
-    /// When the page is no bitmap.
+    /// The page is not a bitmap.
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         INTENT.check(page)?;
         let (version, bits) = (u64_at(page, 32), u32_at(page, 44));
@@ -129,7 +129,7 @@ impl IntentPage {
         })
     }
 
-    /// The words of bits of a page that was parsed.
+    /// The words of bits of a parsed page.
     pub fn words(page: &[u8]) -> impl Iterator<Item = u64> + '_ {
         let behind = page.get(INTENT_AT..).unwrap_or_default();
         behind.chunks_exact(8).map(|bytes| u64_at(bytes, 0))

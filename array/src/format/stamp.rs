@@ -1,33 +1,33 @@
-//! What a member that returns holds, by what its own superblocks say.
+//! The state of a returning member, by its own superblocks.
 
 use serde::{Deserialize, Serialize};
 
 use super::superblock::{MemberState, Superblock};
 use super::uuid::Uuid;
 
-/// The stamp of a member: how far what it holds is known to be that of the array.
+/// The stamp of a member: how far its content is known to be the array's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The newest update that one of its superblocks has.
+    /// The newest update in its superblocks.
     pub update: u64,
     /// The epoch in which the member was stamped.
     pub epoch: u32,
-    /// Of a log: all batches up to this one that count are on the member.
+    /// For a log: all batches that count, up to this one, are on the member.
     pub horizon: u64,
 }
 
 impl Stamp {
-    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `member` of `array`. None where a copy
-    /// is missing or damaged, is of another member, or has a version of the format without stamps.
+    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `member` of `array`. `None` if a
+    /// copy is missing or damaged, belongs to another member, or has a version of the format without stamps.
     ///
-    /// The older copy counts: a file that was copied while the array served has in front what is older, and at its end what
-    /// is newer, than most of its content. Nothing on a member is older than the older of the two.
+    /// The older copy counts. If a file was copied while the array served, its front copy is older than most of its
+    /// content and its back copy is newer. No content of a member is older than the older of the two copies.
     pub fn of(copies: [Option<&Superblock>; 2], array: Uuid, member: Uuid) -> Option<Self> {
         let [Some(front), Some(back)] = copies else { return None };
         let is_its = |block: &&Superblock| (block.array, block.uuid) == (array, member) && block.version > 1;
         let older = [front, back].into_iter().min_by_key(|block| block.update)?;
         let member = older.members.get(usize::from(older.number)).filter(|its| its.uuid == member)?;
-        // One that was being rebuilt has no more than what it came with.
+        // A member that was being rebuilt has no more batches than when it returned.
         let horizon = match member.state {
             MemberState::Active => older.horizon,
             MemberState::Failed | MemberState::Rebuilding => older.horizon.min(member.failed_batch),
@@ -38,12 +38,12 @@ impl Stamp {
 }
 
 impl Superblock {
-    /// The last batch that member `number`, which returns with `stamp`, is known to have of what counts in this log; 0 where
-    /// nothing is known of it.
+    /// The last batch of this log that member `number`, which returns with `stamp`, is known to have; 0 if nothing is
+    /// known.
     ///
-    /// Numbers of batches are given again when an opening dropped what had them, so the stamp is cut where its epoch ended, and
-    /// where later ones did. Of epochs that are forgotten nothing is known; but what was noted of a member when it failed was cut
-    /// at each opening since.
+    /// Numbers of batches are reused when an assembly dropped their batches. So the stamp is limited to the end of its
+    /// epoch and to the ends of later epochs. Nothing is known of forgotten epochs; but the batch recorded when the member
+    /// failed was limited at each assembly since.
     pub(crate) fn known_of(&self, number: u16, stamp: Option<Stamp>) -> u64 {
         let Some(stamp) = stamp else { return 0 };
         let member = &self.members[usize::from(number)];
@@ -51,7 +51,8 @@ impl Superblock {
         if stamp.epoch == self.epoch || stamp.epoch == member.failed_epoch {
             return known;
         }
-        // Epochs that ended alike have one entry, the last one's. Before the first entry nothing tells which it stands for.
+        // Epochs with the same end share one entry, that of the last of them. Which epochs the first entry represents is
+        // unknown.
         let is_remembered = self.ended.first().is_some_and(|first| first.epoch <= stamp.epoch);
         let end = self.ended.iter().find(|ended| ended.epoch >= stamp.epoch).filter(|_| is_remembered);
         end.map_or(0, |end| known.min(end.last))

@@ -1,4 +1,4 @@
-//! The summary of a batch: what lies in its slots, apart from the chunks themselves.
+//! The summary of a batch: it describes the batch's slots; the chunks themselves are stored elsewhere.
 
 use serde::Serialize;
 
@@ -12,15 +12,15 @@ const HEADER_BYTES: usize = 96;
 /// Bytes of an entry, and of a tombstone.
 const ENTRY_BYTES: usize = 24;
 
-/// The bit of an entry's kind that the first slot of a stripe has.
+/// The bit in an entry's kind that marks the first slot of a stripe.
 const FIRST_BIT: u8 = 128;
 
-/// What a summary says of its batch as a whole.
+/// The part of a summary that describes the batch as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryHeader {
     /// The array.
     pub array: Uuid,
-    /// The epoch in which it was written.
+    /// The epoch in which the summary was written.
     pub epoch: u32,
     /// The number of the batch.
     pub batch: u64,
@@ -30,22 +30,22 @@ pub struct SummaryHeader {
     pub generation: u32,
     /// The first slot of the batch in its segment.
     pub first: u32,
-    /// The slot behind its last.
+    /// The slot after the last slot of the batch.
     pub end: u32,
-    /// Members of the group that took part: bit i, member i.
+    /// Members of the group that took part: bit i represents member i.
     #[serde(rename = "elements")]
     pub members: u64,
-    /// The durable horizon when it was written.
+    /// The durable horizon when the summary was written.
     pub horizon: u64,
-    /// The stream that it belongs to.
+    /// The stream that the batch belongs to.
     pub stream: u16,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryRole {
-    /// Nothing: it was passed over, because its member is missing.
+    /// Nothing: the slot was skipped, because its member is missing.
     Skipped,
     /// A chunk of data.
     Data,
@@ -55,7 +55,7 @@ pub enum EntryRole {
     Q,
     /// A copy of this summary.
     Copy,
-    /// Nothing that counts: its write failed.
+    /// Nothing valid: the write of the slot failed.
     Vain,
 }
 
@@ -63,16 +63,16 @@ impl EntryRole {
     const ALL: [Self; 6] = [Self::Skipped, Self::Data, Self::P, Self::Q, Self::Copy, Self::Vain];
 }
 
-/// What a summary says of one slot.
+/// The part of a summary that describes one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// What the slot holds.
+    /// The content of the slot.
     pub role: EntryRole,
     /// Whether a stripe begins here.
     pub is_first: bool,
     /// Data: the chunk's address in the array, in pages.
     pub chunk: u64,
-    /// Data: its write sequence number.
+    /// Data: the chunk's write sequence number.
     #[serde(rename = "birth")]
     pub write_seq: u64,
     /// Data and parity: the page's checksum.
@@ -84,25 +84,25 @@ pub struct Entry {
 pub struct Tombstone {
     /// The first address, in pages.
     pub first: u64,
-    /// Its write sequence number.
+    /// The write sequence number of the trim.
     #[serde(rename = "birth")]
     pub write_seq: u64,
-    /// How many there are.
+    /// The number of chunks.
     pub chunks: u32,
 }
 
 const FRAME: Frame =
     Frame { structure: Structure::Summary, magic: *b"SWSUMMRY", bytes_min: HEADER_BYTES, checksum_at: 28 };
 
-/// Entries and tombstones that a page holds, together.
+/// The number of entries and tombstones, together, that a page holds.
 pub const fn room(page_bytes: u32) -> u32 {
     page_bytes.saturating_sub(HEADER_BYTES as u32) / ENTRY_BYTES as u32
 }
 
-/// Writes a summary over the page `into`. Entries are those of the slots from `header.first` to `header.end`, in order.
+/// Writes a summary over the page `into`. `entries` describe the slots from `header.first` to `header.end`, in order.
 ///
 /// # Panics
-/// When there are not as many entries as slots, or the page has no room for all.
+/// The number of entries is not the number of slots, or the page has no room for all.
 pub fn encode(
     header: &SummaryHeader,
     entries: impl Iterator<Item = Entry>,
@@ -140,20 +140,20 @@ pub fn encode(
     FRAME.seal(into);
 }
 
-/// A summary, as its page holds it. All of it was checked when it was parsed.
+/// A summary in its page. Parsing has checked all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary<'a> {
-    /// What it says of the batch as a whole.
+    /// The part that describes the batch as a whole.
     pub header: SummaryHeader,
     entries: &'a [[u8; ENTRY_BYTES]],
     tombstones: &'a [[u8; ENTRY_BYTES]],
 }
 
 impl<'a> Summary<'a> {
-    /// The summary that a whole page holds.
+    /// Parses the summary in a whole page.
     ///
     /// # Errors
-    /// When it holds none.
+    /// The page holds no summary.
     pub fn parse(page: &'a [u8]) -> Result<Self, FormatError> {
         FRAME.check(page)?;
         let header = SummaryHeader {
@@ -194,7 +194,7 @@ impl<'a> Summary<'a> {
         Ok(Self { header, entries, tombstones })
     }
 
-    /// What it says of each slot of the batch, in order.
+    /// The entries of the slots of the batch, in order.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry> + DoubleEndedIterator + Clone + use<'a> {
         self.entries.iter().map(|bytes| Entry {
             role: EntryRole::ALL[usize::from(bytes[20] & !FIRST_BIT)],
@@ -205,7 +205,7 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// Its tombstones.
+    /// The tombstones of the summary.
     pub fn tombstones(&self) -> impl ExactSizeIterator<Item = Tombstone> + Clone + use<'a> {
         self.tombstones.iter().map(tombstone)
     }
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A summary, whole: what a page holds.
+    /// A summary with everything that a page holds.
     #[derive(Clone, Debug, PartialEq)]
     struct Whole {
         header: SummaryHeader,
@@ -304,7 +304,7 @@ mod tests {
             prop_assert!(Summary::parse(&bytes).is_err());
         }
 
-        /// What is in the page has its right checksum, but may say anything.
+        /// The page has a right checksum, but its content is arbitrary.
         #[test]
         fn whatever_it_says_it_does_not_panic(whole in whole(512), damage in any::<(u8, u32)>()) {
             let mut page = whole.written(512);

@@ -1,4 +1,4 @@
-//! The superblock of a member: what the array is, where everything lies, who its members are, how its epochs ended.
+//! The superblock of a member: the array's properties, the place of every area, the members, and how earlier epochs ended.
 
 mod check;
 mod codec;
@@ -12,19 +12,20 @@ use stripewise_code::Kind;
 use super::{FeatureClass, Features, FormatError, Uuid};
 use crate::geometry::{Level, Membership, Rotation};
 
-/// Bytes of a superblock, whatever the size of pages is.
+/// Bytes of a superblock, for every page size.
 pub const SUPERBLOCK_BYTES: usize = 4096;
 
-/// The most members that a superblock names.
+/// The largest number of members in a superblock.
 pub const SUPERBLOCK_MEMBERS_MAX: usize = 64;
 
-/// The most ended epochs that a superblock keeps.
+/// The largest number of ended epochs in a superblock.
 pub const ENDED_MAX: usize = 8;
 
-/// The most bytes of a name.
+/// The largest length of a name, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// The most bytes of a scheme's settings in `version` of the format, of an array with this number of members.
+/// The largest length of a scheme's settings, in bytes, in `version` of the format for an array with this number of
+/// members.
 pub const fn settings_bytes_max(version: u16, members: usize) -> usize {
     codec::settings_place(version, members).1
 }
@@ -38,14 +39,14 @@ pub const fn superblock_pages(page_bytes: u32) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copy {
-    /// That on the first pages.
+    /// The copy on the first pages.
     Front,
-    /// That on the last pages.
+    /// The copy on the last pages.
     Back,
 }
 
 impl Copy {
-    /// Which of the two the bytes of a superblock say that they are.
+    /// The copy that the bytes of a superblock claim to be.
     pub fn of(superblock: &[u8]) -> Option<Self> {
         codec::copy_of(superblock)
     }
@@ -57,59 +58,59 @@ impl Copy {
 pub enum Placement {
     /// To the end of a log.
     Log,
-    /// Where they were.
+    /// To their place on the members.
     InPlace,
 }
 
-/// Pages of a member, one behind the other. What an array does not have has none, from page 0 on.
+/// Consecutive pages of a member. An area that the array does not have starts at page 0 and has no pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Area {
     /// The first page.
     pub first: u32,
-    /// How many.
+    /// The number of pages.
     pub pages: u32,
 }
 
-/// How an epoch ended that is over.
+/// How a past epoch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EndedEpoch {
     /// The epoch.
     pub epoch: u32,
-    /// Its last batch that counts.
+    /// The last batch of the epoch that counts.
     pub last: u64,
 }
 
-/// What became of a member.
+/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberState {
-    /// It holds what it should.
+    /// The member is up to date.
     Active,
-    /// It is lost, or misses what was written since it failed.
+    /// The member is lost, or lacks everything written since it failed.
     Failed,
-    /// It is being filled.
+    /// The member is being rebuilt.
     Rebuilding,
 }
 
-/// A member, as all members of the array know it.
+/// The array's record of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// Its identifier.
+    /// The identifier of the member.
     #[serde(rename = "element")]
     pub uuid: Uuid,
-    /// What became of it.
+    /// The state of the member.
     pub state: MemberState,
-    /// Of a failed or rebuilt one: the epoch in which it failed.
+    /// For a failed or rebuilding member: the epoch in which it failed.
     pub failed_epoch: u32,
-    /// Of a failed or rebuilt one: the last batch before it failed.
+    /// For a failed or rebuilding member: the last batch before it failed.
     pub failed_batch: u64,
-    /// Of one being rebuilt: segments (log) or rows (in place) that are done.
+    /// For a rebuilding member: the number of completed segments (log) or rows (in place).
     pub cursor: u64,
 }
 
 impl Member {
-    /// It is lost in `epoch`, with everything up to `batch` on it. One that was being filled has no more than when it failed
-    /// before.
+    /// The member fails in `epoch`, with everything up to `batch` on it. A member that was being rebuilt has no more than
+    /// at its first failure.
     pub(crate) fn fail(&mut self, epoch: u32, batch: u64) {
         if self.state == MemberState::Active {
             (self.failed_epoch, self.failed_batch) = (epoch, batch);
@@ -118,7 +119,7 @@ impl Member {
     }
 }
 
-/// What a member says of itself and of its array.
+/// A member's description of itself and of its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {
     /// The array.
@@ -126,19 +127,19 @@ pub struct Superblock {
     /// The identifier of this member.
     #[serde(rename = "element")]
     pub uuid: Uuid,
-    /// This member's number in the array, from 0 on.
+    /// The number of this member in the array, from 0.
     pub number: u16,
-    /// The version of the format that the array has, 1 or 2.
+    /// The version of the array's format, 1 or 2.
     pub version: u16,
-    /// What the array uses that not every program knows.
+    /// The features of the array that not every program knows.
     pub features: Features,
-    /// Greater with each change.
+    /// Increases with each change.
     pub update: u64,
     /// The epoch that this superblock began; 0 before the first.
     pub epoch: u32,
-    /// From version 2 on, of a log: all batches up to this one are durable on each member that this superblock calls active.
+    /// From version 2, for a log: all batches up to this one are durable on each member that this superblock calls active.
     pub horizon: u64,
-    /// From version 2 on: the array was stopped cleanly, and nothing was written since.
+    /// From version 2: the array was stopped cleanly, and nothing was written since.
     pub is_clean: bool,
     /// Where written chunks go.
     pub placement: Placement,
@@ -148,23 +149,23 @@ pub struct Superblock {
     pub pages: u32,
     /// Redundancy.
     pub level: Level,
-    /// The parity code; none without parity.
+    /// The parity code; `None` without parity.
     pub code: Option<Kind>,
-    /// Parity groups; without parity one for each member.
+    /// The number of parity groups; without parity, one for each member.
     pub groups: u16,
-    /// Members of a group.
+    /// The number of members of a group.
     pub members_of_group: u16,
     /// Which members form a group.
     pub membership: Membership,
-    /// How parity moves from stripe to stripe, in place.
+    /// How parity rotates from stripe to stripe, in place.
     pub rotation: Rotation,
     /// Pages of a chunk.
     pub chunk_pages: u32,
-    /// Log: pages of a segment on each member. In place: stripes after which parity moves on.
+    /// Log: pages of a segment on each member. In place: stripes after which parity rotates.
     pub segment_rows: u32,
-    /// Pages that hosts see.
+    /// The number of pages that hosts see.
     pub capacity: u64,
-    /// Slot 0 of checkpoints; slot 1 is as long and lies behind it.
+    /// Slot 0 of checkpoints; slot 1 follows it and has the same length.
     pub checkpoint: Area,
     /// The ring of commit records.
     pub commits: Area,
@@ -176,86 +177,86 @@ pub struct Superblock {
     pub table: Area,
     /// The intent bitmap.
     pub bitmap: Area,
-    /// Pages of the data that one bit of the bitmap stands for.
+    /// Pages of the data that one bit of the bitmap represents.
     pub bitmap_pages: u32,
-    /// From version 2 on: the page that names the host which serves the array; no page where there is none.
+    /// From version 2: the page that names the host serving the array; an empty area if there is none.
     pub owner: Area,
-    /// Epochs that are over, oldest first; at most [`ENDED_MAX`].
+    /// Past epochs, oldest first; at most [`ENDED_MAX`].
     pub ended: Vec<EndedEpoch>,
-    /// What people call the array; at most [`NAME_BYTES_MAX`].
+    /// The name of the array; at most [`NAME_BYTES_MAX`] bytes.
     pub name: String,
-    /// The scheme that it was created with; at most [`NAME_BYTES_MAX`].
+    /// The name of the scheme that the array was created with; at most [`NAME_BYTES_MAX`] bytes.
     pub scheme: String,
-    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`settings_bytes_max`]. In version 1 it
-    /// is empty where it did not fit.
+    /// The settings of that scheme that differ from their defaults, as TOML (`Scheme::to_settings`); at most
+    /// [`settings_bytes_max`] bytes. In version 1, empty if they did not fit.
     pub settings: String,
     /// All members, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<Member>,
 }
 
 impl Superblock {
-    /// Whether it uses something past which this program can read, but not write.
+    /// Whether the array uses a feature that allows this program to read it, but not to write it.
     pub fn is_read_only(&self) -> bool {
         !self.features.unknown(FeatureClass::ReadOnly).is_empty()
     }
 
-    /// Whether both are the same version, though of different members. Its number does not tell: a version that did not take
-    /// effect may be on members that were absent when the next got that number.
+    /// Whether both are the same version, though of different members. The number alone does not decide that: a version
+    /// that did not take effect may be on members that were absent when the next version got the same number.
     pub(crate) fn is_version_of(&self, other: &Self) -> bool {
         self.update == other.update
             && Self { number: other.number, uuid: other.uuid, ..self.clone() } == *other
     }
 
-    /// Segments of the array, of a log.
+    /// The number of segments of a log.
     pub fn segments(&self) -> u32 {
         self.data.pages / self.segment_rows * u32::from(self.groups)
     }
 
-    /// The first page between the two superblocks that no area has, where there is one.
+    /// The first page between the two superblocks that belongs to no area, if there is one.
     pub fn free_page(&self) -> Option<u32> {
         places::free_page(self)
     }
 
-    /// Gives the owner a page: one that no area has, or, where members of `pages` pages are all larger than what the array uses,
-    /// the page behind that. None where there is no such page.
+    /// Gives the owner a page: a page that belongs to no area or, if all members of `pages` pages are larger than the
+    /// array needs, the page after the used pages. Otherwise the owner gets no page.
     pub(crate) fn place_owner(&mut self, pages: u32) {
         let first = self.free_page().or_else(|| places::page_behind(self, pages));
         self.owner = first.map_or(Area::default(), |first| Area { first, pages: 1 });
     }
 
-    /// Gives the owner the last page of the redo journal, where it has no page yet and the journal is longer than it must be. No
-    /// record of this epoch may be there.
+    /// Gives the owner the last page of the redo journal, if the owner has no page yet and the journal is longer than
+    /// necessary. That page must hold no record of this epoch.
     pub(crate) fn take_journal_page(&mut self) {
         places::take_journal_page(self);
     }
 
-    /// The page of the owner on a member of `pages` pages. A member that is only as large as the array needs has none where
-    /// that lies behind what the array uses.
+    /// The page of the owner on a member of `pages` pages. `None` if that page lies after the pages that the array uses
+    /// and the member is only as large as the array needs.
     pub fn owner_page(&self, pages: u32) -> Option<u32> {
         places::owner_page(self, pages)
     }
 
-    /// Writes it as `copy` over `into`, at least [`SUPERBLOCK_BYTES`].
+    /// Writes the superblock as `copy` over `into`, which has at least [`SUPERBLOCK_BYTES`].
     ///
     /// # Panics
-    /// When `into` is shorter, or [`Self::check`] finds an error.
+    /// `into` is shorter, or [`Self::check`] finds an error.
     pub fn encode(&self, copy: Copy, into: &mut [u8]) {
         codec::encode(self, copy, into);
     }
 
-    /// The superblock that these bytes begin with. It holds what [`Self::check`] asks for.
+    /// Parses the superblock at the beginning of the bytes. The result passes [`Self::check`].
     ///
     /// # Errors
-    /// When there is none, or one that this program does not know.
+    /// There is no superblock, or one that this program does not know.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         codec::parse(bytes)
     }
 
-    /// Whether it describes an array that can be: every count in its bounds, every area inside the member and apart from the
-    /// others, every name no longer than its place.
+    /// Checks that the superblock describes a possible array: every count within its bounds, every area inside the member
+    /// and apart from the others, every name no longer than its place.
     ///
     /// # Errors
-    /// The first field that does not hold.
+    /// The first invalid field.
     pub fn check(&self) -> Result<(), FormatError> {
         check::check(self)
     }

@@ -1,6 +1,6 @@
-//! Names of arrays and members that are the same wherever they are plugged in.
+//! Identifiers of arrays and members; they stay the same wherever the devices are attached.
 
-/// An identifier (RFC 9562). Whoever creates an array draws it.
+/// An identifier (RFC 9562). The creator of an array draws it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uuid(pub [u8; 16]);
 
@@ -29,7 +29,7 @@ impl<'de> serde::Deserialize<'de> for Uuid {
 impl std::str::FromStr for Uuid {
     type Err = ParseUuidError;
 
-    /// Reads what [`Uuid`] displays as; hyphens are not needed.
+    /// Parses the display form of [`Uuid`]; hyphens are optional.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b'-').collect();
         let mut bytes = [0; 16];
@@ -44,7 +44,7 @@ impl std::str::FromStr for Uuid {
     }
 }
 
-/// The text is no identifier.
+/// The text is not an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an identifier of 32 hexadecimal digits, such as 2c8b1f0e-5a6d-4f3b-9c1d-7e8f90a1b2c3")]
 pub struct ParseUuidError;

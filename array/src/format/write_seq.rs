@@ -1,27 +1,27 @@
 //! Write sequence numbers: the order of the versions of a chunk.
 
-/// Bits of the sequence inside an epoch.
+/// The number of bits of the sequence within an epoch.
 const SEQUENCE_BITS: u32 = 40;
 
-/// Epochs are less than this.
+/// Epochs are below this number.
 pub const EPOCHS_MAX: u32 = 1 << (u64::BITS - SEQUENCE_BITS);
 
-/// Sequences of an epoch are less than this.
+/// Sequences of an epoch are below this number.
 pub const SEQUENCES_MAX: u64 = 1 << SEQUENCE_BITS;
 
-/// Numbers of updates, batches, records and checkpoints, and versions, are less than this.
+/// Versions and the numbers of updates, batches, records and checkpoints are below this number.
 pub const NUMBERS_MAX: u64 = 1 << 62;
 
-/// Who writes begins with numbers less than this. So there is always a next one: nobody gets through the other half.
+/// A writer starts with numbers below this one. So there is always a next number: no program uses up the other half.
 pub const NUMBERS_BEGIN_MAX: u64 = NUMBERS_MAX / 2;
 
-/// Who writes begins with generations of segments less than this, for the same reason.
+/// A writer starts with generations of segments below this number, for the same reason.
 pub const GENERATIONS_BEGIN_MAX: u32 = 1 << 31;
 
-/// The write sequence number of what is the `sequence`-th of `epoch`. Write sequence numbers compare as the pair does.
+/// The write sequence number of the `sequence`-th write of `epoch`. Write sequence numbers compare like that pair.
 ///
 /// # Panics
-/// When the epoch is not less than [`EPOCHS_MAX`], or the sequence not less than [`SEQUENCES_MAX`].
+/// The epoch is not below [`EPOCHS_MAX`], or the sequence is not below [`SEQUENCES_MAX`].
 #[inline]
 pub fn write_seq(epoch: u32, sequence: u64) -> u64 {
     assert!(

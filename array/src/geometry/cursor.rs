@@ -4,14 +4,14 @@
 
 use super::Geometry;
 
-/// A run of pages of the array, cut into the rows that it touches.
+/// A run of pages of the array, split into the rows that it touches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowCursor {
-    /// First page not yet covered by a finished stripe.
+    /// The first page not yet covered by a finished stripe.
     page: u64,
     /// End of the run.
     end: u64,
-    /// Rows of the current stripe already given.
+    /// Rows of the current stripe that were already returned.
     given: u32,
 }
 
@@ -32,12 +32,12 @@ impl RowCursor {
         Self { page, end: page + count, given: 0 }
     }
 
-    /// First page and end of what is left, where the run is walked page by page.
+    /// First page and end of the rest of the run, for a walk page by page.
     pub(crate) fn remaining(&self) -> (u64, u64) {
         (self.page, self.end)
     }
 
-    /// Whether every row was given.
+    /// Whether every row was returned.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.page >= self.end
@@ -67,11 +67,11 @@ impl RowCursor {
 }
 
 impl Geometry {
-    /// Of pages `page..end`, whose first stripe has had `given` of its rows given: the next row, and the page behind the stripe
-    /// if that was its last one.
+    /// For pages `page..end`, after `given` rows of the first stripe were returned: the next row, and the page after the
+    /// stripe if that row is the stripe's last one.
     #[inline]
     pub(super) fn piece(&self, page: u64, end: u64, given: u32) -> (RowPiece, Option<u64>) {
-        // A chunk of each group in turn counts here as one chunk, of one stripe that spans them all.
+        // Here, one chunk of each group counts as one chunk, of one stripe that spans all groups.
         let chunk = self.column_pages();
         let stripe_pages = self.round_pages();
         let stripe = page / stripe_pages;

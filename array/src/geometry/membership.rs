@@ -1,12 +1,13 @@
-//! Which members form a parity group: neighbours, or those furthest apart.
+//! Which members form a parity group: neighbours, or members as far apart as possible.
 //!
-//! Over `n` members in `m` groups of `t`, neighbours put member `c` into group `c div t`; the longest code interval puts it
-//! into group `c mod m`, so that the columns of a group lie `m` members apart. Consecutive chunks go to consecutive members
-//! either way: inside one stripe here, from group to group there. So a burst of requests to neighbouring addresses, which
-//! keeps neighbouring members busy, takes few columns of each group, and a redirected read finds the others idle.
+//! Over `n` members in `m` groups of `t`, neighbours put member `c` into group `c div t`; the longest code interval puts
+//! it into group `c mod m`, so that the columns of a group lie `m` members apart. In both cases consecutive chunks go to
+//! consecutive members: within one stripe for neighbours, from group to group for the longest code interval. So a burst of
+//! requests to neighbouring addresses, which keeps neighbouring members busy, affects few columns of each group, and a
+//! redirected read finds the others idle.
 //!
-//! Source: paper 002, section III-B and figure 8. Its text writes group `i` as `C_i, C_{t+i}, …, C_{(m-1)t+i}`, which are `t`
-//! groups of `m`; it says what the figure shows when `m` and `t` change places.
+//! Source: paper 002, section III-B and figure 8. The text of the paper writes group `i` as `C_i, C_{t+i}, …,
+//! C_{(m-1)t+i}`, which are `t` groups of `m`; it matches the figure if `m` and `t` are exchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub enum Membership {
     /// Neighbours: member `c` of groups of `t` is in group `c div t`.
     #[default]
     Contiguous,
-    /// Members as far apart as can be: member `c` is in group `c mod m` of `m` (LCI).
+    /// Members as far apart as possible: member `c` is in group `c mod m` of `m` (LCI).
     LongestCodeInterval,
 }
 
@@ -37,7 +38,7 @@ impl Membership {
         *self == Self::default()
     }
 
-    /// Members from one column of a group to the next, where there are so many groups.
+    /// The distance in members from one column of a group to the next, for this number of groups.
     pub(super) fn stride(self, groups: u32) -> u32 {
         match self {
             Self::Contiguous => 1,
@@ -45,7 +46,7 @@ impl Membership {
         }
     }
 
-    /// Whether there is a choice to make; if not, why.
+    /// Checks that there is a choice of membership; the error says why not.
     pub(super) fn check(self, level: Level, groups: u32) -> Result<(), &'static str> {
         match self {
             Self::Contiguous => Ok(()),
@@ -61,14 +62,14 @@ impl Membership {
 }
 
 impl Geometry {
-    /// Pages of the array that follow each other before the next one is another column's of the same row: a chunk, or a
+    /// Consecutive pages of the array before the next page belongs to another column of the same row: a chunk, or one
     /// chunk of every group.
     #[inline]
     pub(super) fn column_pages(&self) -> u64 {
         u64::from(self.chunk_pages) * u64::from(self.stride)
     }
 
-    /// Pages of the array after which every row begun is full: those of a stripe, or of a stripe of every group.
+    /// Pages of the array after which every row that was begun is full: a stripe, or one stripe of every group.
     #[inline]
     pub fn round_pages(&self) -> u64 {
         self.column_pages() * u64::from(self.data)
@@ -83,7 +84,7 @@ impl Geometry {
         }
     }
 
-    /// The group of `member`, one of those that the geometry spans.
+    /// The group of `member`, one of the members that the geometry spans.
     #[inline]
     pub fn group_of(&self, member: u32) -> u32 {
         match self.membership {
@@ -92,21 +93,22 @@ impl Geometry {
         }
     }
 
-    /// The group of `member`, and its position among the columns of that.
+    /// The group of `member`, and its position among the group's columns.
     #[inline]
     pub fn position_of(&self, member: u32) -> (u32, u32) {
         let group = self.group_of(member);
         (group, (member - self.base(group)) / self.stride)
     }
 
-    /// The member of `group` at `position` among its columns.
+    /// The member of `group` at `position` among the group's columns.
     #[inline]
     pub fn member_at(&self, group: u32, position: u32) -> u16 {
         (self.base(group) + position * self.stride) as u16
     }
 
-    /// The members, at most `copies`, that keep number `nth` of something written again and again while those of `missing`, a
-    /// mask, are: of one group, so that no P members of each have all copies, and others each time.
+    /// The members, at most `copies`, that keep number `nth` of a structure that is written repeatedly, while the members
+    /// of the mask `missing` are missing. All are of one group, so no P members of each group have all copies; each number
+    /// has other members.
     pub(crate) fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
         let (groups, width) = (u64::from(self.groups), u64::from(self.columns));
         let is_missing = move |member: u32| missing >> member & 1 != 0;

@@ -1,9 +1,9 @@
-//! Where chunks lie: the arithmetic between the array's addresses, its rows and its members.
+//! Where chunks are placed: the arithmetic between the array's addresses, its rows and its members.
 //!
-//! An array of `n` members has `groups` parity groups of `columns` members each (RAID-0: `n` groups of one).
-//! A stripe spans one group; stripes are dealt to the groups in turn. Which members are a group, and which stripe the next
-//! chunk belongs to, says [`Membership`]. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk of
-//! a stripe: the unit of holds, merging and parity work.
+//! An array of `n` members has `groups` parity groups of `columns` members each (RAID-0: `n` groups of one). A stripe
+//! spans one group; stripes are distributed over the groups in turn. [`Membership`] determines which members form a group,
+//! and which stripe the next chunk belongs to. A chunk is `chunk_pages` pages long. A *row* is the same page of every
+//! chunk of a stripe: the unit of locking, merging and parity work.
 
 mod cursor;
 mod membership;
@@ -20,10 +20,10 @@ pub use membership::Membership;
 pub use rotation::Rotation;
 pub use zones::Zone;
 
-/// The most columns a parity group can have: sets of columns are 64-bit masks.
+/// The largest number of columns of a parity group: sets of columns are 64-bit masks.
 pub const COLUMNS_MAX: u32 = 64;
 
-/// The most members an array can have.
+/// The largest number of members of an array.
 pub const MEMBERS_MAX: u32 = 512;
 
 /// Redundancy of the array.
@@ -32,9 +32,9 @@ pub const MEMBERS_MAX: u32 = 512;
 pub enum Level {
     /// Striping without redundancy.
     Raid0,
-    /// One rotated parity chunk a stripe.
+    /// One rotated parity chunk per stripe.
     Raid5,
-    /// Two rotated parity chunks a stripe.
+    /// Two rotated parity chunks per stripe.
     Raid6,
 }
 
@@ -58,7 +58,7 @@ impl Level {
         }
     }
 
-    /// The fewest members of a group.
+    /// The smallest number of members of a group.
     fn columns_min(self) -> u32 {
         match self {
             Self::Raid0 => raid0::MEMBERS_MIN,
@@ -68,7 +68,7 @@ impl Level {
     }
 }
 
-/// The geometry section of a scheme, resolved against a number of members and their size.
+/// The geometry section of a scheme, resolved for a number of members and their size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Redundancy.
@@ -85,35 +85,35 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Pages of one chunk, of the first zone.
     pub chunk_pages: u32,
-    /// How parity moves from stripe to stripe.
+    /// How parity rotates from stripe to stripe.
     pub rotation: Rotation,
-    /// Stripes of a group after which parity moves on.
+    /// Stripes of a group after which parity rotates.
     pub rotate_every: u32,
     /// Which members form a group.
     pub membership: Membership,
-    /// From one column of a group to the next it is so many members, and the array's addresses walk over so many stripes
-    /// before they come back to the first one: 1, or the number of groups.
+    /// The distance in members from one column of a group to the next, which is also the number of stripes that
+    /// consecutive addresses walk over before they return to the first one: 1, or the number of groups.
     pub stride: u32,
-    /// Stripes of the first zone: of the whole array, where there is but one.
+    /// Stripes of the first zone; of the whole array if there is only one zone.
     pub stripes: u64,
-    /// The page of each member on which row 0 of its group lies; in front of it is metadata.
+    /// The page of each member that holds row 0 of its group; metadata lies before it.
     pub first_page: u32,
-    /// Zones of other chunks behind the first one.
+    /// Further zones, with other chunk sizes.
     zones: Vec<Zone>,
 }
 
-/// Where a row lies: enough to name the member and page of each of its columns.
+/// The place of a row: it determines the member and page of each of its columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// First member of the row's group.
     pub base: u16,
-    /// Position of the first parity column inside the group (of no meaning without parity).
+    /// Position of the first parity column inside the group (no meaning without parity).
     pub parity: u16,
-    /// The row's page on every one of its members.
+    /// The row's page on all of its members.
     pub page: u32,
 }
 
-/// Why a geometry cannot be.
+/// Why a geometry is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// Too few or too many members, or a number that groups cannot share.
@@ -121,49 +121,49 @@ pub enum GeometryError {
     Members {
         /// Members given.
         members: u32,
-        /// Groups asked for.
+        /// Groups requested.
         groups: u32,
-        /// Level asked for.
+        /// Level requested.
         level: Level,
-        /// What would do.
+        /// A number that is possible.
         remedy: &'static str,
     },
-    /// Members that form no groups which could be chosen in another way.
+    /// A membership that has no meaning for these groups.
     #[error("membership = \"{membership}\" {reason}")]
     Membership {
-        /// Membership asked for.
+        /// Membership requested.
         membership: Membership,
-        /// Why it does not do, and what would.
+        /// Why it is refused, and what to use instead.
         reason: &'static str,
     },
     /// The chunk does not fit the page or the member.
     #[error("a chunk of {chunk_bytes} bytes {reason}")]
     Chunk {
-        /// Chunk size asked for.
+        /// Chunk size requested.
         chunk_bytes: u64,
-        /// Why it does not do.
+        /// Why it is refused.
         reason: String,
     },
 }
 
-/// What a geometry is made from.
+/// The input of [`Geometry::new`].
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Redundancy.
     pub level: Level,
     /// Members of the array.
     pub members: u32,
-    /// Parity groups they form.
+    /// Parity groups that the members form.
     pub groups: u32,
     /// Chunk size in bytes.
     pub chunk_bytes: u64,
     /// Page size in bytes.
     pub page_bytes: u32,
-    /// Pages that each member offers.
+    /// Pages of each member.
     pub member_pages: u32,
-    /// How parity moves.
+    /// How parity rotates.
     pub rotation: Rotation,
-    /// Stripes of a group after which parity moves on.
+    /// Stripes of a group after which parity rotates.
     pub rotate_every: u32,
     /// Which members form a group.
     pub membership: Membership,
@@ -173,7 +173,7 @@ impl Geometry {
     /// The geometry of `shape`.
     ///
     /// # Errors
-    /// When the members cannot form the groups, or the chunk does not fit.
+    /// The members cannot form the groups, or the chunk does not fit.
     pub fn new(shape: &Shape) -> Result<Self, GeometryError> {
         let Shape { level, members, groups, chunk_bytes, page_bytes, member_pages, .. } = *shape;
         let refuse = |remedy| Err(GeometryError::Members { members, groups, level, remedy });
@@ -183,7 +183,7 @@ impl Geometry {
         if groups == 0 || !members.is_multiple_of(groups) {
             return refuse("use a number of groups that divides the number of elements");
         }
-        // Without parity chunks do not depend on each other: each is a stripe, and a group, of its own.
+        // Without parity, chunks are independent: each is a stripe, and a group, of its own.
         let (groups, columns) = match level {
             Level::Raid0 => (members, 1),
             Level::Raid5 | Level::Raid6 => (groups, members / groups),
@@ -233,7 +233,7 @@ impl Geometry {
         self.columns - self.data
     }
 
-    /// Pages for data that the array has.
+    /// Pages of the array for data.
     pub fn pages(&self) -> u64 {
         self.rows() * u64::from(self.data)
     }
@@ -246,7 +246,7 @@ impl Geometry {
         }
     }
 
-    /// Where `row` lies.
+    /// The place of `row`.
     #[inline]
     pub fn place(&self, row: u64) -> Place {
         if !self.zones.is_empty() && row >= self.first_zone_rows() {
@@ -273,14 +273,14 @@ impl Geometry {
         }
     }
 
-    /// The row on page `page`, counted from the first of the data, of the members of `group`.
+    /// The row on page `page` of the members of `group`, counted from the first page of the data.
     pub fn row_of(&self, group: u32, page: u32) -> u64 {
         let chunk_pages = u64::from(self.chunk_pages);
         let (local, in_chunk) = (u64::from(page) / chunk_pages, u64::from(page) % chunk_pages);
         (local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk
     }
 
-    /// The member that holds `column` of the row at `place`; columns `0..data` are data, then comes parity.
+    /// The member that holds `column` of the row at `place`. Columns `0..data` are data; parity follows.
     #[inline]
     pub fn member(&self, place: Place, column: u32) -> u16 {
         let position = match self.level {
@@ -292,8 +292,7 @@ impl Geometry {
         place.base + (position * self.stride) as u16
     }
 
-    /// The number by which the code knows `column` of the row at `place`: data in the order of Linux md's coefficients,
-    /// then parity.
+    /// The code's number for `column` of the row at `place`: data in the order of Linux md's coefficients, then parity.
     #[inline]
     pub fn code_index(&self, place: Place, column: u32) -> u32 {
         let first = self.rotation.first_of_code(u32::from(place.parity), self.data);
@@ -322,7 +321,7 @@ impl Geometry {
         u64::MAX >> (64 - self.data)
     }
 
-    /// The page of the array that `column` (a data column) of `row` holds.
+    /// The page of the array in the data column `column` of `row`.
     pub fn array_page(&self, row: u64, column: u32) -> u64 {
         if !self.zones.is_empty() && row >= self.first_zone_rows() {
             return self.array_page_behind(row, column);
@@ -331,7 +330,7 @@ impl Geometry {
         (row / pages * u64::from(self.data) + u64::from(column)) * pages + row % pages
     }
 
-    /// The row of the array's `page`, and the data column of it that holds the page.
+    /// The row of the array's `page`, and the data column that holds the page.
     pub fn slot(&self, page: u64) -> (u64, u32) {
         if !self.zones.is_empty() && page >= self.first_zone_pages() {
             return self.slot_behind(page);

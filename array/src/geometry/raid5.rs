@@ -1,4 +1,4 @@
-//! RAID-5: one rotated parity chunk a stripe.
+//! RAID-5: one rotated parity chunk per stripe.
 //!
 //! Source: Patterson, Gibson and Katz, SIGMOD 1988; paper 000, section II-A.
 

@@ -1,4 +1,4 @@
-//! RAID-6: two rotated parity chunks a stripe, P and Q, so that any two columns may be lost.
+//! RAID-6: two rotated parity chunks per stripe, P and Q, which tolerate the loss of any two columns.
 //!
 //! Source: H. P. Anvin, "The mathematics of RAID-6", 2004 (Linux md); paper 001, section V (its RAID-6 by RDP).
 

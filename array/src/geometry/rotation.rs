@@ -1,20 +1,20 @@
-//! How parity moves from stripe to stripe, and in which order data follows.
+//! How parity rotates from stripe to stripe, and the order of data.
 //!
 //! Source: the names are those of Linux md and of Lee and Katz, ASPLOS 1991; with two parity chunks Q follows P, as in
 //! Linux md.
 
 use serde::{Deserialize, Serialize};
 
-/// How the parity chunks move from stripe to stripe, and in which order data chunks follow.
+/// How the parity chunks rotate from stripe to stripe, and the order of data chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotation {
-    /// Parity moves from the last column down; data starts behind it and wraps. The default of Linux md.
+    /// Parity moves from the last column down; data starts after it and wraps. The default of Linux md.
     #[default]
     LeftSymmetric,
     /// Parity moves from the last column down; data fills the others in ascending order.
     LeftAsymmetric,
-    /// Parity moves from the first column up; data starts behind it and wraps.
+    /// Parity moves from the first column up; data starts after it and wraps.
     RightSymmetric,
     /// Parity moves from the first column up; data fills the others in ascending order (paper 002).
     RightAsymmetric,

@@ -60,8 +60,8 @@ fn raid6(members: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
 
 #[test]
 fn raid6_lays_chunks_and_numbers_coefficients_as_linux_md_does() {
-    // By raid5_compute_sector and raid6_d0 of Linux md, worked out by hand: Q follows P, and the coefficients begin with
-    // the disk behind Q.
+    // Computed by hand from raid5_compute_sector and raid6_d0 of Linux md: Q follows P, and the coefficients begin with
+    // the disk after Q.
     let symmetric = raid6(4, Rotation::LeftSymmetric);
     assert_eq!(symmetric[0], (vec![1, 2, 3, 0], vec![0, 1]));
     assert_eq!(symmetric[1], (vec![0, 1, 2, 3], vec![0, 1]));
@@ -99,8 +99,8 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     assert!(long.unwrap_err().to_string().contains("larger than a member"));
 }
 
-/// Stripe, page in the chunk and data member of the array's `page`, by counting chunks one by one: the stripes of all groups
-/// fill either one after the other, or chunk by chunk in turn.
+/// Stripe, page in the chunk and data column of the array's `page`, by counting chunks one by one: the stripes of all
+/// groups are filled either one after the other, or chunk by chunk in turn.
 fn counted(geometry: &Geometry, page: u64) -> (u64, u64, u32) {
     let (chunk, offset) = (page / u64::from(geometry.chunk_pages), page % u64::from(geometry.chunk_pages));
     let groups = u64::from(geometry.groups);
@@ -150,7 +150,7 @@ fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
         let geometry = apart(level, members, groups, Rotation::RightAsymmetric);
         let mut page = 0;
         for stripe in 0..40 {
-            // Parity of every group at column `stripe mod t`, and Q behind it.
+            // Parity of every group at column `stripe mod t`, and Q after it.
             let is_parity = |member: u32| {
                 let position = member / groups;
                 (0..level.parity()).any(|nth| position == (stripe + nth) % geometry.columns)

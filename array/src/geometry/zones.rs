@@ -1,30 +1,30 @@
-//! Zones: parts of the same members with chunk sizes of their own.
+//! Zones: parts of the same members, each with its own chunk size.
 //!
 //! Every member gives each zone a run of its pages. The array's pages, and its rows, go through the zones one after the
-//! other: the first zone has the first ones. Inside a zone everything is as in an array of its own.
+//! other: the first zone has the first ones. Inside a zone, everything works as in a separate array.
 //!
 //! Source: paper 004, section 3.1 (figure 3).
 
 use super::{Geometry, Place, RowPiece};
 
-/// A zone behind the first one: where it begins, in each of the three ways to count.
+/// A zone after the first one, with its start in each of the three ways of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// Pages of one chunk.
     pub chunk_pages: u32,
-    /// Its first page on every member.
+    /// The first page of the zone on every member.
     pub member_page: u32,
-    /// Its first row.
+    /// The first row of the zone.
     pub row: u64,
-    /// The first page of the array that lies in it.
+    /// The first page of the array in the zone.
     pub page: u64,
-    /// Its stripes.
+    /// The stripes of the zone.
     pub stripes: u64,
 }
 
 impl Geometry {
-    /// This geometry, which spans the first `member_pages` of each member, with more zones behind it: the chunk of each,
-    /// and what it takes of each member, in pages. A chunk must divide what it takes.
+    /// This geometry, which spans the first `member_pages` of each member, followed by more zones. Each zone has its chunk
+    /// and its share of each member, in pages; the chunk must divide the share.
     #[must_use]
     pub fn with_zones(mut self, member_pages: u32, zones: &[(u32, u32)]) -> Self {
         let mut member_page = member_pages;
@@ -38,7 +38,7 @@ impl Geometry {
         self
     }
 
-    /// Pages of the array in its first zone; all of them where there is but one.
+    /// Pages of the array in its first zone; all pages if there is only one zone.
     #[inline]
     pub fn first_zone_pages(&self) -> u64 {
         self.stripes * u64::from(self.data) * u64::from(self.chunk_pages)
@@ -50,25 +50,25 @@ impl Geometry {
         self.stripes * u64::from(self.chunk_pages)
     }
 
-    /// The zones, each with its pages of the array.
+    /// The pages of the array in each zone.
     pub fn zones(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
         let ends = self.zones.iter().map(|zone| zone.page).chain(std::iter::once(self.pages()));
         let starts = std::iter::once(0).chain(self.zones.iter().map(|zone| zone.page));
         starts.zip(ends).map(|(start, end)| start..end)
     }
 
-    /// Pages of a chunk of each zone.
+    /// Pages of a chunk, for each zone.
     pub fn chunks(&self) -> impl Iterator<Item = u32> + '_ {
         std::iter::once(self.chunk_pages).chain(self.zones.iter().map(|zone| zone.chunk_pages))
     }
 
-    /// The number of the zone that the array's `page` lies in.
+    /// The number of the zone that contains the array's `page`.
     #[inline]
     pub fn zone_of(&self, page: u64) -> usize {
         self.zones.iter().take_while(|zone| zone.page <= page).count()
     }
 
-    /// The zone behind the first one that has `row`; an array of it alone.
+    /// The zone after the first one that contains `row`, and an array of that zone alone.
     fn part_of_row(&self, row: u64) -> (&Zone, Self) {
         let zone =
             self.zones.iter().rfind(|zone| zone.row <= row).expect("rows behind the first zone have one");
@@ -80,28 +80,28 @@ impl Geometry {
         Self { chunk_pages: zone.chunk_pages, stripes: zone.stripes, zones: Vec::new(), ..*self }
     }
 
-    /// Where a row behind the first zone lies.
+    /// The place of a row after the first zone.
     pub(super) fn place_behind(&self, row: u64) -> Place {
         let (zone, part) = self.part_of_row(row);
         let place = part.place(row - zone.row);
         Place { page: place.page + zone.member_page, ..place }
     }
 
-    /// [`Geometry::array_page`] of a row behind the first zone.
+    /// [`Geometry::array_page`] for a row after the first zone.
     pub(super) fn array_page_behind(&self, row: u64, column: u32) -> u64 {
         let (zone, part) = self.part_of_row(row);
         zone.page + part.array_page(row - zone.row, column)
     }
 
-    /// [`Geometry::slot`] of a page behind the first zone.
+    /// [`Geometry::slot`] for a page after the first zone.
     pub(super) fn slot_behind(&self, page: u64) -> (u64, u32) {
         let zone = &self.zones[self.zone_of(page) - 1];
         let (row, column) = self.part(zone).slot(page - zone.page);
         (zone.row + row, column)
     }
 
-    /// The rows of pages `page..end`, which lie in one zone behind the first, `given` of the current stripe given already:
-    /// the next of them, and whether it is the last one of its stripe.
+    /// For pages `page..end` in one zone after the first, after `given` rows of the current stripe were returned: the next
+    /// row, and the page after the stripe if that row is the stripe's last one.
     pub(super) fn piece_behind(&self, page: u64, end: u64, given: u32) -> (RowPiece, Option<u64>) {
         let zone = &self.zones[self.zone_of(page) - 1];
         let part = self.part(zone);
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn runs_are_cut_by_the_chunk_of_their_zone() {
         let geometry = zoned(Level::Raid5, 1, Membership::Contiguous);
-        // Seven data chunks a stripe: 56 pages in each zone.
+        // Seven data chunks per stripe: 56 pages in each zone.
         assert_eq!(geometry.zones().collect::<Vec<_>>(), [0..56, 56..112, 112..168]);
         let columns = |page| {
             let mut cursor = RowCursor::new(page, 4);

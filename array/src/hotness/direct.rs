@@ -1,14 +1,14 @@
-//! Direct counting: a counter of 8 bits for each chunk, which stops at 255. With a threshold of 2 a chunk is hot if it was
-//! written before.
+//! Direct counting: a counter of 8 bits for each chunk, which stops at 255. With a threshold of 2, a chunk is hot if it
+//! was written before.
 //!
-//! Source: paper 001, section V-B, the counting-based method that GLRU approximates with a table of fixed size. The width of
-//! a counter is our choice.
+//! Source: paper 001, section V-B, the counting-based method that GLRU approximates with a table of fixed size. The width
+//! of a counter is our choice.
 
 use stripewise_base::huge::Huge;
 
 use super::{Decay, HotnessSection, Thresholds};
 
-/// Chunks whose counters are halved together: a line of the processor's cache.
+/// The number of chunks whose counters are halved together: one cache line of counters.
 const PART: usize = 64;
 
 /// The writes of every chunk.

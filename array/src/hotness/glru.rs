@@ -1,21 +1,21 @@
-//! GLRU: grouping-based lists of least recently updated chunks. A chunk belongs to list `chunk mod lists`; the few items of a
-//! list count the writes of the chunks that were written last.
+//! GLRU: grouping-based lists of least recently updated chunks. A chunk belongs to list `chunk mod lists`; the few items
+//! of a list count the writes of the chunks that were written last.
 //!
-//! Source: paper 001, section III-A and algorithm 1, printed: an item is a number of 32 bits and a counter of 4 that stops
-//! at 15; the counter rises before it is compared; a chunk that has no item takes the place of the last one with probability
-//! 0.5, and is cold whatever comes of that. Choices: while a list has room there is no coin toss; an item holds `chunk /
-//! lists`, since the list says the rest, so that 32 bits tell 2^32 chunks *of each list* apart; a counter is halved to no less
-//! than 1, for 0 marks a vacant item.
+//! Source: paper 001, section III-A and algorithm 1, printed: an item is a number of 32 bits and a counter of 4 bits that
+//! stops at 15; the counter rises before it is compared; a chunk without an item replaces the last item with probability
+//! 0.5, and is cold whether or not it does. Choices: while a list has room, no coin is tossed; an item holds `chunk /
+//! lists`, since the list implies the rest, so that 32 bits distinguish 2^32 chunks *of each list*; halving leaves a
+//! counter at 1 or more, because 0 marks a vacant item.
 
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 
 use super::{Decay, HotnessSection, Thresholds};
 
-/// Where counters stop.
+/// The value at which counters stop.
 pub(super) const COUNTER_MAX: u8 = 15;
 
-/// Items that are searched and moved at once.
+/// The number of items that are searched and moved at once.
 const WIDTH: usize = 8;
 
 /// Eight neighbours of a list, the most recently updated first: 36 bits each, as printed.
@@ -23,7 +23,7 @@ const WIDTH: usize = 8;
 struct Items {
     /// `chunk / lists`.
     numbers: [u32; WIDTH],
-    /// Counters, the first item's in the lowest 4 bits. Vacant items, which have 0, are behind all others.
+    /// Counters, the first item's in the lowest 4 bits. Vacant items have counter 0 and follow all others.
     counters: u32,
 }
 
@@ -32,7 +32,7 @@ struct Items {
 pub(super) struct Glru {
     lists: u64,
     items: usize,
-    /// Each list as so many times eight items, of which the last may be left unused.
+    /// Each list as a sequence of groups of eight items; the last group may have unused items.
     table: Vec<Items>,
     thresholds: Thresholds,
     replace: Share,
@@ -71,7 +71,7 @@ impl Glru {
             let last = self.items - 1;
             let has_room = list[last / WIDTH].counter(last % WIDTH) == 0;
             let gets_in = has_room || self.coin.chance(self.replace.0.into(), Share::ALL.0.into());
-            // Nobody can predict the coin, so the list is walked either way.
+            // The outcome of the coin is unpredictable, so the list is walked in both cases, without a branch.
             to_head(list, if gets_in { self.items } else { 0 }, number, 1);
             0
         };
@@ -82,7 +82,7 @@ impl Glru {
         tier
     }
 
-    /// The items of a list that are taken, the most recently updated first: chunk and counter.
+    /// The occupied items of a list, the most recently updated first: chunk and counter.
     #[cfg(test)]
     pub(super) fn list(&self, list: u64) -> Vec<(u64, u8)> {
         let width = self.items.div_ceil(WIDTH);
@@ -100,7 +100,7 @@ impl Items {
         (self.counters >> (4 * at)) as u8 & 0xF
     }
 
-    /// Halves all counters, none to less than 1: in each 4 bits, 1 stays if that leaves 0.
+    /// Halves all counters, but not below 1: in each group of 4 bits, 1 stays if halving would leave 0.
     fn halve(&mut self) {
         const ONES: u32 = 0x1111_1111;
         let half = self.counters >> 1 & 0x7777_7777;
@@ -109,7 +109,7 @@ impl Items {
     }
 }
 
-/// The item of a number and its counter, if it has one.
+/// The position and counter of the item with `number`, if it has one.
 #[inline]
 fn find(list: &[Items], number: u32) -> Option<(usize, u8)> {
     for (group, items) in list.iter().enumerate() {
@@ -118,7 +118,7 @@ fn find(list: &[Items], number: u32) -> Option<(usize, u8)> {
             matches |= u32::from(other == number) << at;
         }
         if matches != 0 {
-            // Vacant items come last, so the first match is the number's own item if it has one.
+            // Vacant items come last, so the first match is the number's own item, if it has one.
             let at = matches.trailing_zeros() as usize;
             let writes = items.counter(at);
             return (writes > 0).then_some((group * WIDTH + at, writes));
@@ -127,8 +127,8 @@ fn find(list: &[Items], number: u32) -> Option<(usize, u8)> {
     None
 }
 
-/// Moves the first items of a list back by one, `moved` of them, of which the last drops out, and puts one at the head; of
-/// none, nothing happens.
+/// Moves the first `moved` items of a list back by one place, so that the last of them drops out, and puts a new item at
+/// the head. If `moved` is 0, nothing happens.
 #[inline]
 fn to_head(list: &mut [Items], mut moved: usize, number: u32, writes: u8) {
     let (mut number, mut writes) = (number, u32::from(writes));

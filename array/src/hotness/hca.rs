@@ -4,55 +4,55 @@
 //! H(C) = W(F) / N(F) + W(C) / Age(C)
 //! ```
 //!
-//! with W the writes of a file and of a chunk, N the chunks of a file and Age the time between a chunk's last two writes. A
-//! chunk goes to the group whose similarity S, the mean hotness of its chunks, is nearest to the chunk's own.
+//! with W the writes of a file and of a chunk, N the chunks of a file and Age the time between a chunk's last two writes.
+//! A chunk goes to the group whose similarity S, the mean hotness of its chunks, is nearest to the chunk's own hotness.
 //!
-//! Source: paper 001, section V-G, after its reference 25, printed: both formulas, the nearest group, 10 bytes a chunk of
-//! which 8 are its access time and 2 its write count. Choices:
-//! - An aligned extent stands for a file, since block traces name none.
+//! Source: paper 001, section V-G, after its reference 25, printed: both formulas, the nearest group, 10 bytes for each
+//! chunk of which 8 are its access time and 2 its write count. Choices:
+//! - An aligned extent represents a file, since block traces name no files.
 //! - Age counts write requests, at least 1; before a chunk's second write its second term is 0.
 //! - Hotness is a number of 16 integer and 16 binary places, each term rounded down. Similarities are compared exactly, as
-//!   fractions; of two groups equally near the one that was opened first is taken.
-//! - A chunk takes its old hotness out of its group before it is assigned again, so that S is the mean over the chunks that
-//!   the group has. That needs the old hotness and the group of each chunk, and the 10 bytes have room for both: 32 bits
-//!   of time, 32 of hotness, 14 of count (which stops at 16383), 2 of group. An age of 2^32 requests and more is taken
-//!   modulo that.
-//! - A group opens when a chunk comes whose hotness is above twice the similarity of the hottest open group; one that has
-//!   lost its last chunk is closed.
-//! - The tier of a chunk is the rank of its group by similarity, so that tier 0 is the coldest also if groups have
+//!   fractions; of two groups equally near, the one that was opened first is taken.
+//! - A chunk's old hotness is removed from its group before the chunk is assigned again, so that S is the mean over the
+//!   chunks that the group has. That requires the old hotness and the group of each chunk, and the 10 bytes have room for
+//!   both: 32 bits of time, 32 of hotness, 14 of count (which stops at 16383), 2 of group. Ages of 2^32 requests and more
+//!   wrap around.
+//! - A group opens when a chunk arrives whose hotness is above twice the similarity of the hottest open group; a group
+//!   that has lost its last chunk is closed.
+//! - The tier of a chunk is the rank of its group by similarity, so that tier 0 is the coldest even if groups have
 //!   overtaken each other.
 
 use stripewise_base::huge::Huge;
 
 use super::{HotnessSection, TIERS_MAX};
 
-/// Binary places of a hotness.
+/// Binary places of a hotness value.
 const PLACES: u32 = 16;
-/// Where the count of a chunk's writes stops: 14 bits.
+/// The value at which the count of a chunk's writes stops: 14 bits.
 const COUNT_MAX: u16 = (1 << 14) - 1;
 
-/// The groups, and what is known of every chunk.
+/// The groups, and the state of every chunk.
 #[derive(Clone, Debug)]
 pub(super) struct Hca {
     pages: u64,
-    /// Chunks of a file are two to this.
+    /// The base-2 logarithm of the number of chunks of a file.
     file_shift: u32,
     /// Write requests so far, modulo 2^32.
     now: u32,
     /// For each chunk: time (low, high half), hotness (low, high half), count and group.
     chunks: Huge<[u16; 5]>,
-    /// For each file its writes.
+    /// The number of writes of each file.
     files: Huge<u32>,
     groups: [Group; TIERS_MAX as usize],
     tiers: usize,
 }
 
-/// The chunks of like hotness.
+/// A group of chunks of similar hotness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Sum of their hotness, in 2^-16.
+    /// The sum of the hotness of the chunks, in units of 2^-16.
     pub(super) hotness: u64,
-    /// How many there are; a group without any is closed.
+    /// The number of chunks; a group without chunks is closed.
     pub(super) chunks: u64,
 }
 
@@ -86,7 +86,8 @@ impl Chunk {
 }
 
 impl Group {
-    /// How the distance of `hotness` from this group's similarity compares with that from `other`'s; both are open.
+    /// Compares the distance of `hotness` from this group's similarity with its distance from `other`'s; both groups are
+    /// open.
     #[inline]
     fn is_nearer(&self, hotness: u32, other: &Self) -> bool {
         let distance = |group: &Self| group.hotness.abs_diff(u64::from(hotness) * group.chunks);
@@ -94,7 +95,7 @@ impl Group {
             < u128::from(distance(other)) * u128::from(self.chunks)
     }
 
-    /// Whether its similarity is below that of `other`; both are open.
+    /// Whether the group's similarity is below that of `other`; both are open.
     #[inline]
     fn is_colder(&self, other: &Self) -> bool {
         u128::from(self.hotness) * u128::from(other.chunks)
@@ -145,7 +146,7 @@ impl Hca {
         self.rank(chunk.group)
     }
 
-    /// The hotness of a chunk whose present write is in its count and not yet in its time.
+    /// The hotness of a chunk whose current write is included in its count but not yet in its time.
     #[inline]
     fn hotness(&mut self, page: u64, chunk: &Chunk) -> u32 {
         let file = page >> self.file_shift;
@@ -187,7 +188,7 @@ impl Hca {
         }
     }
 
-    /// How many open groups are colder than group `at`; of equal ones the first is the coldest.
+    /// The number of open groups that are colder than group `at`; of equal groups, the first is the coldest.
     #[inline]
     fn rank(&self, at: usize) -> u8 {
         let own = &self.groups[at];

@@ -1,8 +1,8 @@
-//! Hotness: which written chunks are likely to be written again soon. A placement that keeps streams apart writes chunks of
+//! Hotness: which written chunks are likely to be written again soon. A placement with separate streams writes chunks of
 //! one tier together.
 //!
-//! One file for each scheme. A new one is a new file, a variant of [`HotnessPolicy`] and a line in [`MEMBERS`]. What all of
-//! them share is here: thresholds, decay, and the shortcut of sequential requests.
+//! Each scheme has one file. A new scheme is a new file, a variant of [`HotnessPolicy`] and a line in [`MEMBERS`]. This
+//! file has the shared parts: thresholds, decay, and the shortcut for sequential requests.
 
 mod direct;
 mod glru;
@@ -18,15 +18,15 @@ pub use section::{HotnessPolicy, HotnessSection, MEMBERS, Refusal, TIERS_MAX};
 
 /// The hot data identification of an array (paper 001, section IV-A): the tier of every chunk that is written.
 ///
-/// Only writes are told to it. A look-up takes constant time and allocates nothing.
+/// It is notified of writes only. A look-up takes constant time and allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Hotness {
     scheme: Scheme,
     tiers: u32,
     shortcut: bool,
-    /// First byte behind the previous request.
+    /// The first byte after the previous request.
     end: Option<u64>,
-    /// The request under way starts there.
+    /// Whether the current request starts there.
     is_sequential: bool,
     /// The result of the last look-up.
     previous: u8,
@@ -41,8 +41,8 @@ enum Scheme {
 }
 
 impl Hotness {
-    /// Nothing known yet of an array of `pages` logical chunks of `page_bytes` bytes, under settings that
-    /// [`HotnessSection::check`] passes.
+    /// The initial state, without any observed write, for an array of `pages` logical chunks of `page_bytes` bytes. The
+    /// settings must pass [`HotnessSection::check`].
     pub fn new(section: &HotnessSection, pages: u64, page_bytes: u32) -> Self {
         let (scheme, tiers) = match section.policy {
             HotnessPolicy::None => (Scheme::None, 1),
@@ -60,7 +60,7 @@ impl Hotness {
         }
     }
 
-    /// How many tiers there are, 1 to [`TIERS_MAX`].
+    /// The number of tiers, 1 to [`TIERS_MAX`].
     pub fn tiers(&self) -> u32 {
         self.tiers
     }
@@ -75,11 +75,11 @@ impl Hotness {
         }
     }
 
-    /// A write request of `bytes` bytes from byte `offset` on begins; its chunks are classified before the next one begins.
+    /// Begins a write request of `bytes` bytes at byte `offset`. Its chunks are classified before the next request begins.
     ///
-    /// If it starts exactly where the previous write request ended, all its chunks take the tier of the last chunk of that
-    /// request and the tables are neither read nor updated (paper 001, section IV-A; that the last chunk stands for its
-    /// request, and that nothing precedes the first request, are our choices).
+    /// If the request starts exactly where the previous write request ended, all its chunks take the tier of the last
+    /// chunk of that request, and the tables are neither read nor updated (paper 001, section IV-A). Our choices: the last
+    /// chunk represents its request, and no request precedes the first one.
     #[inline]
     pub fn begin_request(&mut self, offset: u64, bytes: u64) {
         self.is_sequential = self.shortcut && self.end == Some(offset);
@@ -89,7 +89,7 @@ impl Hotness {
         }
     }
 
-    /// The tier of a chunk that is being written, from 0, the coldest, to `tiers() - 1`, the hottest. To be called once for
+    /// The tier of a chunk that is being written, from 0, the coldest, to `tiers() - 1`, the hottest. Call it once for
     /// each chunk of a request, in order.
     #[inline]
     pub fn classify(&mut self, page: u64) -> u8 {
@@ -105,7 +105,7 @@ impl Hotness {
     }
 }
 
-/// Counts from which on a chunk belongs to tier 1, 2 and 3.
+/// The counts at which a chunk enters tier 1, 2 and 3.
 #[derive(Clone, Copy, Debug)]
 struct Thresholds([u32; TIERS_MAX as usize - 1]);
 
@@ -124,13 +124,14 @@ impl Thresholds {
     }
 }
 
-/// Takes the parts of a table in turn, so that each comes once in so many look-ups and no single look-up pays for all.
+/// Visits the parts of a table in turn, each once every `every` look-ups, so that no single look-up pays for the whole
+/// table.
 #[derive(Clone, Copy, Debug)]
 struct Decay {
     parts: u64,
-    /// Look-ups of a round; 0 means that no part ever comes.
+    /// Look-ups of a round; 0 means that no part is ever due.
     every: u64,
-    /// Parts times look-ups that are still owed.
+    /// Parts times look-ups that are still due.
     owed: u64,
     next: u64,
 }
@@ -140,7 +141,7 @@ impl Decay {
         Self { parts, every, owed: 0, next: 0 }
     }
 
-    /// A look-up was made.
+    /// Counts a look-up.
     #[inline]
     fn tick(&mut self) {
         if self.every > 0 {

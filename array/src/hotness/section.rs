@@ -1,6 +1,6 @@
-//! What a scheme's file says about hotness, and what of it means something.
+//! The settings of hotness in a scheme's file, and their checks.
 //!
-//! Source: paper 001, sections III-A, IV-A, V-B and V-G; what it leaves open is marked.
+//! Source: paper 001, sections III-A, IV-A, V-B and V-G; our choices are marked.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -8,41 +8,43 @@ use stripewise_base::units::Bytes;
 
 use super::glru;
 
-/// The most tiers: paper 001, section III-A, has two to four.
+/// The largest number of tiers: paper 001, section III-A, has two to four.
 pub const TIERS_MAX: u32 = 4;
-/// Thresholds where a scheme names none. Paper 001, section V-B, prints 2 for two tiers and none for more; the others are
+/// Thresholds if a scheme names none. Paper 001, section V-B, prints 2 for two tiers and nothing for more; the others are
+/// our choice, powers of two below the limit of a 4-bit counter.
 /// our choice, powers of two below the ceiling of a counter of 4 bits.
 const THRESHOLDS: [u32; TIERS_MAX as usize - 1] = [2, 4, 8];
-/// The most items of a list: it is searched from end to end.
+/// The largest number of items of a list: it is searched from end to end.
 const ITEMS_MAX: u32 = 64;
-/// The most lists.
+/// The largest number of lists.
 const LISTS_MAX: u32 = 1 << 20;
 
 /// The hotness section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HotnessSection {
-    /// Which scheme.
+    /// The scheme.
     pub policy: HotnessPolicy,
-    /// Tiers that chunks are sorted into, 1 to 4; `none` has one, whatever this says.
+    /// The number of tiers, 1 to 4; `none` always has one.
     pub tiers: u32,
-    /// GLRU and direct counting: the writes of a chunk from which on it belongs to tier 1, 2 and 3. Absent means 2, 4 and 8.
+    /// GLRU and direct counting: the numbers of writes at which a chunk enters tier 1, 2 and 3. Absent means 2, 4 and 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<Vec<u32>>,
-    /// GLRU: lists of its table.
+    /// GLRU: the number of lists of its table.
     pub lists: u32,
-    /// GLRU: items of a list.
+    /// GLRU: the number of items of a list.
     pub items: u32,
-    /// GLRU: probability that a chunk without an item takes the place of the last item of a full list.
+    /// GLRU: the probability that a chunk without an item replaces the last item of a full list.
     pub replace: Share,
-    /// GLRU and direct counting: every counter is halved once in so many chunks looked up; 0 means never. An extension:
-    /// paper 001 has no decay.
+    /// GLRU and direct counting: every counter is halved once in this number of look-ups of chunks; 0 means never. An
+    /// extension: paper 001 has no decay.
     pub halve_every: u64,
-    /// GLRU: seed of the coin of `replace`.
+    /// GLRU: the seed of the coin of `replace`.
     pub seed: u64,
-    /// HCA: the aligned extent that stands for a file, since block traces name none. A chunk larger than it is a file.
+    /// HCA: the aligned extent that represents a file, since block traces name no files. A chunk larger than the extent is
+    /// a file.
     pub extent: Bytes,
-    /// Whether a request that starts where the one before it ended takes that one's tier.
+    /// Whether a request that starts where the previous request ended takes that request's tier.
     pub sequential_shortcut: bool,
 }
 
@@ -70,7 +72,7 @@ impl Default for HotnessSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HotnessPolicy {
-    /// All chunks are alike.
+    /// All chunks are treated alike.
     #[default]
     None,
     /// Grouping-based lists of least recently updated chunks.
@@ -81,7 +83,7 @@ pub enum HotnessPolicy {
     Direct,
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The values of this axis: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("none", "all chunks are alike"),
     (
@@ -95,25 +97,25 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("direct", "a counter for each chunk: what glru approximates (paper 001, section V-B)"),
 ];
 
-/// A setting that will not do: section and key, the value given, and the reason with the remedy.
+/// A refused setting: section and key, the value given, and the reason with the remedy.
 pub type Refusal = (&'static str, String, &'static str);
 
 impl HotnessSection {
-    /// Whether a scheme says nothing about hotness.
+    /// Whether the hotness section has only defaults.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The thresholds of all tiers but the coldest.
+    /// The thresholds of all tiers except the coldest.
     pub(super) fn thresholds(&self) -> &[u32] {
         let above_coldest = (self.tiers as usize).saturating_sub(1).min(THRESHOLDS.len());
         self.thresholds.as_deref().unwrap_or(&THRESHOLDS[..above_coldest])
     }
 
-    /// Whether these settings mean something over an array of `pages` logical chunks.
+    /// Checks that these settings have a meaning for an array of `pages` logical chunks.
     ///
     /// # Errors
-    /// The first setting that does not.
+    /// The first setting that has none.
     pub fn check(&self, pages: u64) -> Result<(), Refusal> {
         self.check_idle()?;
         if self.tiers == 0 || self.tiers > TIERS_MAX {
@@ -135,7 +137,7 @@ impl HotnessSection {
         Ok(())
     }
 
-    /// Refuses what the policy never looks at: an option that does nothing would mislead.
+    /// Refuses settings that the policy never uses: a setting without effect would mislead.
     fn check_idle(&self) -> Result<(), Refusal> {
         let is = |policies: &[HotnessPolicy]| policies.contains(&self.policy);
         let default = Self::default();

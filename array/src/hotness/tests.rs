@@ -1,4 +1,4 @@
-//! Hotness held against cases computed by hand, naive models, and a workload whose hot chunks are known.
+//! Hotness compared with cases computed by hand, naive models, and a workload whose hot chunks are known.
 
 mod counting;
 mod hca;
@@ -21,7 +21,7 @@ fn write(hotness: &mut Hotness, page: u64) -> u8 {
     hotness.classify(page)
 }
 
-/// Writes a request of whole chunks; the tiers of its chunks.
+/// Writes a request of whole chunks; returns the tiers of its chunks.
 fn request(hotness: &mut Hotness, page: u64, pages: u64) -> Vec<u8> {
     hotness.begin_request(page * u64::from(PAGE), pages * u64::from(PAGE));
     (page..page + pages).map(|page| hotness.classify(page)).collect()
@@ -82,11 +82,11 @@ fn glru_keeps_as_much_as_printed_however_large_the_array_and_the_others_grow_wit
     // Paper 001: 128 lists of 8 items of 36 bits, "around 5 KB".
     assert_eq!(bytes(HotnessPolicy::Glru, 1 << 10), 4608);
     assert_eq!(bytes(HotnessPolicy::Glru, 1 << 39), 4608);
-    // Paper 001: 10 bytes a chunk, "around 2.5 MB" a GB; ours has 4 bytes an extent of 256 chunks beside them.
+    // Paper 001: 10 bytes per chunk, "around 2.5 MB" per GB; ours adds 4 bytes for each extent of 256 chunks.
     let chunks_of_a_gib = 1 << 18;
     assert_eq!(bytes(HotnessPolicy::Hca, chunks_of_a_gib), 10 * (1 << 18) + 4 * (1 << 10));
     assert_eq!(bytes(HotnessPolicy::Direct, chunks_of_a_gib), 1 << 18);
-    // Items come by eights, whether they are used or not.
+    // Items are allocated in groups of eight, used or not.
     let odd = HotnessSection { lists: 3, items: 9, ..of(HotnessPolicy::Glru) };
     assert_eq!(Hotness::new(&odd, 100, PAGE).bytes(), 3 * 2 * 36);
 }

@@ -1,4 +1,4 @@
-//! The intent bitmap: which regions may have rows whose parity is not that of their data.
+//! The intent bitmap: the regions whose rows may have parity that does not match their data.
 //!
 //! Source: the write-intent bitmap of Linux md (Documentation/admin-guide/md.rst).
 
@@ -8,47 +8,47 @@ use crate::format::in_place::InPlaceLayout;
 use crate::format::{IntentPage, Uuid};
 use crate::journal::Work;
 
-/// Sets of regions, of all groups.
+/// Sets of regions of all groups.
 type Regions = Vec<u64>;
 
-/// The bitmap in memory, and what is on the members of it.
+/// The bitmap in memory, and the state of its copies on the members.
 #[derive(Debug)]
 pub(crate) struct Intent {
     pub(crate) layout: InPlaceLayout,
     pub(crate) array: Uuid,
     pub(crate) epoch: u32,
-    /// Regions of a group, and words of bits that they take.
+    /// The number of regions of a group, and the number of words for their bits.
     regions: u32,
     words: usize,
-    /// Regions whose bit is on the members, as far as nothing clears it.
+    /// Regions whose bit is set on the members and not yet cleared.
     marked: Regions,
-    /// Regions whose bit is on its way there.
+    /// Regions whose bit is being written to the members.
     marking: Regions,
-    /// Regions that were written since the last flush of all members began, and those that are being flushed.
+    /// Regions written since the last flush of all members began, and regions that are being flushed.
     touched: Regions,
     flushing: Regions,
     flushes: u32,
-    /// Regions that had nothing to be marked for when the bitmap was last written, and since.
+    /// Regions that needed no mark when the bitmap was last written, nor since.
     idle: Regions,
-    /// Updates under way in each region.
+    /// The number of updates in flight in each region.
     under_way: Vec<u32>,
     versions: Vec<u64>,
-    /// Members that are known to be missing to whoever reads the bitmap or the superblocks.
+    /// Members that the bitmap or the superblocks on the members already record as missing.
     pub(crate) missing: u64,
-    /// Plans that wait, and those that need wait no longer.
+    /// Plans that wait, and plans that no longer need to wait.
     pub(crate) waiting: VecDeque<u32>,
     pub(crate) ready: VecDeque<u32>,
     /// The plan that writes the bitmap.
     pub(crate) plan: u32,
     pub(crate) work: Work,
-    /// Whether it is to be written though nobody waits for it: a member came into the array.
+    /// Whether to write the bitmap although no plan waits for it: a member joined the array.
     pub(crate) has_news: bool,
-    /// What the bitmap on its way says of missing members.
+    /// The missing members in the version that is being written.
     pub(crate) next_missing: u64,
 }
 
 impl Intent {
-    /// That of an empty array; its plan has the number `plan`.
+    /// The bitmap of an empty array; its plan has the number `plan`.
     pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32) -> Self {
         let regions = layout.regions();
         let words = regions.div_ceil(64) as usize;
@@ -77,7 +77,7 @@ impl Intent {
         }
     }
 
-    /// Groups of the array.
+    /// The number of groups of the array.
     pub(crate) fn groups(&self) -> u32 {
         self.versions.len() as u32
     }
@@ -88,27 +88,27 @@ impl Intent {
         (group as usize * self.words + region as usize / 64, 1 << (region % 64))
     }
 
-    /// Whether the bit of a page's region is on the members.
+    /// Whether the bit of a page's region is set on the members.
     pub(crate) fn is_marked(&self, group: u32, page: u32) -> bool {
         let (word, bit) = self.at(group, page);
         self.marked[word] & bit != 0
     }
 
-    /// An update of a page's region begins.
+    /// An update in a page's region begins.
     pub(crate) fn begin(&mut self, group: u32, page: u32) {
         let (word, bit) = self.at(group, page);
         self.idle[word] &= !bit;
         self.under_way[(group * self.regions + page / self.layout.region_pages) as usize] += 1;
     }
 
-    /// It is done in place.
+    /// The update is done in place.
     pub(crate) fn done(&mut self, group: u32, page: u32) {
         let (word, bit) = self.at(group, page);
         self.touched[word] |= bit;
         self.under_way[(group * self.regions + page / self.layout.region_pages) as usize] -= 1;
     }
 
-    /// All members are about to be flushed.
+    /// A flush of all members is about to begin.
     pub(crate) fn flush_begun(&mut self) {
         self.flushes += 1;
         for (flushing, touched) in self.flushing.iter_mut().zip(&mut self.touched) {
@@ -116,7 +116,7 @@ impl Intent {
         }
     }
 
-    /// They are.
+    /// The flush of all members is complete.
     pub(crate) fn flush_over(&mut self) {
         self.flushes -= 1;
         if self.flushes == 0 {
@@ -124,13 +124,13 @@ impl Intent {
         }
     }
 
-    /// The region of a page is to be marked in the next version.
+    /// Marks the region of a page in the next version.
     pub(crate) fn want(&mut self, group: u32, page: u32) {
         let (word, bit) = self.at(group, page);
         self.marking[word] |= bit;
     }
 
-    /// Whether a region of `group` is to be marked that is not.
+    /// Whether a region of `group` needs a mark that it does not have.
     pub(crate) fn wants(&self, group: u32) -> bool {
         let range = self.range(group);
         self.marking[range.clone()]
@@ -143,8 +143,8 @@ impl Intent {
         group as usize * self.words..(group as usize + 1) * self.words
     }
 
-    /// Makes the next version of a group's page: what is marked and to be marked, without the regions that had nothing to be
-    /// marked for since the version before this one. Returns its number.
+    /// Begins the next version of a group's page and returns its number. The version has all current and requested marks,
+    /// except for the regions that have needed no mark since the previous version.
     pub(crate) fn begin_write(&mut self, group: u32) -> u64 {
         for word in self.range(group) {
             let mut busy = self.touched[word] | self.flushing[word];
@@ -181,7 +181,7 @@ impl Intent {
         head.encode(&words, into);
     }
 
-    /// The bitmap is on the members.
+    /// The bitmap has been written to the members.
     pub(crate) fn written(&mut self) {
         for (marked, marking) in self.marked.iter_mut().zip(&mut self.marking) {
             *marked |= std::mem::take(marking);
@@ -189,7 +189,7 @@ impl Intent {
         self.missing = self.next_missing;
     }
 
-    /// What an array begins with: the marks of a group as they are on the members, all of them if `words` is none.
+    /// Loads the marks of a group as found on the members; sets all marks if `words` is `None`.
     pub(crate) fn load(&mut self, group: u32, version: u64, words: Option<&[u64]>) {
         let range = self.range(group);
         for (nth, word) in range.enumerate() {
@@ -197,7 +197,7 @@ impl Intent {
             let all = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
             let bits = words.map_or(all, |words| words.get(nth).copied().unwrap_or(all) & all);
             self.marked[word] = bits;
-            // Their parity is made anew, and that is flushed, before they are cleared.
+            // The parity of these regions is recomputed and flushed before their marks are cleared.
             self.touched[word] = bits;
         }
         self.versions[group as usize] = version;
@@ -208,7 +208,7 @@ impl Intent {
         self.versions[group as usize]
     }
 
-    /// Regions that are marked.
+    /// The number of marked regions.
     #[cfg(test)]
     pub(crate) fn marked(&self) -> u32 {
         self.marked.iter().map(|word| word.count_ones()).sum()

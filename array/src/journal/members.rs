@@ -1,33 +1,33 @@
-//! The members of an array in place while it serves: what superblocks say of them, the member that is being made whole, and
-//! walks over all rows.
+//! The members of an array in place while it serves: their records in the superblocks, the member that is being rebuilt,
+//! and walks over all rows.
 
 use super::Work;
 use crate::format::{MemberState, Superblock};
 use crate::placement::elastic::ScrubCounts;
 
-/// Plans of a walk that are under way at once.
+/// The number of plans of a walk in flight at once.
 const PLANS_OF_WALK: u32 = 4;
 
-/// Rows of a walk between the first that is not over and the last that was begun: one bit of a word for each.
+/// The largest distance between the first unfinished row of a walk and the last row begun: one bit of a word for each.
 const ROWS_AHEAD: u64 = 64;
 
-/// Rows after which superblocks are told how far rebuilding is. A loss of power has so many done again; an update of all
-/// superblocks is four flushes and two pages a member beside them.
+/// The number of rows after which superblocks record the progress of a rebuild. A power loss repeats up to this number of
+/// rows; an update of all superblocks costs four flushes and two pages per member.
 const ROWS_NOTED: u64 = 1024;
 
-/// Rows that a rebuild goes past without having made them, where nothing but their being remembered tells them from those that it
-/// made: with more of them it halts.
+/// The largest number of rows that a rebuild skips because it could not recompute them. Where no checksum distinguishes
+/// them from rebuilt rows, they must be remembered; with more of them, the rebuild halts.
 const ROWS_LOST: usize = 1024;
 
-/// A walk over rows, which end in any order.
+/// A walk over rows, which finish in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
-    /// All rows before this one are over.
+    /// All rows before this one are finished.
     pub(crate) cursor: u64,
-    /// The next to be begun.
+    /// The next row to begin.
     next: u64,
     pub(crate) end: u64,
-    /// Rows from the cursor on that are over, one bit each.
+    /// Finished rows from the cursor on, one bit each.
     over: u64,
     under_way: u32,
 }
@@ -37,7 +37,7 @@ impl Rows {
         Self { cursor, next: cursor, end, over: 0, under_way: 0 }
     }
 
-    /// Whether another row may be begun.
+    /// Whether another row may begin.
     pub(crate) fn has_next(&self) -> bool {
         self.next < self.end && self.next < self.cursor + ROWS_AHEAD && self.under_way < PLANS_OF_WALK
     }
@@ -49,7 +49,7 @@ impl Rows {
         self.next - 1
     }
 
-    /// `row`, which was begun, is over.
+    /// `row`, which was begun, is finished.
     pub(crate) fn done(&mut self, row: u64) {
         self.under_way -= 1;
         self.over |= 1 << (row - self.cursor);
@@ -58,7 +58,7 @@ impl Rows {
         self.over = self.over.checked_shr(over).unwrap_or(0);
     }
 
-    /// Whether all rows are over.
+    /// Whether all rows are finished.
     pub(crate) fn is_over(&self) -> bool {
         self.cursor == self.end
     }
@@ -69,57 +69,58 @@ impl Rows {
     }
 }
 
-/// A member that is being made whole, row by row: what it has of rows behind the cursor is not read.
+/// A member that is being rebuilt, row by row. Its rows at or after the cursor are not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
     pub(crate) member: u16,
     pub(crate) rows: Rows,
-    /// Rows that superblocks know to be done.
+    /// The number of finished rows that the superblocks record.
     pub(crate) noted: u64,
-    /// Whether what it has of a row is kept if it has the row's checksum.
+    /// Whether the member's content of a row is kept if it matches the row's checksum.
     pub(crate) is_returned: bool,
-    /// Records of the journal before this one are from when it was away, and older than what is made of it: nothing is made while
-    /// they might be done again.
+    /// Records of the journal before this number are from the time when the member was away, and older than the rebuilt
+    /// content. No row is rebuilt while these records might be replayed.
     pub(crate) behind: u64,
-    /// Rows before the cursor that could not be made and that no checksum tells from those that were, ascending. They are not
-    /// read either, and superblocks call no more rows done than those before the first.
+    /// Rows before the cursor that could not be rebuilt and that no checksum distinguishes from rebuilt rows, ascending.
+    /// They are not read either, and superblocks record no more finished rows than the rows before the first of them.
     lost: Vec<u64>,
-    /// Whether there are too many of them to go on.
+    /// Whether there are too many of them to continue.
     pub(crate) is_halted: bool,
-    /// Whether it came across pages that are bad: a scrub is to follow, which repairs what can be.
+    /// Whether the rebuild found bad pages: a scrub follows, which repairs the pages that can be repaired.
     pub(crate) met_damage: bool,
-    /// Rows that were done when all of the table of checksums was begun to be written last.
+    /// The number of finished rows when the last write of the whole table of checksums began.
     pub(crate) tabling: u64,
-    /// Rows that were done when it was begun that is on the members, with the copies that this one has of it.
+    /// The number of finished rows when the last completed write of the table began; this member has its copies of that
+    /// table.
     pub(crate) tabled: u64,
-    /// Whether that was behind the last row.
+    /// Whether that write began after the last row.
     pub(crate) has_table: bool,
 }
 
-/// What superblocks are to tell of a member.
+/// An event about a member that the superblocks must record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// It comes into the array, to be made whole.
+    /// The member joins the array and will be rebuilt.
     Comes { is_returned: bool },
-    /// So many rows of it are made.
+    /// This number of its rows are rebuilt.
     Done(u64),
-    /// It is whole.
+    /// The member is completely rebuilt.
     Whole,
-    /// Of no member: the array is stopped cleanly.
+    /// No member: the array is stopped cleanly.
     Stopped,
-    /// Nothing of any member: a copy of what they tell already was damaged.
+    /// No member: a damaged copy of the superblocks is rewritten unchanged.
     Again,
 }
 
-/// The member of news that are of none.
+/// The member of an event that concerns no member.
 pub(crate) const NOBODY: u16 = u16::MAX;
 
-/// What has to be done, in this order, before the news is durable; each when all before it is over.
+/// The steps, in this order, before an event is durable. Each begins when all earlier steps are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The member that comes has no metadata of the past.
+    /// The joining member's old metadata is cleared.
     Clear,
-    /// What was written to the member is durable.
+    /// Everything written to the member is made durable.
     Settle,
     Front,
     FlushFront,
@@ -127,70 +128,71 @@ pub(crate) enum Stage {
     FlushBack,
 }
 
-/// Superblocks that are being written.
+/// An update of the superblocks in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Telling {
     pub(crate) member: u16,
     pub(crate) news: News,
     pub(crate) stage: Stage,
-    /// Operations of the stage that were begun.
+    /// The number of operations of the stage that were begun.
     pub(crate) begun: u32,
-    /// Members that were failed when the superblocks were made, one bit each.
+    /// Members that were failed when the superblocks were built, one bit each.
     pub(crate) failed: u64,
 }
 
-/// Members, and what is made of them.
+/// The members and their state.
 #[derive(Debug)]
 pub(crate) struct Roster {
-    /// The superblock as the members have it, or soon will; that of each differs in its number and identifier.
+    /// The superblock that is on the members or is being written to them; each member's copy differs in number and
+    /// identifier.
     pub(crate) superblock: Superblock,
-    /// The last version of them that is on all members; none of an array that was not opened.
+    /// The last version that is on all members; `None` for an array that was not assembled.
     pub(crate) on_members: Option<Superblock>,
-    /// Of each member the first page of the superblock's back copy.
+    /// For each member, the first page of the back copy of its superblock.
     pub(crate) back: Vec<u32>,
     /// The plan that writes superblocks.
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
-    /// Whether superblocks are to tell of a clean stop.
+    /// Whether superblocks must record a clean stop.
     pub(crate) is_stopping: bool,
     pub(crate) rebuild: Option<Rebuild>,
-    /// Rows that the last rebuild could not make and that have lost chunks of hosts, until a scrub finds nothing lost.
+    /// Rows with lost chunks of hosts that the last rebuild could not recompute; kept until a scrub finds no loss.
     pub(crate) unrecovered: u64,
-    /// Plans of rebuilding under way, those for a member that failed since among them.
+    /// Plans of rebuilding in flight, including plans for a member that has failed since.
     pub(crate) rebuilding: u32,
     pub(crate) scrub: Option<Rows>,
-    /// Whether another scrub is to follow the one that goes on.
+    /// Whether another scrub follows the current one.
     pub(crate) scrubs_again: bool,
-    /// Rows of which a part could not be read and was written anew, and of which no checksum tells whether the rest is right:
-    /// they are read once more.
+    /// Rows of which a part could not be read and was rewritten, and whose other parts no checksum verifies: they are read
+    /// once more.
     pub(crate) reread: Vec<u64>,
     pub(crate) scrubbed: ScrubCounts,
 }
 
 impl Rebuild {
-    /// Whether the table should be on the members before anything else: superblocks are to tell of what is done, and it has the
-    /// checksums of that.
+    /// Whether the table must be written to the members first: the superblocks are about to record finished rows, whose
+    /// checksums are in the table.
     pub(crate) fn wants_table(&self) -> bool {
         let &Self { rows, noted, tabled, has_table, .. } = self;
         rows.is_over() && !has_table || rows.cursor >= noted + ROWS_NOTED && tabled < noted + ROWS_NOTED
     }
 
-    /// The table is about to be written.
+    /// A write of the table is about to begin.
     pub(crate) fn begin_table(&mut self) {
         self.tabling = self.rows.cursor;
     }
 
-    /// It is on the members.
+    /// The table is on the members.
     pub(crate) fn end_table(&mut self) {
         self.tabled = self.tabling;
         self.has_table = self.tabled == self.rows.end;
     }
 
-    /// `row` could not be made, and no checksum will tell.
+    /// `row` could not be rebuilt, and no checksum shows it.
     pub(crate) fn give_up(&mut self, row: u64) {
         if self.lost.len() == ROWS_LOST {
-            // It stays behind the cursor.
+            // The row stays at or after the cursor.
             self.is_halted = true;
             return;
         }
@@ -199,12 +201,13 @@ impl Rebuild {
         self.rows.done(row);
     }
 
-    /// Whether it is over, but for rows that could not be made. The next opening, or scrub, tries those again.
+    /// Whether the rebuild is finished except for rows that could not be rebuilt. The next assembly, or a scrub, tries
+    /// those again.
     pub(crate) fn is_over(&self) -> bool {
         self.has_table && !self.lost.is_empty()
     }
 
-    /// Begins again with the first row that could not be made.
+    /// Starts again at the first row that could not be rebuilt.
     pub(crate) fn try_again(&mut self) {
         if let Some(&first) = self.lost.first() {
             self.rows = Rows::new(first, self.rows.end);
@@ -236,7 +239,7 @@ impl Roster {
         }
     }
 
-    /// Begins to read everything of `rows` rows, now or behind the scrub that goes on.
+    /// Begins a scrub of all `rows` rows, now or after the current scrub.
     pub(crate) fn begin_scrub(&mut self, rows: u64) {
         self.scrubs_again = self.scrub.is_some();
         if !self.scrubs_again {
@@ -245,7 +248,7 @@ impl Roster {
         }
     }
 
-    /// The scrub of `rows` rows has come to its end, or was stopped.
+    /// The scrub of `rows` rows has ended or was stopped.
     pub(crate) fn end_scrub(&mut self, rows: u64) {
         let is_complete = self.scrub.take().is_some_and(|scrub| scrub.end == rows);
         if std::mem::take(&mut self.scrubs_again) {
@@ -255,7 +258,8 @@ impl Roster {
         }
     }
 
-    /// Begins to make `member` whole from row `cursor` of `rows` on, when all records of the journal before `behind` are gone.
+    /// Begins to rebuild `member` from row `cursor` of `rows`; it waits until all records of the journal before `behind`
+    /// are gone.
     pub(crate) fn begin_rebuild(
         &mut self,
         member: u16,
@@ -279,7 +283,8 @@ impl Roster {
         });
     }
 
-    /// The member that is being made whole, if what it has of `page`, counted from the first of the data, is not to be read.
+    /// The member that is being rebuilt, if its content of `page`, counted from the first page of the data, must not be
+    /// read.
     #[inline]
     pub(crate) fn stale_at(&self, page: u32) -> Option<u16> {
         let row = u64::from(page);
@@ -288,7 +293,7 @@ impl Roster {
         is_stale.then_some(rebuild.member)
     }
 
-    /// What superblocks should tell next, if anything.
+    /// The next event that the superblocks must record, if any.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
         self.news_of_rebuild().or(self.is_stopping.then_some((NOBODY, News::Stopped)))
     }
@@ -302,7 +307,7 @@ impl Roster {
         (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, News::Done(done)))
     }
 
-    /// Begins an update of the superblocks; members of `failed`, a mask, take no part.
+    /// Begins an update of the superblocks. The members in the mask `failed` take no part.
     pub(crate) fn begin_update(&mut self, member: u16, news: News, failed: u64) {
         let epoch = self.superblock.epoch;
         self.superblock.update += 1;

@@ -1,7 +1,8 @@
-//! The redo journal of an array in place: what is written ahead of updates, so that a loss of power leaves none half done.
+//! The redo journal of an array in place: updates are recorded before they are done, so that a power loss leaves none half
+//! done.
 //!
-//! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993, chapter 10);
-//! several updates share a record, and its flush, as in group commit.
+//! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993,
+//! chapter 10); several updates share a record and its flush, as in group commit.
 
 mod intent;
 mod members;
@@ -21,39 +22,39 @@ use crate::format::in_place::InPlaceLayout;
 use crate::format::{Area, RedoEntry, Uuid, crc32c};
 use crate::memory::PageId;
 
-/// Plans of the journal's own: one writes records, one frees them, one writes superblocks.
+/// The journal's own plans: one writes records, one frees them, one writes superblocks.
 pub(crate) const PLANS: u32 = 3;
 
-/// What the journal's own plans do, apart from their operations.
+/// The state of one of the journal's own plans, except for its operations.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(crate) is_under_way: bool,
     /// The buffer of each of its operations.
     pub(crate) pages: Vec<PageId>,
-    /// Those of them that are its own to return.
+    /// The buffers among them that the plan must return itself.
     pub(crate) owned: Vec<PageId>,
 }
 
-/// Where the record under way goes.
+/// The destination of the current record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copying {
     pub(crate) begun: Begun,
-    /// Pages of each copy, whose buffers are the first ones of the plan's.
+    /// The pages of each copy; their buffers are the first ones of the plan.
     pub(crate) pages: u32,
-    /// The members that were given one, a bit each, those that failed since among them.
+    /// The members that were given a copy, including those that have failed since; one bit each.
     pub(crate) keepers: u64,
 }
 
-/// How far the freeing of records is.
+/// The progress of freeing records.
 #[derive(Debug, Default)]
 pub(crate) struct Freeing {
-    /// Records up to this one are freed when it is over.
+    /// When this is complete, records up to this one are freed.
     pub(crate) until: Option<u64>,
-    /// Pages of the table that are to be written for that.
+    /// Pages of the table that must be written first.
     pub(crate) pages: Vec<u32>,
-    /// Whether these are all pages that had changed when they were wanted.
+    /// Whether these are all pages that had changed at the time of the request.
     pub(crate) is_whole: bool,
-    /// Whether all is written, and the members are flushed.
+    /// Whether everything is written and the members are being flushed.
     pub(crate) is_flushing: bool,
 }
 
@@ -64,32 +65,32 @@ pub(crate) struct Journal {
     pub(crate) array: Uuid,
     pub(crate) epoch: u32,
     pub(crate) ring: Ring,
-    /// Rows of which records have what their late parity covers, and none has the parity.
+    /// Rows whose old content, covered by deferred parity, is in records, and whose parity is in none.
     pub(crate) late: u32,
     pub(crate) table: Checksums,
-    /// Plans that wait for a record with what they are to write, in order.
+    /// Plans that wait for a record of their writes, in order.
     pub(crate) waiting: VecDeque<u32>,
     /// Plans whose record is durable.
     pub(crate) ready: VecDeque<u32>,
-    /// The members that the newest record tells to be missing, a bit each.
+    /// The missing members in the newest record, one bit each.
     pub(crate) missing: u64,
-    /// Whether a record is to be written that tells which members are missing now.
+    /// Whether to write a record with the members that are missing now.
     pub(crate) wants_record: bool,
-    /// Whether all pages of the table that changed are to be written.
+    /// Whether to write all changed pages of the table.
     pub(crate) wants_table: bool,
-    /// Whether the first that waits finds no room.
+    /// Whether the first waiting plan has no room.
     pub(crate) is_full: bool,
-    /// The plan that writes records, and the one behind it, which frees them.
+    /// The plan that writes records; the plan with the next number frees them.
     pub(crate) plan: u32,
     pub(crate) record: Work,
     pub(crate) copying: Copying,
     pub(crate) cleaning: Work,
-    /// The updates that the record under way is about, and its entries.
+    /// The updates in the current record, and its entries.
     pub(crate) updates: Vec<u32>,
     pub(crate) entries: Vec<RedoEntry>,
     /// The buffers of its images, in order.
     pub(crate) images: Vec<PageId>,
-    /// The header of the record under way, all pages of it.
+    /// The header of the current record, with all of its pages.
     pub(crate) header: Vec<u8>,
     pub(crate) freeing: Freeing,
     /// The checksum of a page of zeros.
@@ -97,7 +98,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// That of an empty array, whose plans have the number `plan` and the one behind it.
+    /// The journal of an empty array; its plans have the number `plan` and the next one.
     pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
         Self {
             ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.columns),
@@ -125,19 +126,19 @@ impl Journal {
         }
     }
 
-    /// It has no record yet, and lies there.
+    /// Places the journal, which has no record yet, in `area`.
     pub(crate) fn lies_in(&mut self, area: Area) {
         self.layout.journal = area;
         self.ring = Ring::new(area.pages, self.layout.header_pages(), self.layout.columns);
     }
 
-    /// Operations of the greatest record: its pages in all copies.
+    /// The number of operations of the largest record: its pages in all copies.
     pub(crate) fn operations_max(layout: &InPlaceLayout) -> u32 {
         (layout.header_pages() + layout.entries_max()) * layout.copies + layout.copies
     }
 
-    /// Begins to get rid of what there is before record `number`, when nothing for that is under way. False if there is nothing
-    /// to begin now.
+    /// Begins to free all records before record `number`, unless a step for that is already in progress. Returns false if
+    /// there is nothing to begin now.
     pub(crate) fn leave_behind(&mut self, number: u64) -> bool {
         let wanted = if self.ring.tail() < number {
             let unwritten = usize::from(self.record.is_under_way);
@@ -148,13 +149,13 @@ impl Journal {
         } else if self.record.is_under_way {
             return false;
         } else {
-            // What is freed has to be told.
+            // A record must state what is freed.
             &mut self.wants_record
         };
         !std::mem::replace(wanted, true)
     }
 
-    /// The buffer of operation `nth` of `plan`, one of the journal's own.
+    /// The buffer of operation `nth` of `plan`, one of the journal's own plans.
     pub(crate) fn page_of(&self, plan: u32, nth: u32) -> PageId {
         let work = if plan == self.plan { &self.record } else { &self.cleaning };
         work.pages[nth as usize]

@@ -1,66 +1,67 @@
-//! The room of a redo journal: which records there are, where the next one goes, from which one on they are needed.
+//! The space of a redo journal: which records exist, where the next one goes, and from which record on they are needed.
 //!
-//! A record is *finished* when all that it says was written in place, and *freed* when that, and the table's part of it, is
-//! durable. Its room is used anew only after a record that says so is durable itself: a reader finds every record from the tail
-//! that the newest one names, or knows that something is lost.
+//! A record is *finished* when all its updates are done in place, and *freed* when these updates and the record's part of
+//! the table are durable. Its space is reused only after a record that says so is itself durable: a reader finds every
+//! record from the tail that the newest record names, or detects that a record is lost.
 //!
-//! A record with what late parity covers is not finished before that parity has a record too. So that there is always room for
-//! that, each row whose parity is late has the room of an update kept free. Where records go around the end, what is left is
-//! lost to them: records without images, which are written to free others, may cost one such room, hence one more is kept.
+//! A record with old content that deferred parity covers is not finished before that parity has a record too. To guarantee
+//! space for that record, the ring keeps space for one update free for each row with deferred parity. Records do not wrap
+//! around the end, so the rest of the ring there is unusable: records without images, which are written to free others,
+//! may waste the space of one such update. Hence space for one more update is kept free.
 
 use std::collections::VecDeque;
 
-/// A record whose room is not free yet.
+/// A record whose space is not free yet.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     first: u32,
     pages: u32,
-    /// The tail that it names.
+    /// The tail that the record names.
     tail: u64,
-    /// Updates that it is about and that are not done in place.
+    /// Updates of the record that are not yet done in place.
     pending: u32,
-    /// The members that keep it once it is durable, a bit each.
+    /// The members that keep the record once it is durable, one bit each.
     keepers: u64,
 }
 
-/// A record that is to be written.
+/// A record that is about to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Begun {
-    /// Its number.
+    /// The number of the record.
     pub(crate) number: u64,
     /// The first record that is still needed.
     pub(crate) tail: u64,
-    /// The page of the ring at which it begins.
+    /// The page of the ring at which the record begins.
     pub(crate) first: u32,
 }
 
-/// A ring of pages that records take one behind the other. None of them goes around the end.
+/// A ring of pages for consecutive records. No record wraps around the end.
 #[derive(Debug)]
 pub(crate) struct Ring {
     pages: u32,
     /// Pages of a record without images.
     header: u32,
-    /// Pages of a record about one update, at the most.
+    /// The largest number of pages of a record of one update.
     update: u32,
     live: VecDeque<Live>,
-    /// Number of the first of those.
+    /// The number of the first of these records.
     first_number: u64,
     /// The first record that is not freed.
     tail: u64,
-    /// Pages of those that are not.
+    /// Pages of the records that are not freed.
     needed: u32,
-    /// The page behind the last record.
+    /// The page after the last record.
     head: u32,
 }
 
 impl Ring {
-    /// An empty ring of `pages`, in which a header takes so many, and a record about one update at most so many more.
+    /// An empty ring of `pages` pages. A header takes `header` pages, and a record of one update at most `images` more.
     pub(crate) fn new(pages: u32, header: u32, images: u32) -> Self {
         let update = header + images;
         Self { pages, header, update, live: VecDeque::new(), first_number: 1, tail: 1, needed: 0, head: 0 }
     }
 
-    /// With records that were found: from `tail` on, the first page of each and its pages.
+    /// Adds the records that were found: from `tail` on, the first page and the number of pages of each.
     pub(crate) fn with(mut self, tail: u64, records: impl Iterator<Item = (u32, u32)>) -> Self {
         self.live.extend(records.map(|(first, pages)| Live { first, pages, tail, pending: 0, keepers: 0 }));
         self.head = self.live.back().map_or(0, |newest| newest.first + newest.pages);
@@ -69,12 +70,12 @@ impl Ring {
         self
     }
 
-    /// The number of the record that is written next.
+    /// The number of the next record.
     pub(crate) fn next_number(&self) -> u64 {
         self.first_number + self.live.len() as u64
     }
 
-    /// Where a record of `pages` pages begins if those before it end at `head`; nothing if there is no room.
+    /// Where a record of `pages` pages begins if the records before it end at `head`; `None` if there is no space.
     fn place(&self, head: u32, pages: u32) -> Option<u32> {
         let Some(oldest) = self.live.front() else {
             return Some(if head + pages <= self.pages { head } else { 0 })
@@ -89,13 +90,14 @@ impl Ring {
         (head + pages <= oldest.first).then_some(head)
     }
 
-    /// Whether a record with so many images has room, and behind it one without any, by which room can be freed, and those by
-    /// which `late` rows get their parity.
+    /// Whether there is space for a record with `images` images, followed by a record without images, by which space can
+    /// be freed, and by the records that write the parity of `late` rows.
     pub(crate) fn has_room(&self, images: u32, late: u32) -> bool {
         self.fits(images, if late > 0 { late + 2 } else { 0 })
     }
 
-    /// The same for a record by which rows get their parity that was late, with `late` of them left then: there is for one row.
+    /// The same for a record that writes deferred parity, with `late` such rows left afterwards: it uses the space kept
+    /// for one row.
     pub(crate) fn has_room_to_cover(&self, images: u32, late: u32) -> bool {
         self.fits(images, if late > 0 { late + 1 } else { 0 })
     }
@@ -104,7 +106,7 @@ impl Ring {
         let pages = self.header + images;
         let Some(first) = self.place(self.head, pages) else { return false };
         let head = first + pages;
-        // An only record is the oldest itself.
+        // A record that is alone in the ring is itself the oldest.
         let oldest = self.live.front().map_or(first, |oldest| oldest.first);
         let (here, at_start) = if head > oldest { (self.pages - head, oldest) } else { (oldest - head, 0) };
         match updates {
@@ -113,8 +115,8 @@ impl Ring {
         }
     }
 
-    /// Begins a record with so many images about `pending` updates. There must be room for it; for one without images there is
-    /// if [`Self::has_news`].
+    /// Begins a record with `images` images of `pending` updates. The caller has checked that there is space. For a record
+    /// without images there is always space if [`Self::has_news`] is true.
     pub(crate) fn begin(&mut self, images: u32, pending: u32) -> Begun {
         let (number, pages) = (self.next_number(), self.header + images);
         let first = self.place(self.head, pages).expect("whoever begins a record has asked for room");
@@ -125,20 +127,20 @@ impl Ring {
         Begun { number, tail, first }
     }
 
-    /// The newest record, which is durable, is kept by these members, a bit each.
+    /// The newest record, which is durable, is kept by the members in the mask `keepers`.
     pub(crate) fn keep(&mut self, keepers: u64) {
         if let Some(newest) = self.live.back_mut() {
             newest.keepers = keepers;
         }
     }
 
-    /// Of a record that is not freed: its first page in the ring, its pages, and the members that keep it.
+    /// For a record that is not freed: its first page in the ring, its number of pages, and the members that keep it.
     pub(crate) fn kept(&self, number: u64) -> Option<(u32, u32, u64)> {
         let nth = number.checked_sub(self.first_number).filter(|_| number >= self.tail)?;
         self.live.get(nth as usize).map(|live| (live.first, live.pages, live.keepers))
     }
 
-    /// The newest record is durable: those before its tail are needed no more.
+    /// The newest record is durable: records before its tail are no longer needed.
     pub(crate) fn durable(&mut self) {
         let Some(&Live { tail, .. }) = self.live.back() else { return };
         while self.first_number < tail {
@@ -154,7 +156,7 @@ impl Ring {
         }
     }
 
-    /// The last record of those, from the tail on, that are finished, `unwritten` of the newest not counted.
+    /// The last of the consecutive finished records from the tail on; the newest `unwritten` records do not count.
     pub(crate) fn finished(&self, unwritten: usize) -> Option<u64> {
         let from = (self.tail - self.first_number) as usize;
         let until = self.live.len() - unwritten;
@@ -162,7 +164,7 @@ impl Ring {
         (count > 0).then(|| self.tail + count as u64 - 1)
     }
 
-    /// All records up to `number` are freed.
+    /// Frees all records up to `number`.
     pub(crate) fn free(&mut self, number: u64) {
         let [from, until] = [self.tail, number + 1].map(|number| (number - self.first_number) as usize);
         self.needed -= self.live.range(from..until).map(|live| live.pages).sum::<u32>();
@@ -174,17 +176,17 @@ impl Ring {
         self.tail
     }
 
-    /// Whether a reader may still do a record before `number` again.
+    /// Whether a reader may still replay a record before `number`.
     pub(crate) fn has_before(&self, number: u64) -> bool {
         self.first_number < number
     }
 
-    /// The record in the midst of those that are not freed.
+    /// The record in the middle of those that are not freed.
     pub(crate) fn middle(&self) -> u64 {
         self.tail + (self.next_number() - self.tail) / 2
     }
 
-    /// Whether more is freed than any record says.
+    /// Whether more records are freed than any record states.
     pub(crate) fn has_news(&self) -> bool {
         self.live.back().is_some_and(|newest| newest.tail < self.tail)
     }
@@ -200,7 +202,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a reader needs is never overwritten: each page of a record from the tail that the newest durable one names on.
+    /// A model of a reader. Pages that it needs are never overwritten: all pages of records from the tail of the newest
+    /// durable record on.
     #[derive(Default)]
     struct Reader {
         /// Pages of each record written, by number.
@@ -228,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Writes a record about `pending` updates, which is durable at once.
+    /// Writes a record of `pending` updates, which is durable at once.
     fn write(ring: &mut Ring, reader: &mut Reader, images: u32, pending: u32) -> u64 {
         let begun = ring.begin(images, pending);
         reader.write(begun, ring.header + images);
@@ -238,7 +241,7 @@ mod tests {
         begun.number
     }
 
-    /// Frees what is finished, and says so by a record without images. False when nothing is.
+    /// Frees the finished records, and states it in a record without images. False if no record is finished.
     fn free_finished(ring: &mut Ring, reader: &mut Reader) -> bool {
         if let Some(finished) = ring.finished(0) {
             ring.free(finished);
@@ -262,7 +265,8 @@ mod tests {
             let mut under_way: Vec<u64> = Vec::new();
             for (images, pending, finishes) in choices {
                 while !ring.has_room(images, 0) {
-                    // The way out of a full ring: what is under way ends, is freed, and a record without images says so.
+                    // How a full ring recovers: updates in flight finish, their records are freed, and a record without
+                    // images states it.
                     under_way.drain(..).for_each(|number| ring.done(number));
                     prop_assert!(free_finished(&mut ring, &mut reader));
                 }
@@ -288,7 +292,7 @@ mod tests {
         ) {
             let mut ring = Ring::new(pages, header, members);
             let mut reader = Reader::default();
-            // Of each row whose parity is late, the record with what that covers.
+            // For each row with deferred parity, the record with the content that the parity covers.
             let mut late: Vec<u64> = Vec::new();
             for (images, what, pick) in choices {
                 let count = late.len() as u32;

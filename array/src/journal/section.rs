@@ -1,4 +1,4 @@
-//! The section of a scheme that says how an array in place tolerates a loss of power.
+//! The section of a scheme that controls how an array in place tolerates a power loss.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;
@@ -7,9 +7,9 @@ use stripewise_base::units::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JournalSection {
-    /// What is written ahead of an update.
+    /// The record that is written before an update.
     pub policy: JournalPolicy,
-    /// How much of each member the redo journal takes; absent means a 32nd, at most 16 MiB.
+    /// The size of the redo journal on each member; absent means a 32nd of the member, at most 16 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
 }
@@ -20,18 +20,18 @@ impl JournalSection {
     }
 }
 
-/// What is written ahead of an update in place.
+/// The record that is written before an update in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalPolicy {
-    /// All pages that it writes, data and parity, in several copies; with a table of checksums of all pages.
+    /// All pages that the update writes, data and parity, in several copies; with a table of checksums of all pages.
     #[default]
     Redo,
-    /// A bit for the region that it lies in: after a loss of power the parity of such regions is made anew.
+    /// A bit for the region of the update: after a power loss, the parity of marked regions is recomputed.
     IntentBitmap,
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The values of this axis: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("redo", "an update is in a journal with all its pages before it is done in place: no write hole"),
     (

@@ -1,4 +1,4 @@
-//! The table of checksums in memory, and which of its pages are newer than those on the members.
+//! The table of checksums in memory, and which of its pages are newer than their copies on the members.
 
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{ChecksumPage, Uuid, crc32c};
@@ -10,21 +10,21 @@ pub(crate) struct Checksums {
     rows_per_page: u32,
     columns: u32,
     data_pages: u32,
-    /// Pages of a group's table.
+    /// The number of pages of a group's table.
     group_pages: u32,
     /// The checksum of a page of zeros.
     of_zeros: u32,
-    /// By group, row and position; none where there are no bytes.
+    /// The checksums by group, row and position; empty if there are no bytes.
     values: Vec<u32>,
-    /// The version of each page, by group and number, that is on the members or on its way to them.
+    /// The version of each page, by group and number, that is on the members or being written to them.
     versions: Vec<u64>,
-    /// Pages that are newer in memory, each once, and where they are in the list.
+    /// Pages that are newer in memory, each once, and their position in the list.
     changed: Vec<u32>,
     place: Vec<u32>,
 }
 
 impl Checksums {
-    /// That of an array of zeros, in version 1.
+    /// The table of an array of zeros, in version 1.
     pub(crate) fn new(layout: &InPlaceLayout, groups: u32, carries_data: bool) -> Self {
         let group_pages = layout.table_pages();
         let pages = (group_pages * groups) as usize;
@@ -49,7 +49,7 @@ impl Checksums {
             + position as usize
     }
 
-    /// The checksum of `page` of the data on the column of `group` at `position`.
+    /// The checksum of `page` of the data, in the column of `group` at `position`.
     #[inline]
     pub(crate) fn get(&self, group: u32, page: u32, position: u32) -> u32 {
         self.values[self.index(group, page, position)]
@@ -64,7 +64,7 @@ impl Checksums {
         self.mark(group * self.group_pages + page / self.rows_per_page);
     }
 
-    /// A page is newer in memory.
+    /// Marks a page as newer in memory.
     pub(crate) fn mark(&mut self, page: u32) {
         if self.place[page as usize] == NONE {
             self.place[page as usize] = self.changed.len() as u32;
@@ -77,12 +77,12 @@ impl Checksums {
         &self.changed
     }
 
-    /// The group of a page of the table, and its number there.
+    /// The group of a page of the table, and the page's number in the group's table.
     pub(crate) fn locate(&self, page: u32) -> (u32, u32) {
         (page / self.group_pages, page % self.group_pages)
     }
 
-    /// A page that is newer in memory is about to be written: its new version.
+    /// Begins to write a page that is newer in memory; returns its new version.
     pub(crate) fn begin_write(&mut self, page: u32) -> u64 {
         let place = std::mem::replace(&mut self.place[page as usize], NONE);
         if place != NONE {
@@ -95,7 +95,7 @@ impl Checksums {
         self.versions[page as usize]
     }
 
-    /// The rows of its group that a page of the table stands for.
+    /// The rows of the page's group that a page of the table describes.
     pub(crate) fn rows(&self, page: u32) -> std::ops::Range<u32> {
         let (_, number) = self.locate(page);
         let first = number * self.rows_per_page;
@@ -108,19 +108,19 @@ impl Checksums {
         self.index(group, rows.start, 0)..self.index(group, rows.end, 0)
     }
 
-    /// A checksum that no page is known to have, and one of zeros has not.
+    /// A checksum that no page is known to have; a page of zeros does not have it.
     pub(crate) fn of_nothing(&self) -> u32 {
         !self.of_zeros
     }
 
-    /// Writes a page of the table over `into`, in the version that it has.
+    /// Writes a page of the table over `into`, in its current version.
     pub(crate) fn encode(&self, page: u32, array: Uuid, epoch: u32, into: &mut [u8]) {
         let (group, number) = self.locate(page);
         let head = ChecksumPage { array, epoch, version: self.versions[page as usize], group, number };
         head.encode(&self.values[self.range(page)], into);
     }
 
-    /// Takes over a page that was read from a member, with the version that it has there.
+    /// Loads a page that was read from a member, with the version that it has there.
     pub(crate) fn load(&mut self, page: u32, head: &ChecksumPage, bytes: &[u8]) {
         let range = self.range(page);
         for (value, read) in self.values[range].iter_mut().zip(ChecksumPage::checksums(bytes)) {
@@ -129,17 +129,17 @@ impl Checksums {
         self.versions[page as usize] = head.version;
     }
 
-    /// The version of a page that is on the members or on its way to them.
+    /// The version of a page that is on the members or being written to them.
     pub(crate) fn version(&self, page: u32) -> u64 {
         self.versions[page as usize]
     }
 
-    /// The greatest version of a page of it.
+    /// The greatest version of any page.
     pub(crate) fn greatest_version(&self) -> u64 {
         self.versions.iter().copied().max().unwrap_or(0)
     }
 
-    /// Pages of the table, of all groups.
+    /// The number of pages of the table, of all groups.
     pub(crate) fn pages(&self) -> u32 {
         self.versions.len() as u32
     }

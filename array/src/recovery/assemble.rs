@@ -1,4 +1,4 @@
-//! Which members are the array: from the superblocks of all that are offered, in whatever order.
+//! Finds the members of the array, from the superblocks of all offered devices, in any order.
 
 use super::OpenError;
 use super::superblocks::Copies;
@@ -8,17 +8,18 @@ use crate::geometry::Membership;
 /// The array that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembly {
-    /// The superblock that counts.
+    /// The superblock that takes effect.
     pub(crate) superblock: Superblock,
-    /// Of each member of the array: which offered one it is. None where it is absent, or must not be read.
+    /// For each member of the array, its position among the offered devices; `None` if the member is absent or must not be
+    /// read.
     pub(crate) positions: Vec<Option<u16>>,
-    /// The greatest update and epoch of all superblocks, those that never took effect among them.
+    /// The greatest update and epoch of all superblocks, including those that never took effect.
     pub(crate) update: u64,
     pub(crate) epoch: u32,
 }
 
 impl Assembly {
-    /// Whether some member of the array has no back copy of the superblock that counts.
+    /// Whether any member of the array lacks a back copy of the superblock that takes effect.
     pub(crate) fn is_unfinished(&self, offered: &[Copies]) -> bool {
         let has = |&at: &u16| {
             let back = offered[usize::from(at)].back.as_ref();
@@ -28,14 +29,16 @@ impl Assembly {
     }
 }
 
-/// Finds the array in `offered`: of each offered member the copies of its superblock.
+/// Finds the array in `offered`, the copies of the superblock of each offered device.
 ///
-/// A version takes effect when its front copies are on all members that it calls active, and each back copy is written after
-/// that: so one back copy proves it. Power may be lost while all back copies are written. Then the front copies prove the
-/// version, if all its active members have them, or if more than P members of a group have them and no back copy at all.
+/// A version takes effect when its front copies are on all members that it calls active. Each back copy is written after
+/// that, so one back copy proves the version. If power is lost while all back copies are written, the front copies prove
+/// the version: either all its active members have them, or more than P members of a group have them and no back copy at
+/// all.
 ///
 /// # Errors
-/// When there is none, or more than one, or too few of its members, or others may have gone on without these.
+/// There is no array or more than one, too few of its members are offered, or absent members may have continued without
+/// the offered ones.
 pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let refuse = |reason: String| Err(OpenError::Refused(reason));
 
@@ -66,11 +69,11 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         }
     }
     let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
-    // A back copy of a stale member proves no more than what was so long ago: the newest that has a proof counts.
+    // A back copy of a stale member proves only an old version: the newest version with a proof takes effect.
     let has_back = |superblock: &Superblock| {
         offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.is_version_of(superblock))
     };
-    // A version that only absent members have is not known of, and another gets its number.
+    // A version that only absent members have remains unknown, and another version gets its number.
     let has_it = |its: &Superblock, superblock: &Superblock| {
         its.update > superblock.update || its.is_version_of(superblock)
     };
@@ -98,7 +101,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     }
     let is_usable = |number: usize| {
         let member = &superblock.members[number];
-        // One that has an older version, though this one was on all, came back with what it had long ago.
+        // A member with an older version, although the current one was on all members, has returned with old content.
         let is_its = |its: &Superblock| its.uuid == member.uuid && has_it(its, &superblock);
         let position = of(number).filter(|(_, its)| is_its(its))?;
         (member.state != MemberState::Failed).then_some(position.0)
@@ -110,7 +113,8 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     Ok(Assembly { superblock, positions, update, epoch })
 }
 
-/// Whether more than P members of a group have the front copy of a version, and no valid back copy. Damage alone destroys at
+/// Whether more than P members of a group have the front copy of a version and no valid back copy. Damage alone destroys
+/// at most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 /// most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
     let mut alone = vec![0; usize::from(superblock.groups).max(1)];
@@ -131,7 +135,7 @@ pub(super) fn group_of(superblock: &Superblock, number: usize) -> usize {
     }
 }
 
-/// What is wrong with those that are offered and say nothing that counts, behind what is told because of it.
+/// What is wrong with offered devices that have no valid superblock, as a supplement to an error message.
 fn troubles(offered: &[Copies]) -> String {
     let silent = (0..).zip(offered).filter(|(_, copies)| copies.newest().is_none());
     let tell = |(at, copies): (usize, &Copies)| {
@@ -140,7 +144,7 @@ fn troubles(offered: &[Copies]) -> String {
     silent.filter_map(tell).collect()
 }
 
-/// Whether enough of each group is there, and nobody else can have gone on without these.
+/// Checks that enough members of each group are present, and that absent members cannot have continued without these.
 fn check_enough(
     superblock: &Superblock,
     positions: &[Option<u16>],
@@ -185,7 +189,7 @@ fn check_enough(
     }
     let unknown = |number: &&usize| superblock.members[**number].state != MemberState::Failed;
     let absent: Vec<usize> = missing.iter().filter(unknown).copied().collect();
-    // Those could have been opened if they were enough of each group.
+    // The absent members could have been assembled if they were enough of each group.
     let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
     if parity > 0 && (0..groups).all(could_go_on) {
         return Err(OpenError::Refused(format!(

@@ -1,8 +1,9 @@
-//! Whether all that an array holds can still be read: every page against its checksum, every stripe against its parity.
+//! Checks whether the whole content of an array can still be read: every page against its checksum, every stripe against
+//! its parity.
 //!
-//! Only what hosts read counts. A chunk is lost exactly if a read of it would fail. A stripe of a log of which no chunk counts
-//! any more has nothing to lose, so damage there is counted and is no trouble. Every other trouble is redundancy that is missing,
-//! and a scrub repairs it.
+//! Only content that hosts read counts. A chunk is lost exactly if a read of it would fail. A stripe of a log without any
+//! live chunk has nothing to lose, so damage there is counted but is not a trouble. Every other trouble is missing
+//! redundancy, which a scrub repairs.
 
 use std::fmt;
 
@@ -19,10 +20,10 @@ use crate::operation::Outcome;
 use crate::placement::elastic::contents::{Content, Told};
 use crate::placement::elastic::{Elastic, Location, Role};
 
-/// Something that should not be.
+/// A problem found by the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// A page does not hold what was written there.
+    /// A page does not have the content that was written there.
     ///
     /// Its stripe or row has chunks that hosts read.
     Page {
@@ -30,23 +31,23 @@ pub enum Trouble {
         member: u16,
         /// The page.
         page: u32,
-        /// The chunk that was written there; none for parity.
+        /// The chunk that was written there; `None` for parity.
         chunk: Option<u64>,
-        /// How reading it ended: done, but with another checksum, or without content.
+        /// The outcome of the read: done but with another checksum, or no content.
         outcome: Outcome,
-        /// Whether the rest of its stripe gives it back.
+        /// Whether the rest of the stripe decodes the content.
         decodes: bool,
     },
-    /// All checksums of a stripe are right, but its parity is not that of its data.
+    /// All checksums of a stripe are right, but its parity does not match its data.
     Parity {
         /// The member of its first page.
         member: u16,
-        /// That page.
+        /// The first page of the stripe.
         page: u32,
     },
     /// A copy of metadata is damaged.
     Copy(DamagedCopy),
-    /// A chunk that hosts wrote and that nothing gives back.
+    /// A chunk that hosts wrote and that cannot be recovered.
     Lost {
         /// The chunk's address in the array, in pages.
         chunk: u64,
@@ -81,53 +82,53 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What was looked at.
+/// The counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Stripes.
     pub stripes: u64,
-    /// Pages of them that were read.
+    /// Pages of the stripes that were read.
     pub pages: u64,
-    /// Pages of them on members that are not there.
+    /// Pages of the stripes on absent members.
     pub absent: u64,
-    /// Chunks that hosts wrote and that can be read, or be decoded.
+    /// Chunks that hosts wrote and that can be read or decoded.
     pub chunks: u64,
     /// Chunks that hosts wrote and that are lost.
     pub lost: u64,
-    /// Damages beside those: pages, parity and copies of metadata. All chunks of their stripes can be read, but the stripes
-    /// tolerate fewer losses than they should. A scrub repairs that, and opening the array for writing what lies outside of
-    /// stripes.
+    /// Damage without loss: pages, parity and copies of metadata. All chunks of the stripes can be read, but the stripes
+    /// tolerate fewer losses than they should. A scrub repairs stripes; assembling the array for writing repairs metadata
+    /// outside of stripes.
     pub reduced: u64,
-    /// Damaged pages of stripes of which no chunk counts any more: no trouble.
+    /// Damaged pages of stripes without any live chunk: not troubles.
     pub dead: u64,
-    /// Troubles that were told.
+    /// Troubles that were reported.
     pub troubles: u64,
 }
 
 /// A column of a stripe.
 struct Column {
-    /// Its number in the code.
+    /// The column's number in the code.
     number: u32,
     member: u16,
     page: u32,
-    /// Whether the member has it: one that is being filled has not everything yet.
+    /// Whether the member has the column's content: a rebuilding member does not have everything yet.
     is_filled: bool,
-    /// Of data, the chunk.
+    /// For data, the chunk.
     chunk: Option<u64>,
     /// Whether hosts read the chunk here.
     is_live: bool,
-    /// The checksum that it should have, where there is one.
+    /// The expected checksum, if there is one.
     checksum: Option<u32>,
-    /// How reading it ended; nothing when its member is not there.
+    /// The outcome of the read; `None` if the member is absent.
     read: Option<Outcome>,
 }
 
 impl<M: Memory> Array<M> {
-    /// Reads all that the array holds from the members that it was opened from, before it serves. Members that are not there
-    /// are no trouble of their own.
+    /// Reads the whole content of the array from the members that it was assembled from, before it serves. Absent members
+    /// alone are no trouble.
     ///
     /// # Panics
-    /// When its memory carries no data.
+    /// The array's memory carries no data.
     pub fn check_all(
         &self,
         media: &mut dyn Media,
@@ -186,7 +187,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// Checks the stripes of a log, and tells the chunks that were lost when it was opened.
+/// Checks the stripes of a log, and reports the chunks that were lost at assembly.
 fn check_log(log: &Elastic, check: &mut Check<'_>) {
     let mut told = Told::default();
     let mut slot = 0;
@@ -232,12 +233,12 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
     }
 }
 
-/// A check that is going on.
+/// The state of a check.
 struct Check<'a> {
     media: &'a mut dyn Media,
     positions: &'a [Option<u16>],
     code: Option<Code>,
-    /// The columns of a stripe, as the code numbers them.
+    /// The columns of a stripe, in the order of the code.
     pages: Vec<Vec<u8>>,
     checked: Checked,
     told: &'a mut dyn FnMut(&Trouble),
@@ -249,7 +250,7 @@ impl Check<'_> {
         (self.told)(trouble);
     }
 
-    /// Tells of a trouble that costs redundancy, and no chunk.
+    /// Reports a trouble that costs redundancy but no chunk.
     fn reduced(&mut self, trouble: &Trouble) {
         self.checked.reduced += 1;
         self.tell(trouble);
@@ -260,7 +261,7 @@ impl Check<'_> {
         self.tell(&Trouble::Lost { chunk });
     }
 
-    /// Checks a stripe; its parity only where it `has_parity` by now.
+    /// Checks a stripe; checks its parity only if `has_parity` is true.
     fn stripe(&mut self, columns: &mut [Column], has_parity: bool) {
         self.read(columns);
         self.checked.stripes += 1;
@@ -272,8 +273,9 @@ impl Check<'_> {
         }
         let lost = wrong.iter().fold(0u64, |mask, column| mask | 1 << column.number);
         let is_decoded = lost == 0 || has_parity && self.decode(lost);
-        // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without a member know the
-        // checksums of the data that it lacks, and not those of its parity: that says nothing of the data.
+        // A chunk decoded from wrong content is wrong, which its checksum shows. Updates without a member know the
+        // checksums of the data that the member lacks, but not of its parity: a mismatch of parity says nothing about the
+        // data.
         let is_back =
             |column: &Column| lost >> column.number & 1 == 0 || is_decoded && self.has_checksum(column);
         let back =
@@ -299,7 +301,7 @@ impl Check<'_> {
         }
     }
 
-    /// Reads the columns of a stripe into their pages. Those that a short stripe does not have are zeros.
+    /// Reads the columns of a stripe into their pages. Columns that a short stripe does not have are zeros.
     fn read(&mut self, columns: &mut [Column]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
         let position =
@@ -322,7 +324,7 @@ impl Check<'_> {
         self.checked.absent += (columns.len() - at.len()) as u64;
     }
 
-    /// Reads the copy of a summary that lies in `slot`: what it tells.
+    /// Reads the copy of a summary in `slot` and returns its content.
     fn summary(&mut self, log: &Elastic, slot: u64) -> Option<Told> {
         let (member, page) = log.member(slot);
         let position = self.positions[usize::from(member)]?;
@@ -344,14 +346,14 @@ impl Check<'_> {
         column.checksum.is_none_or(is_right)
     }
 
-    /// Makes the columns of `lost` from the others; false if they are too many for that.
+    /// Decodes the columns of `lost` from the others; returns false if too many are lost.
     fn decode(&mut self, lost: u64) -> bool {
         let Some(code) = self.code else { return false };
         let mut slices: Vec<&mut [u8]> = self.pages.iter_mut().map(Vec::as_mut_slice).collect();
         code.decode(&mut slices, lost, lost).is_ok()
     }
 
-    /// Whether encoding the data that was read makes the parity that was read.
+    /// Whether encoding the data that was read yields the parity that was read.
     fn is_parity_right(&self) -> bool {
         let Some(code) = self.code else { return true };
         let (data, parity) = self.pages.split_at(code.data() as usize);

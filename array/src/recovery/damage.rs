@@ -1,4 +1,4 @@
-//! Copies of metadata that are not whole, though others are: nothing is lost by them yet, and with the next loss something might.
+//! Damaged copies of metadata with another intact copy: nothing is lost yet, but the next failure may lose something.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use super::superblocks::Copies;
 use super::walk::Found;
 use crate::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages};
 
-/// A copy of metadata that cannot be read, or does not hold what it should, while another one does.
+/// A copy of metadata that cannot be read or has wrong content, while another copy is intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedCopy {
     /// The member.
     pub member: u16,
     /// The page at which the copy begins.
     pub page: u32,
-    /// Of what it is a copy.
+    /// The structure that the copy belongs to.
     pub structure: Structure,
 }
 
@@ -27,20 +27,20 @@ impl fmt::Display for DamagedCopy {
     }
 }
 
-/// Whether `page`, where a structure may be, holds something else: `parsed` is what reading one there came to. Zeros are what
+/// Whether `page`, where a structure may be, holds something else; `parsed` is the result of parsing it. A page of zeros
 /// was never written.
 pub(super) fn is_damaged<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. }))
 }
 
-/// Whether `page`, where a record of the log may be, holds one that is not whole. A member that came in the place of another
-/// may have anything there: which of the records it keeps, their numbers tell.
+/// Whether `page`, where a record of the log may be, holds a damaged one. A member that replaced another may have
+/// arbitrary content there; the numbers of the records determine which ones it keeps.
 fn is_broken<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { .. }))
 }
 
-/// The superblocks of members of the array of which one copy alone is whole. Power that is lost while a copy is written leaves
-/// one, too: opening the array for writing makes it whole.
+/// The superblocks of members of the array with only one intact copy. A power loss during the write of a copy also leaves
+/// one; assembling the array for writing repairs it.
 pub(super) fn of_superblocks(
     offered: &[Copies],
     superblock: &Superblock,
@@ -62,8 +62,8 @@ pub(super) fn of_superblocks(
 }
 
 impl Found<'_> {
-    /// Checkpoints and commit records that are damaged. Of the checkpoint that is not the newest the body may be half written
-    /// over, and its header does not tell.
+    /// The damaged checkpoints and commit records. The body of the older checkpoint may be partly overwritten, which its
+    /// header does not show.
     pub(super) fn damaged(&mut self, told: &mut dyn FnMut(DamagedCopy)) {
         let Superblock { checkpoint: area, commits: ring, page_bytes, .. } = *self.superblock;
         let newest = self.checkpoint().map(|newest| newest.header);

@@ -1,8 +1,8 @@
 //! Evidence outside the superblocks, for an array that lost some of them: the newest epoch, and the members missing in it.
 //!
-//! An opening gives all members that are there a superblock of the new epoch before anything else has it. So a member with the
-//! superblock of an older epoch than some content was absent when that was opened; and a member that the newest batch or record
-//! calls missing may have a superblock from before it failed. What such a superblock says is outdated.
+//! Assembly gives all present members a superblock of the new epoch before any other content has that epoch. So a member
+//! whose superblock has an older epoch than some content was absent at that assembly; and a member that the newest batch
+//! or record calls missing may have a superblock from before it failed. Such superblocks are outdated.
 
 use super::reconstruct::Remains;
 use crate::format::in_place::InPlaceLayout;
@@ -12,24 +12,24 @@ use crate::format::{
 };
 use crate::media::At;
 
-/// What the newest content says.
+/// The evidence in the newest content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
     /// The newest epoch.
     epoch: u32,
     /// The newest batch, record or version of a bitmap, by epoch and number.
     newest: (u32, u64),
-    /// Members that it calls missing, one bit each.
+    /// The members that it calls missing, one bit each.
     missing: u64,
 }
 
 impl Evidence {
-    /// Something was written in `epoch`.
+    /// Notes that something was written in `epoch`.
     fn hear_of(&mut self, epoch: u32) {
         self.epoch = self.epoch.max(epoch);
     }
 
-    /// A batch, a record or a bitmap says which members were missing.
+    /// Notes the members that a batch, a record or a bitmap calls missing.
     fn hear(&mut self, (epoch, number): (u32, u64), missing: u64) {
         self.hear_of(epoch);
         if (epoch, number) >= self.newest {
@@ -42,10 +42,11 @@ impl Evidence {
         if self.newest.0 == self.epoch { self.missing } else { 0 }
     }
 
-    /// Brings `model` up to date where every superblock that is left is outdated: `holders` are the members that have its
-    /// version. Whether that was so. Then no member that has a superblock is current.
+    /// Updates `model` if every remaining superblock is outdated, and returns whether that was so; then no member with a
+    /// superblock is current. `holders` are the members that have the version of `model`.
     pub(super) fn overrule(&self, model: &mut Superblock, holders: u64) -> bool {
-        // What is later than a batch knows who came back since; and nothing of an epoch is later than a clean stop.
+        // A superblock later than the newest batch knows which members returned since; and nothing of an epoch is later
+        // than a clean stop.
         let is_later = model.placement == Placement::Log && self.newest.1 <= model.horizon;
         let is_present = holders & !self.missing() != 0;
         if self.epoch <= model.epoch && (is_present || is_later || model.is_clean) {
@@ -53,7 +54,7 @@ impl Evidence {
         }
         for (number, member) in model.members.iter_mut().enumerate() {
             if (holders | self.missing()) >> number & 1 != 0 {
-                // The epoch of its failure is unknown, so it is rebuilt whole.
+                // The epoch of its failure is unknown, so the member is rebuilt completely.
                 member.fail(0, 0);
                 (member.failed_epoch, member.failed_batch) = (0, 0);
             }
@@ -66,7 +67,7 @@ impl Evidence {
 }
 
 impl Remains<'_> {
-    /// What metadata on `devices` tells beside superblocks and `summaries`.
+    /// Collects evidence from metadata on `devices`, in addition to superblocks and `summaries`.
     pub(super) fn evidence(
         &mut self,
         model: &Superblock,
@@ -121,7 +122,7 @@ impl Remains<'_> {
                 evidence.hear((head.epoch, head.version), head.missing);
             }
         });
-        // A header may go on in the next page.
+        // A header may continue in the next page.
         let span = layout.header_pages() as usize;
         let mut header: Vec<u8> = Vec::new();
         self.each_page(device, layout.journal, &mut |_, page| {
@@ -135,7 +136,7 @@ impl Remains<'_> {
         });
     }
 
-    /// Reads an area of a device, page by page; pages that cannot be read are passed over.
+    /// Reads an area of a device, page by page; pages that cannot be read are skipped.
     pub(super) fn each_page(&mut self, device: u16, area: Area, see: &mut dyn FnMut(u32, &[u8])) {
         let pages: Vec<At> =
             (area.first..area.first + area.pages).map(|page| At { member: device, page }).collect();

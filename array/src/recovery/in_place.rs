@@ -1,4 +1,4 @@
-//! Creating and opening an array in place: `docs/format.md`, "In place".
+//! Creates and assembles an array in place: `docs/format.md`, "In place".
 
 use stripewise_code::Code;
 
@@ -19,14 +19,14 @@ use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::scheme::{Members, Scheme};
 
-/// The members of an array in place before it serves.
+/// The members of an array in place, before it serves.
 pub(super) struct Site<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) geometry: &'a Geometry,
     pub(super) layout: InPlaceLayout,
     pub(super) array: Uuid,
     pub(super) epoch: u32,
-    /// Which offered member each of the array's members is.
+    /// For each member of the array, its position among the offered devices.
     pub(super) positions: Vec<Option<u16>>,
     pub(super) pages_read: u64,
 }
@@ -36,18 +36,18 @@ impl Site<'_> {
         self.layout.page_bytes as usize
     }
 
-    /// Page `page` of `member` of the array, if it is there.
+    /// Page `page` of `member` of the array, if the member is present.
     pub(super) fn at(&self, member: u32, page: u32) -> Option<At> {
         Some(At { member: self.positions[member as usize]?, page })
     }
 
-    /// The copy of a structure at `at`, told as damaged.
+    /// Describes the copy of a structure at `at` as damaged.
     pub(super) fn damaged(&self, at: At, structure: Structure) -> DamagedCopy {
         let member = self.positions.iter().position(|&position| position == Some(at.member));
         DamagedCopy { member: member.unwrap_or_default() as u16, page: at.page, structure }
     }
 
-    /// Reads a round of pages; none of those that cannot be read.
+    /// Reads a round of pages; `None` for pages that cannot be read.
     pub(super) fn read(&mut self, at: &[At]) -> Vec<Option<Vec<u8>>> {
         self.pages_read += at.len() as u64;
         let mut pages = vec![None; at.len()];
@@ -63,7 +63,7 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Members that the array went on without are not there.
+    /// Treats the members in the mask `missing` as absent: the array has continued without them.
     fn leave_out(&mut self, missing: u64) {
         for member in 0..self.geometry.members {
             if missing >> member & 1 != 0 {
@@ -72,7 +72,7 @@ impl Site<'_> {
         }
     }
 
-    /// Calls failed what is not there. Whether `superblock` did not know of one of them.
+    /// Marks absent members as failed in `superblock`. Returns whether any of them was not yet marked.
     fn fail_absent(&self, superblock: &mut Superblock) -> bool {
         let epoch = superblock.epoch;
         let members = superblock.members.iter_mut().zip(&self.positions);
@@ -84,7 +84,7 @@ impl Site<'_> {
         })
     }
 
-    /// Refuses to go on with more members of a group gone than its parity tolerates.
+    /// Refuses to continue if more members of a group are absent than its parity tolerates.
     fn check_enough(&self) -> Result<(), OpenError> {
         let tolerates = self.geometry.parity() as usize;
         for group in 0..self.geometry.groups {
@@ -101,7 +101,7 @@ impl Site<'_> {
     }
 }
 
-/// Writes an empty array: zeros, a table that says so, superblocks.
+/// Writes an empty array: zeros, a table of their checksums, superblocks.
 pub(super) fn create(
     scheme: &Scheme,
     members: &Members,
@@ -138,7 +138,7 @@ pub(super) fn create(
     write_all(site.media, &superblock, &positions)
 }
 
-/// Makes pages zeros that are not. Of members that were never used only few are written.
+/// Clears pages that are not zeros. On members that were never used, only few pages need writing.
 fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Result<(), OpenError> {
     let zeros = vec![0; site.page_bytes()];
     for first in pages.clone().step_by(ROUND_PAGES) {
@@ -160,7 +160,7 @@ fn layout_of(scheme: &Scheme, members: &Members, geometry: &Geometry) -> Result<
     layout.ok_or_else(|| OpenError::Refused("the scheme keeps no metadata in place".into()))
 }
 
-/// Opens an array in place.
+/// Assembles an array in place.
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
     members: Members,
@@ -191,7 +191,7 @@ pub(super) fn open<M: Memory>(
     };
     let marks = if has_journal { None } else { Some(read_marks(&mut site, &mut opened, opening)?) };
 
-    // By the new epoch all records are void, and with them what they use.
+    // The new epoch voids all records, and with them the features that they use.
     superblock.features.incompatible = features_of(scheme).incompatible;
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
     superblock.update += 1;
@@ -228,7 +228,7 @@ pub(super) fn open<M: Memory>(
     Ok((array, opened))
 }
 
-/// Whether the scheme puts everything where it is.
+/// Checks that the scheme places all areas where they are.
 fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout) -> Result<(), OpenError> {
     let areas = [
         ("redo journal", superblock.journal, layout.journal),
@@ -246,7 +246,7 @@ fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout)
     }
 }
 
-/// What the intent bitmap says.
+/// Reads the marks of the intent bitmap.
 fn read_marks(
     site: &mut Site<'_>,
     opened: &mut Opened,
@@ -263,7 +263,7 @@ fn read_marks(
     Ok(found)
 }
 
-/// Does again what the journal has, and answers with the table of checksums as it is then.
+/// Replays the journal, and returns the resulting table of checksums.
 fn redo(
     site: &mut Site<'_>,
     superblock: &mut Superblock,
@@ -302,13 +302,13 @@ fn redo(
         found.secure(site)?;
         tables::make_whole(site, &table, &behind)?;
         if !late::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
-            // A member that is back before this opening is done may have records that were dropped without it, or that an
-            // earlier opening made of other rows, by the numbers of those that follow.
+            // A member that returns before this assembly is complete may have records that were dropped without it, or
+            // records that an earlier assembly wrote for other rows under the same numbers.
             superblock.update += 1;
             write_all(site.media, superblock, &site.positions)?;
         }
         if !opening.has_bug(Bug::LateParityForgotten) {
-            // Where records are lost there is no knowing where the next one goes.
+            // If records are lost, the place of the next record is unknown.
             let is_recorded = found.is_whole() && !opening.has_bug(Bug::LateParityNotRecorded);
             late::cover(site, &mut found, &table, code, is_recorded)?;
         }

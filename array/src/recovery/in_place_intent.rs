@@ -13,16 +13,16 @@ pub(super) struct Newest {
     pub(super) words: Option<Vec<u64>>,
 }
 
-/// What the bitmap says.
+/// The content of the bitmap.
 pub(super) struct Found {
     pub(super) groups: Vec<Newest>,
-    /// Members that it calls missing.
+    /// The members that the bitmap calls missing.
     pub(super) missing: u64,
-    /// Pages to be written so that all copies are of the newest version.
+    /// Pages to write so that all copies have the newest version.
     pub(super) behind: (Vec<At>, Vec<Vec<u8>>),
 }
 
-/// Where the copies of a group's page are in a version, on members that are there.
+/// The places of the copies of a group's page in a version, on members that are present.
 fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
     let page = site.layout.intent.first + site.layout.intent_page(version);
     site.geometry.group(group).filter_map(|member| site.at(member, page)).collect()

@@ -1,4 +1,4 @@
-//! Reading the redo journal: which records there are, which of them are to be done again, and what that comes to.
+//! Reads the redo journal: which records exist, which of them must be replayed, and the result of replaying them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::At;
 
-/// A record that was found, with the images that have their checksums, in order.
+/// A record that was found, with the images that match their checksums, in order.
 pub(super) struct Record {
     pub(super) header: RedoRecord,
     pub(super) images: Vec<Option<Vec<u8>>>,
@@ -21,7 +21,7 @@ impl Record {
         self.images.iter().all(Option::is_some)
     }
 
-    /// Its entries, each with its image if it has one.
+    /// The entries of the record, each with its image if it has one.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&RedoEntry, Option<&Vec<u8>>)> {
         let mut images = self.images.iter();
         self.header.entries.iter().map(move |entry| {
@@ -30,7 +30,7 @@ impl Record {
         })
     }
 
-    /// Writes it at its place on all members that are there, and flushes them.
+    /// Writes the record at its place on all present members, and flushes them.
     pub(super) fn write(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         let Self { header, images } = self;
         let page_bytes = site.page_bytes();
@@ -58,51 +58,51 @@ impl Record {
     }
 }
 
-/// What the journal says.
+/// The content of the journal.
 #[derive(Default)]
 pub(super) struct Found {
     /// The header of the newest whole record.
     pub(super) newest: Option<RedoRecord>,
-    /// Records to be done again, in order.
+    /// Records to replay, in order.
     pub(super) records: Vec<Record>,
-    /// Records that were begun and nothing relied on.
+    /// Records that were begun and that nothing relied on.
     pub(super) dropped: u64,
-    /// Records that should be there and are not whole.
+    /// Records that should exist but are not whole.
     missing: Vec<u64>,
-    /// Groups of which more members than parity tolerates cannot be read in the journal's area.
+    /// Groups in which the journal is unreadable on more members than parity tolerates.
     unreadable: Vec<u32>,
-    /// Pages of it that cannot be read.
+    /// Pages of the journal that cannot be read.
     unread: Vec<At>,
 }
 
-/// What doing records again comes to.
+/// The result of replaying records.
 #[derive(Default)]
 pub(super) struct Changes {
     /// The last content of each page, by member and page of the data.
     pub(super) pages: BTreeMap<(u32, u32), Vec<u8>>,
-    /// The last checksum of each, by group, page and position.
+    /// The last checksum of each page, by group, page and position.
     pub(super) checksums: BTreeMap<(u32, u32, u32), u32>,
 }
 
 impl Changes {
-    /// The checksum of a page by group, page and position: the last one, or that which `table` has.
+    /// The checksum of a page by group, page and position: the last one, or else the one in `table`.
     pub(super) fn checksum(&self, table: &Checksums, at: (u32, u32, u32)) -> u32 {
         self.checksums.get(&at).copied().unwrap_or_else(|| table.get(at.0, at.1, at.2))
     }
 }
 
 impl Found {
-    /// The number of the last of its records, or 0.
+    /// The number of the last record, or 0.
     pub(super) fn newest_number(&self) -> u64 {
         self.records.last().map_or(0, |record| record.header.number)
     }
 
-    /// Whether records from the tail on that were found are all that there should be.
+    /// Whether all expected records from the tail on were found.
     pub(super) fn is_whole(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Reads the journal of all members that are there.
+    /// Reads the journal of all present members.
     pub(super) fn read(site: &mut Site<'_>) -> Self {
         let mut found = Self::default();
         let mut headers = Headers::new();
@@ -121,7 +121,7 @@ impl Found {
         let Some(&top) = headers.keys().next_back() else { return found };
         let mut newest = collect(top);
         if newest.is_none() {
-            // Only the last one may have been under way, and it was begun when the one before it was durable.
+            // Only the last record may have been in progress: it was begun when the previous record was durable.
             found.dropped = 1;
             if top == 1 {
                 return found;
@@ -144,19 +144,19 @@ impl Found {
         found
     }
 
-    /// Writes the newest record anew on all members. It may be on one of them alone, and what is done again by it has to be done
-    /// again if that one is lost meanwhile. Those before it are where they should be.
+    /// Rewrites the newest record on all members. It may be on only one of them; if that member is lost before the replay
+    /// is complete, the replay must be repeatable. Earlier records are where they should be.
     pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         self.records.last().map_or(Ok(()), |newest| newest.write(site))
     }
 
-    /// Makes pages that could not be read zeros, when nothing is needed of them any more: they do not count against the next
-    /// opening.
+    /// Clears pages that could not be read, once their content is no longer needed, so that they do not count against the
+    /// next assembly.
     pub(super) fn clear_unread(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         site.write(&self.unread, &vec![vec![0; site.page_bytes()]; self.unread.len()])
     }
 
-    /// What may be lost, in words.
+    /// Describes what may be lost.
     pub(super) fn losses(&self) -> impl Iterator<Item = String> + '_ {
         let missing = self.missing.iter().map(|number| {
             format!("record {number} of the journal is not whole on any member, so updates may be half done")
@@ -167,8 +167,8 @@ impl Found {
         missing.chain(unreadable)
     }
 
-    /// Copies of records that are not whole, though another one is. What wrote the last record may have been cut short, and
-    /// opening the array for writing writes that one anew: nothing is told of it.
+    /// Damaged copies of records with another intact copy. The last record is not reported: its write may have been
+    /// interrupted, and assembling the array for writing rewrites it.
     pub(super) fn damaged(&self, site: &mut Site<'_>) -> Vec<DamagedCopy> {
         let (geometry, copies) = (site.geometry, site.layout.copies);
         let missing = self.newest.as_ref().map_or(0, |newest| newest.missing);
@@ -187,7 +187,7 @@ impl Found {
         damaged
     }
 
-    /// What doing all records again in order comes to.
+    /// The result of replaying all records in order.
     pub(super) fn changes(&self, geometry: &Geometry) -> Changes {
         let zeros = vec![0; geometry.page_bytes as usize];
         let mut changes = Changes::default();
@@ -197,7 +197,7 @@ impl Found {
                 (RedoKind::Before, _) => continue,
                 (RedoKind::Zeros, _) => changes.pages.insert(at, zeros.clone()),
                 (_, Some(image)) => changes.pages.insert(at, image.clone()),
-                // What it had before is older than what it gets when it is rebuilt.
+                // The member's old content is older than the content that it gets when it is rebuilt.
                 (_, None) => changes.pages.remove(&at),
             };
             let (group, position) = geometry.position_of(at.0);
@@ -207,11 +207,12 @@ impl Found {
     }
 }
 
-/// The headers that were found of each number, with the members that have them. Of a number there may be several: one that was
-/// dropped by an opening which was cut short lies where nothing was written since, and another one got its number.
+/// The headers found for each number, with the members that have them. A number may have several headers: a record that an
+/// interrupted assembly dropped remains where nothing was written since, and another record got its number.
 type Headers = BTreeMap<u64, Vec<(RedoRecord, Vec<u32>)>>;
 
-/// Adds the records of `member` to those that were found, and the pages that cannot be read to `unread`. Whether there are none.
+/// Adds the records of `member` to the headers found, and unreadable pages to `unread`. Returns whether all pages could be
+/// read.
 fn read_ring(site: &mut Site<'_>, member: u32, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
     let ring = site.layout.journal;
     let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(member, ring.first + page)).collect();
@@ -243,21 +244,21 @@ fn read_ring(site: &mut Site<'_>, member: u32, headers: &mut Headers, unread: &m
     is_there && unread.len() == before
 }
 
-/// Whether a header is one of this array and epoch, in its own place, about pages that there are.
+/// Whether a header belongs to this array and epoch, is in its own place and has only pages that exist.
 fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
     let end = u64::from(at) + u64::from(site.layout.header_pages()) + u64::from(header.images());
     header.array == site.array
         && header.epoch == site.epoch
         && header.first == at
         && end <= u64::from(site.layout.journal.pages)
-        // Each of the records that it wants done again has a page of the ring at least.
+        // Each record to be replayed takes at least one page of the ring.
         && header.number - header.tail <= u64::from(site.layout.journal.pages)
         && header.entries.iter().all(|entry| {
             u32::from(entry.member) < site.geometry.members && entry.page < site.layout.data.pages
         })
 }
 
-/// Whether the copy of a record on `member` is whole, or was made zeros as the member left and came back since.
+/// Whether `member` has a whole copy of a record, or zeros because its copy was cleared after the member left and returned.
 fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: u32) -> bool {
     let first = site.layout.journal.first + header.first;
     let pages = first..first + site.layout.header_pages();
@@ -269,7 +270,7 @@ fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: u32) -> bool {
     }
 }
 
-/// The record of `header`, with those of its images that one of its copies has.
+/// The record of `header`, with each image that any of its copies has.
 fn images(site: &mut Site<'_>, header: &RedoRecord, members: &[u32]) -> Record {
     let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind.has_image()).collect();
     let first = site.layout.journal.first + header.first + site.layout.header_pages();

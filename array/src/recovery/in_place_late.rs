@@ -1,5 +1,6 @@
-//! Rows whose parity was late when power was lost: it is made that of their data. Records have what it covers instead, so what
-//! is lost of such a row is decoded from that first. Like any update, the new parity has a record ahead of it.
+//! Rows whose parity was deferred when power was lost: their parity is recomputed from their data. Records have the old
+//! content that the parity covers, so lost chunks of such a row are decoded from that content first. Like any update, the
+//! new parity is recorded before it is written.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +13,10 @@ use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use crate::geometry::{Geometry, Place};
 use crate::journal::{Checksums, Ring};
 
-/// By group and page of the data, each row whose parity is late: what that covers, by member.
+/// Each row with deferred parity, by group and page of the data: the content that its parity covers, by member.
 type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;
 
-/// The rows whose parity is late when all records of `found` are done again.
+/// The rows whose parity is still deferred after all records of `found` are replayed.
 pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
     let mut late = Late::new();
     for (entry, image) in found.records.iter().flat_map(Record::entries) {
@@ -33,7 +34,7 @@ pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
     late
 }
 
-/// Makes parity that was late that of its data: by records behind those of `found`, to be done with them.
+/// Recomputes deferred parity from its data: adds records after those of `found`, to be replayed with them.
 pub(super) fn cover(
     site: &mut Site<'_>,
     found: &mut Found,
@@ -50,7 +51,8 @@ pub(super) fn cover(
         .with(newest.tail, found.records.iter().map(taken));
     for ((group, page), before) in late {
         let row = Row { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
-        // Without it the row has lost more than it tolerates, and reads of that fail by their checksums.
+        // Without the parity, the row has lost more than it tolerates, and reads of the lost chunks fail by their
+        // checksums.
         let Some(parity) = row.parity(site, &changes, table, code) else { continue };
         let mut record = row.record(site.geometry, &newest, parity, |position| {
             changes.checksum(table, (group, page, position))
@@ -71,7 +73,7 @@ pub(super) fn cover(
     Ok(())
 }
 
-/// A row whose parity is late.
+/// A row with deferred parity.
 struct Row {
     page: u32,
     place: Place,
@@ -79,7 +81,7 @@ struct Row {
 }
 
 impl Row {
-    /// The parity of its data; nothing if more is lost than its code tolerates.
+    /// The parity of the row's data; `None` if more is lost than its code tolerates.
     fn parity(
         &self,
         site: &mut Site<'_>,
@@ -98,7 +100,7 @@ impl Row {
                 (geometry.member(self.place, column).into(), index)
             })
             .collect();
-        // First what parity covers, as the code numbers it.
+        // First the content that parity covers, in the order of the code.
         let mut row = vec![vec![0; site.page_bytes()]; members.len()];
         let mut lost = 0u64;
         for &(member, index) in &members {
@@ -129,7 +131,8 @@ impl Row {
         Some(parity)
     }
 
-    /// The record of its parity, in the place of the `newest` as yet. `checksum` is that of a position that has none.
+    /// The record of the row's parity, for now in the place of `newest`. `checksum` returns the checksum of a position
+    /// whose member is missing.
     fn record(
         &self,
         geometry: &Geometry,

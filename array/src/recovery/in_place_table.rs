@@ -1,4 +1,4 @@
-//! The table of checksums on the members: reading the newest version of each page, and writing the next.
+//! The table of checksums on the members: reads the newest version of each page, and writes the next version.
 
 use stripewise_code::Code;
 
@@ -9,12 +9,12 @@ use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::journal::Checksums;
 use crate::media::At;
 
-/// The table as the members have it.
+/// The table as found on the members.
 pub(super) struct Found {
     pub(super) table: Checksums,
-    /// Where an older version than the newest one of a page is: that is to be written there before anything else.
+    /// Places with an older version of a page than the newest one: the newest version must be written there first.
     pub(super) behind: Vec<(u32, At)>,
-    /// Pages of which there is no whole copy.
+    /// Pages without a whole copy.
     pub(super) lost: Vec<u32>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -
     make_whole(site, table, &behind)
 }
 
-/// Writes pages of the table in the version that it has to places that are behind, and flushes them.
+/// Writes pages of the table, in their current version, to places that are behind, and flushes them.
 pub(super) fn make_whole(
     site: &mut Site<'_>,
     table: &Checksums,
@@ -45,7 +45,7 @@ pub(super) fn make_whole(
     Ok(())
 }
 
-/// Where the copies of a page of the table are in a version, on members that are there.
+/// The places of the copies of a page of the table in a version, on members that are present.
 fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At> {
     let place = |copy| {
         let (position, page) = site.layout.copy_at(number, copy, version);
@@ -55,12 +55,12 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
     (0..site.layout.copies).filter_map(place).collect()
 }
 
-/// Reads the table. What of it is lost is added to the losses.
+/// Reads the table. Lost pages are added to the losses.
 pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     let mut table = Checksums::new(&site.layout, site.geometry.groups, true);
     let mut behind = Vec::new();
     let mut lost = Vec::new();
-    // Each is read in all copies and both versions.
+    // Each page is read in all copies and both versions.
     let round = ROUND_PAGES as u32 / (2 * site.layout.copies);
     for first in (0..table.pages()).step_by(round as usize) {
         let pages = first..table.pages().min(first + round);
@@ -104,8 +104,9 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     Found { table, behind, lost }
 }
 
-/// Makes the pages of the table anew that are lost, when all records are done again: a row whose parity is that of its data has
-/// the checksums of what is there. What is right of another nobody can tell, and reads of it fail until it is written anew.
+/// Rebuilds lost pages of the table, after all records are replayed. A row whose parity matches its data gets the
+/// checksums of its current content. For other rows, it is unknown which pages are right; reads of them fail until they
+/// are written again.
 pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, lost: &[u32], code: &Code) {
     for &page in lost {
         let (group, _) = table.locate(page);
@@ -119,7 +120,7 @@ pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, lost: &[u32], c
     }
 }
 
-/// The checksums of a row by position, if more of it is there than the rest can be decoded from, and all that is there agrees.
+/// The checksums of a row by position. `None` unless more of the row is present than decoding needs, and all of it agrees.
 fn checksums_of_row(site: &mut Site<'_>, (group, page): (u32, u32), code: &Code) -> Option<Vec<u32>> {
     let geometry = site.geometry;
     let place = geometry.place(geometry.row_of(group, page));
@@ -156,7 +157,8 @@ struct Copy {
 }
 
 impl Copy {
-    /// What was found where version 0 or 1, or one that is as even, of page `page` should be; nothing if that is something else.
+    /// The copy of page `page` at a place for version `version` (0 or 1, for even and odd versions); `None` if something
+    /// else is there.
     fn of(
         site: &Site<'_>,
         table: &Checksums,

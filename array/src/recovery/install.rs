@@ -1,7 +1,7 @@
-//! Putting the batches that were found into an empty log: `docs/format.md`, "Assembly of a log".
+//! Puts the batches that were found into an empty log: `docs/format.md`, "Opening a log".
 //!
-//! Batches come in any order, each is looked at once, and nothing of it is kept but its number: opening a log takes eight bytes
-//! a chunk and some 30 a batch beside what serving takes.
+//! Batches arrive in any order. Each is processed once, and only its number is kept: assembling a log takes eight bytes
+//! per chunk and some 30 per batch in addition to the memory of serving.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::placement::elastic::{Elastic, Location};
 pub(super) struct Install<'a> {
     log: &'a mut Elastic,
     checkpoint: &'a Checkpoint,
-    /// Of each chunk the greatest write sequence number so far, be it that of what is in its slot or of a tombstone; 0 where
+    /// For each chunk the greatest write sequence number so far, of the content of its slot or of a tombstone; 0 if
     /// nothing was found.
     write_seqs: Vec<u64>,
     /// The number of each batch, by its first slot.
@@ -25,7 +25,7 @@ impl<'a> Install<'a> {
     /// Begins to fill `log`, which is empty.
     pub(super) fn new(log: &'a mut Elastic, checkpoint: &'a Checkpoint) -> Self {
         for number in 0..log.segments.count() {
-            // Whatever was begun there and does not count has this generation or the next.
+            // Content that was begun there and does not count has this generation or the next.
             log.durable_mut().generations[number as usize] =
                 segment(&checkpoint.body, number).generation.saturating_add(1);
         }
@@ -33,7 +33,7 @@ impl<'a> Install<'a> {
         Self { log, checkpoint, write_seqs, batches: BTreeMap::new() }
     }
 
-    /// Puts a batch that counts into the log. Of one segment they come in order.
+    /// Puts a batch that counts into the log. The batches of one segment arrive in order.
     pub(super) fn enter(
         &mut self,
         header: &SummaryHeader,
@@ -75,20 +75,22 @@ impl<'a> Install<'a> {
         }
     }
 
-    /// Whether nothing counts more, of what was found of its chunk so far, than this version of it in batch `number`.
+    /// Whether this version of a chunk, in batch `number`, is the newest one found so far.
     fn is_newest(&self, entry: &Entry, number: u64) -> bool {
         let newest = self.write_seqs[entry.chunk as usize];
         let Location::Mapped(slot) = self.log.location(entry.chunk) else { return entry.write_seq >= newest };
-        // Of one write sequence number the later was moved: what it was moved from may be damaged, or about to be overwritten.
+        // Of two versions with the same write sequence number, the later one was relocated: its source may be damaged or
+        // about to be overwritten.
         entry.write_seq > newest || entry.write_seq == newest && number >= self.batch_of(slot)
     }
 
-    /// The number of the batch that `slot` is in.
+    /// The number of the batch that contains `slot`.
     fn batch_of(&self, slot: u64) -> u64 {
         self.batches.range(..=slot).next_back().map_or(0, |(_, &number)| number)
     }
 
-    /// Ends it when all batches that count are in the log. Returns the chunks that are lost: the first and the last of each run.
+    /// Finishes when all batches that count are in the log. Returns the lost chunks as runs: the first and the last chunk
+    /// of each run.
     pub(super) fn finish(self) -> Vec<(u64, u64)> {
         let Self { log, checkpoint, write_seqs, .. } = self;
         let segments = log.segments.count();
@@ -98,8 +100,8 @@ impl<'a> Install<'a> {
             match log.location(chunk) {
                 Location::Mapped(_) if was_written || write_seq > checkpoint.header.write_seq => {}
                 Location::Mapped(_) => log.set_unmapped(chunk),
-                // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be
-                // read, one from before the trim would come back when the tombstone is gone.
+                // A chunk that was trimmed, written again and lost reads as zeros, which is the version before. If reads
+                // of it failed, a version from before the trim would return when the tombstone is gone.
                 _ if was_written && write_seq == 0 => {
                     log.set_lost(chunk);
                     match lost.last_mut().filter(|(_, last)| last + 1 == chunk) {
@@ -115,11 +117,11 @@ impl<'a> Install<'a> {
     }
 }
 
-/// Tells segments what is in them.
+/// Counts the valid content of each segment.
 fn count_valid(log: &mut Elastic) {
     let is_used = |number: u32| log.durable.as_ref().is_some_and(|durable| durable.used[number as usize] > 0);
     log.segments.open_found(is_used);
-    // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
+    // Which segments are not discarded is unknown. They are few, and discarding all segments would take long.
     log.segments.assume_discarded();
     for chunk in 0..log.capacity {
         if let Location::Mapped(slot) = log.location(chunk) {
@@ -149,7 +151,7 @@ mod tests {
     const CHUNKS: u64 = 6;
     const SEGMENTS: u32 = 3;
 
-    /// The segment of a batch of data alone, the chunk and the write sequence number of each slot, and tombstones.
+    /// The segment of a batch of data, the chunk and the write sequence number of each slot, and tombstones.
     type Parts = (u32, Vec<(u64, u64)>, Vec<Tombstone>);
 
     #[derive(Clone, Debug)]
@@ -167,7 +169,7 @@ mod tests {
         })
     }
 
-    /// Batches in the order of their numbers, each behind the others of its segment.
+    /// Batches in the order of their numbers; each follows the others of its segment.
     fn batches() -> impl Strategy<Value = Vec<Batch>> {
         let data = prop::collection::vec((0..CHUNKS, 1..6u64), 1..5);
         let batch = (0..SEGMENTS, data, prop::collection::vec(tombstone(), 0..2));
@@ -202,7 +204,7 @@ mod tests {
         })
     }
 
-    /// Where a chunk is, by all that tells of it: its slot and checksum, or whether it is lost.
+    /// The expected location of a chunk, from all sources: its slot and checksum, or whether it is lost.
     fn expected(
         batches: &[Batch],
         (chunk, was_written, covered): (u64, bool, u64),

@@ -1,4 +1,4 @@
-//! Creating and opening an array with a log: `docs/format.md`, "Assembly of a log".
+//! Creates and assembles an array with a log: `docs/format.md`, "Opening a log".
 
 use super::assemble::Assembly;
 use super::install::Install;
@@ -26,7 +26,7 @@ pub(super) fn create(
     identity: &Identity,
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
-    // Of a batch there are the copies of its summary, slots that are passed over, and a stripe over all columns.
+    // A batch has the copies of its summary, skipped slots, and a stripe over all columns.
     let (columns, parity) = (geometry.columns, geometry.parity());
     let (room, slots) = (summary::room(members.page_bytes), columns + 2 * parity + 1);
     if room < slots {
@@ -42,8 +42,8 @@ pub(super) fn create(
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let page_bytes = members.page_bytes as usize;
-    // What an array that was here before has written is not to be taken for this one's: its identifier is another. But a
-    // superblock counts as soon as it is there, so it comes last.
+    // Content of an earlier array on these members cannot be mistaken for this array's content, because its identifier
+    // differs. But a superblock counts as soon as it is written, so it is written last.
     let (slots, ring) = (layout.checkpoint, layout.commits);
     let heads = [slots.first, slots.first + slots.pages];
     let at: Vec<At> = positions
@@ -109,7 +109,7 @@ fn write_checkpoint(
     write_and_flush(media, &at, &vec![page; keepers.len()])
 }
 
-/// The P + 1 members of one group that keep checkpoint or commit record `number`, as far as they are there.
+/// The P + 1 members of one group that keep checkpoint or commit record `number`, as far as they are present.
 fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> impl Iterator<Item = u16> {
     let is_there = |member: u32| positions[member as usize].is_some();
     let missing = (0..positions.len() as u32).filter(|&member| !is_there(member));
@@ -117,7 +117,7 @@ fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> im
     geometry.keepers(geometry.parity() + 1, number, missing)
 }
 
-/// The positions of those.
+/// The positions of those members.
 fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
     let keepers = keepers_of(geometry, positions, number);
     keepers.filter_map(|member| positions[usize::from(member)]).collect()
@@ -139,7 +139,7 @@ fn write_commit(
     write_and_flush(media, &at, &vec![content; at.len()])
 }
 
-/// Opens a log.
+/// Assembles a log.
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
     members: Members,
@@ -199,7 +199,7 @@ pub(super) fn open<M: Memory>(
     if opening.has_bug(Bug::LossForgotten) {
         lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_unmapped(chunk));
     }
-    // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
+    // The last epoch ends here: content that it left behind must not be mistaken for content of the new epoch.
     let mut superblock = superblock.clone();
     let last_epoch = assembly.epoch.max(superblock.epoch);
     end_epoch(&mut superblock.ended, EndedEpoch { epoch: last_epoch, last: ended });
@@ -207,13 +207,14 @@ pub(super) fn open<M: Memory>(
     superblock.update = assembly.update + 1;
     superblock.is_clean = false;
     if superblock.version > 1 {
-        // What was found behind that is flushed with this superblock at the earliest, and may be lost where this one is not.
+        // Later batches that were found are flushed with this superblock at the earliest, and may be lost on members that
+        // do not have it.
         superblock.horizon = promised.min(ended);
     }
     let epoch = superblock.epoch;
     let records = superblock.members.iter_mut().zip(positions);
     records.filter(|(_, position)| position.is_none()).for_each(|(record, _)| record.fail(epoch, promised));
-    // Numbers behind the end are given again, to what nobody has yet.
+    // Numbers after the end are reused for batches that no member has yet.
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();
     durable.superblock = superblock.clone();
@@ -231,7 +232,7 @@ pub(super) fn open<M: Memory>(
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
     let its_keepers = keepers_of(&geometry, positions, commit.checkpoint);
     durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | 1 << member);
-    // What is on the members if nothing is written.
+    // The version on the members if nothing is written.
     durable.on_members = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
     for (back, position) in durable.back.iter_mut().zip(positions) {
@@ -245,7 +246,8 @@ pub(super) fn open<M: Memory>(
         let header = header_of(&superblock, commit.checkpoint, (commit.horizon, write_seq), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
         let to = (&geometry, &**positions);
-        // The next one is written over the one before it. Until that is whole this one has to be enough.
+        // The next checkpoint overwrites the one before this one. Until the next one is whole, this one must be
+        // sufficient.
         let is_scarce = checkpoint.copies < keepers(&geometry, positions, checkpoint.header.number).len();
         let kept = match is_scarce {
             true => write_checkpoint(media, &superblock, to, &checkpoint.header, checkpoint.body),
@@ -282,7 +284,7 @@ pub(super) fn open<M: Memory>(
     Ok((array, opened))
 }
 
-/// Refuses to go on with a log of which some number would have no next one some day.
+/// Refuses to continue with a log in which some number would eventually have no successor.
 fn check_numbers(
     walk: &Walk,
     checkpoint: &Checkpoint,
@@ -298,13 +300,13 @@ fn check_numbers(
     check_next("generation of a segment", generation.into(), GENERATIONS_BEGIN_MAX.into())
 }
 
-/// Notes how an epoch ended, which is how those before it ended at the latest. Of those before that of the newest checkpoint it
-/// names what counts; but the stamp of a column that returns may be of one of them.
+/// Records how an epoch ended; earlier epochs ended there at the latest. For epochs before the newest checkpoint's epoch,
+/// the checkpoint names the batches that count; but the stamp of a returning column may be of such an epoch.
 fn end_epoch(all: &mut Vec<EndedEpoch>, end: EndedEpoch) {
     all.iter_mut().for_each(|its| its.last = its.last.min(end.last));
-    // Of epochs that ended alike the last one stands for all.
+    // Of epochs with the same end, the last one represents all.
     all.retain(|its| its.last != end.last);
-    // In epoch 0 the array was created, and nothing written.
+    // In epoch 0 the array was created, and nothing was written.
     if end.epoch > 0 {
         all.push(end);
     }
@@ -313,8 +315,8 @@ fn end_epoch(all: &mut Vec<EndedEpoch>, end: EndedEpoch) {
     }
 }
 
-/// That the checkpoint which is taken is not the newest, if it is not. The one that a commit record names is of its epoch: an
-/// epoch begins with a checkpoint. What that alone told of, trims for one, is forgotten without it.
+/// A message if the checkpoint in use is not the newest. A commit record names a checkpoint of its own epoch, because an
+/// epoch begins with a checkpoint. Facts that only the newer checkpoint recorded, such as trims, are lost without it.
 fn newer_checkpoint(taken: &CheckpointHeader, commit: Option<&Commit>) -> Option<String> {
     let commit = commit.filter(|commit| (commit.epoch, commit.checkpoint) > (taken.epoch, taken.number))?;
     let newest = match commit.checkpoint {
@@ -327,7 +329,7 @@ fn newer_checkpoint(taken: &CheckpointHeader, commit: Option<&Commit>) -> Option
     ))
 }
 
-/// What was promised and cannot be found.
+/// Durable content that cannot be found.
 fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
     let mut losses: Vec<String> = walk
         .short
@@ -336,7 +338,7 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
             format!("segment {segment} has {used} slots in use, and no summary of those from {found} on")
         })
         .collect();
-    // A line for each gap, however long: what a commit record says is not believed to be short.
+    // One line for each gap, of any length: the number in a commit record may be arbitrarily large.
     let mut next = checkpoint.header.horizon + 1;
     let found = walk.later.range(next..=promised.max(next)).map(|(&number, _)| number);
     for number in found.chain([promised + 1]).filter(|&number| number <= promised + 1) {
@@ -352,8 +354,8 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
     losses
 }
 
-/// The last batch that counts: those up to `promised` do; behind it, those without a gap that are whole on all members that
-/// are there.
+/// The last batch that counts. Batches up to `promised` count; after it, batches count without a gap as long as they are
+/// whole on all present members.
 fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
     let mut last = promised.max(checkpoint.header.horizon);
     while let Some(batch) = walk.later.get(&(last + 1)) {
@@ -365,8 +367,8 @@ fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promi
     last
 }
 
-/// Whether everything of a batch is on the members that are there, and decodes where they are not. One that is not was never
-/// promised, and would be a stripe that tolerates less than others.
+/// Whether all pages of a batch are on the present members, and decode where members are absent. A batch that is not whole
+/// was never durable, and would be a stripe that tolerates fewer losses than others.
 fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
     let header = &batch.header;
     let places: Vec<(u16, u32)> =
@@ -390,7 +392,7 @@ fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
     slots.iter().zip(&contents).all(is_right)
 }
 
-/// The body of a checkpoint of a log of which nothing is in memory.
+/// The body of a checkpoint of a log without content in memory.
 fn body_of(log: &Elastic) -> Vec<u8> {
     let segments = log.segments.count();
     let mut body = vec![0; body_bytes(segments, log.capacity) as usize];
@@ -421,7 +423,7 @@ mod tests {
 
     #[test]
     fn invariant_d_what_was_dropped_of_earlier_epochs_does_not_revive() {
-        // Opened by force without batches 16 to 20, the array goes on with a batch 16 of its own.
+        // Forced assembly without batches 16 to 20: the array continues with a batch 16 of its own.
         assert_eq!(ended(&[(1, 10), (2, 20)], (4, 15)), [(1, 10), (4, 15)]);
         assert_eq!(ended(&[(1, 18), (2, 20)], (4, 15)), [(4, 15)]);
     }

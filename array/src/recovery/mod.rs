@@ -1,4 +1,4 @@
-//! Creation of an array, and opening one again: what is on the members becomes a controller that serves.
+//! Creation and assembly of an array: the content of the members becomes a controller that serves.
 
 mod assemble;
 mod check;
@@ -37,30 +37,31 @@ pub use reconstruct::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 pub use upgrade::Upgrade;
 
-/// Pages that are read or written in one round: what memory that takes does not depend on the size of members.
+/// Pages that are read or written in one round. It bounds the memory for a round, whatever the size of members.
 const ROUND_PAGES: usize = 1024;
 
-/// What an array is known by.
+/// The identity of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The array's.
+    /// The identifier of the array.
     pub array: Uuid,
-    /// Those of its members, in order.
+    /// The identifiers of its members, in order.
     pub members: Vec<Uuid>,
-    /// What people call it; at most 64 bytes.
+    /// The name of the array; at most 64 bytes.
     pub name: String,
 }
 
-/// How to open an array.
+/// How to assemble an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// Nothing is written: no new epoch, no repair. Such an array takes no writes.
+    /// Writes nothing: no new epoch, no repair. The array accepts no writes.
     pub read_only: bool,
-    /// Opens what would be refused because something is lost, without that. What was refused stands in [`Opened::losses`].
+    /// Assembles an array despite losses that would otherwise be refused. [`Opened::losses`] lists them.
     pub force: bool,
-    /// Which members devices without superblocks are, as the user says; with `force`, others are recognized by their content.
+    /// Which members devices without superblocks are, as named by the user; with `force`, others are recognized by their
+    /// content.
     pub named: NamedMembers,
-    /// A known bug of recovery, for the checking simulation to find; nothing without debug assertions.
+    /// A known bug of recovery that the checking simulation plants; without effect unless debug assertions are on.
     pub bug: Option<crate::bugs::Bug>,
 }
 
@@ -70,46 +71,46 @@ impl Opening {
     }
 }
 
-/// What was found when an array was opened.
+/// The result of assembling an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
     /// The epoch that began.
     pub epoch: u32,
-    /// Which offered member each of the array's members is; none where it is absent or stale.
+    /// For each member of the array, its position among the offered devices; `None` if the member is absent or stale.
     pub positions: Vec<Option<u16>>,
-    /// Batches, or records of the journal, behind the last checkpoint that count.
+    /// Batches, or records of the journal, that count and follow the last checkpoint.
     pub replayed: u64,
-    /// Those that were begun and not finished: nobody was promised anything of them.
+    /// Batches or records that were begun and not finished. They were never durable.
     pub dropped: u64,
-    /// What was lost though it had been promised, in words.
+    /// Descriptions of durable content that was lost.
     pub losses: Vec<String>,
-    /// Copies of superblocks, of the table of checksums, of the bitmap and of journal records that are not whole, though another
-    /// one is. Opening the array for writing makes them whole, or void.
+    /// Copies of superblocks, of the table of checksums, of the bitmap and of journal records that are damaged while
+    /// another copy is intact. Assembling the array for writing repairs or voids them.
     pub damaged: Vec<DamagedCopy>,
-    /// What became of offered devices without superblocks; none unless that was asked for.
+    /// The results for offered devices without superblocks; empty unless reconstruction was requested.
     pub reconstructed: Vec<Reconstructed>,
     /// Pages read.
     pub pages_read: u64,
 }
 
-/// Why an array is not created or not opened.
+/// Why an array is not created or not assembled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The scheme has no meaning over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// What is offered is no array, or too little of one, or opening it would lose what was promised: the reason, and the remedy.
+    /// The devices are no array, or too little of one, or assembly would lose durable content: the reason, and the remedy.
     #[error("{0}")]
     Refused(String),
-    /// A member failed so that it cannot go on.
+    /// A member failed, so that creation or assembly cannot continue.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Writes an empty array of `scheme` over all that `media` offers.
+/// Writes an empty array of `scheme` over all devices that `media` offers.
 ///
 /// # Errors
-/// When the scheme has no meaning over these members, or a member cannot be written.
+/// The scheme has no meaning over these members, or a member cannot be written.
 pub fn create(
     scheme: &Scheme,
     members: Members,
@@ -161,11 +162,11 @@ pub fn create(
     }
 }
 
-/// Whether an array of `scheme` over such members leaves a page between its areas to the owner. Where it does not, an array that
-/// takes a page less of each member has the page behind that.
+/// Whether an array of `scheme` over such members leaves a page between its areas for the owner. If not, an array that
+/// uses one page less of each member has the page after its used pages.
 ///
 /// # Errors
-/// When the scheme has no meaning over these members.
+/// The scheme has no meaning over these members.
 pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, OpenError> {
     let geometry = scheme.resolve(&members, true)?;
     let identity = Identity::unnamed(members.count);
@@ -182,18 +183,18 @@ pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, 
     Ok(superblock.free_page().is_some())
 }
 
-/// The pages of the smallest of all that `media` offers.
+/// The number of pages of the smallest device that `media` offers.
 fn smallest(media: &dyn Media) -> u32 {
     (0..media.count()).map(|member| media.size(member).0).min().unwrap_or(0)
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller of the array that `media` offers, in whatever order, with at most as many of its members absent, stale
-    /// or failed as its parity tolerates. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
-    /// member, if that was interrupted.
+    /// Assembles the array that `media` offers, in any order, and returns its controller. At most as many members may be
+    /// absent, stale or failed as its parity tolerates. The controller can serve at once; [`Self::resume`] continues the
+    /// rebuild of a member, if that was interrupted.
     ///
     /// # Errors
-    /// Why it is not opened, and what would help.
+    /// The reason of the refusal, and the remedy.
     pub fn open(
         scheme: &Scheme,
         members: Members,
@@ -207,7 +208,7 @@ impl<M: Memory> Array<M> {
         loop {
             let result = Self::open_watched(scheme, members, &mut memory, &mut media, opening);
             match result {
-                // One that cannot be written is as good as absent: what was begun with it counts for nothing without it.
+                // A member that cannot be written is treated as absent: the steps begun with it do not count.
                 Err(OpenError::Failed(reason)) if media.give_up() => {
                     first.get_or_insert(reason);
                 }
@@ -249,8 +250,8 @@ impl<M: Memory> Array<M> {
         }
         superblocks::check_scheme(&assembly.superblock, scheme, &members)?;
         if !opening.read_only && assembly.is_unfinished(&offered) {
-            // The last update was cut short. Until it is whole, front copies are all that some members have; and they may be
-            // in volatile memory yet, if it was not power that cut it short.
+            // The last update was interrupted. Until it is complete, some members have only front copies of it; and these
+            // may still be in volatile memory, if the interruption was not a power loss.
             let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
             superblocks::flush(media, &present)?;
             superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
@@ -275,7 +276,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// Makes superblocks for offered devices that have none, if that was asked for.
+/// Makes superblocks for offered devices that have none, if that was requested.
 fn reconstruct_superblocks(
     scheme: &Scheme,
     members: &Members,
@@ -295,7 +296,7 @@ fn reconstruct_superblocks(
     remains.reconstruct(model, offered)
 }
 
-/// Why the array is not opened, with what is known of devices without superblocks.
+/// Adds the findings about devices without superblocks to the reason of a refusal.
 fn with_blanks(error: OpenError, reconstructed: &[Reconstructed]) -> OpenError {
     let OpenError::Refused(reason) = error else { return error };
     let left = reconstructed.iter().filter(|one| !one.is_taken());
@@ -303,7 +304,8 @@ fn with_blanks(error: OpenError, reconstructed: &[Reconstructed]) -> OpenError {
     OpenError::Refused(words.fold(reason, |reason, more| reason + &more))
 }
 
-/// Refuses to write behind `number`, the last of its kind, if it is not less than `most`: there would be no next one some day.
+/// Refuses to write after `number`, the last of its kind, unless it is below `most`: otherwise there would eventually be
+/// no next number.
 fn check_next(what: &str, number: u64, most: u64) -> Result<(), OpenError> {
     if number < most {
         return Ok(());
@@ -315,7 +317,7 @@ fn check_next(what: &str, number: u64, most: u64) -> Result<(), OpenError> {
 }
 
 impl Identity {
-    /// That of an array that nobody will open again.
+    /// The identity of an array that will never be assembled again.
     pub(crate) fn unnamed(members: u32) -> Self {
         let named = |member: u32| Uuid((u128::from(member) + 1).to_be_bytes());
         Self { array: Uuid([0xff; 16]), members: (0..members).map(named).collect(), name: String::new() }

@@ -1,9 +1,10 @@
-//! Superblocks made again for members that have none, from what else lies on them: `docs/format.md`, "Reconstruction".
+//! Reconstructs superblocks of members that have none, from the rest of their content: `docs/format.md`, "Reconstruction".
 //!
-//! The content of a page proves where it belongs: summaries (log) and the table of checksums (redo journal) of the other members
-//! name the CRC-32C of each page of every column. A page of rows whose checksums all differ, and are not that of zeros, speaks
-//! for one member alone; [`PAGES_PROVE`] of them and none for another member prove an identity. By chance a page has the checksum
-//! of another with a probability of 2^-32. With an intent bitmap nothing proves anything, and the user names the member.
+//! The content of a page proves where it belongs: summaries (log) and the table of checksums (redo journal) of the other
+//! members list the CRC-32C of each page of every column. If all checksums of a row differ, and none is that of zeros, a
+//! matching page of that row indicates one member only. [`PAGES_PROVE`] such pages, and none for another member, prove an
+//! identity. By chance, a page has the checksum of another with a probability of 2^-32. With an intent bitmap there is no
+//! proof, and the user names the member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,17 +24,17 @@ use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
 
-/// Pages that prove which member a device is.
+/// The number of pages that prove which member a device is.
 pub const PAGES_PROVE: u64 = 8;
 
-/// The newest batches of a log that are looked at, and others.
+/// The number of newest batches of a log that are compared, and of others.
 const NEWEST: usize = 64;
 const OTHERS: usize = 192;
 
-/// Rows in place that are looked at.
+/// The number of rows in place that are compared.
 const ROWS: u32 = 1024;
 
-/// Members that the user names: which of them each offered device is.
+/// The members that the user names for offered devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedMembers([u16; SUPERBLOCK_MEMBERS_MAX]);
 
@@ -44,10 +45,10 @@ impl Default for NamedMembers {
 }
 
 impl NamedMembers {
-    /// None is named.
+    /// No member is named.
     pub const NONE: Self = Self([u16::MAX; SUPERBLOCK_MEMBERS_MAX]);
 
-    /// The device that is offered as number `offered` is `member`. False for a number that no member can have.
+    /// Names the device at position `offered` as `member`. Returns false for a number that no member can have.
     pub fn name(&mut self, member: u16, offered: u16) -> bool {
         let place = self.0.get_mut(usize::from(member));
         place.map(|place| *place = offered).is_some()
@@ -62,43 +63,43 @@ impl NamedMembers {
     }
 }
 
-/// What became of an offered device without a superblock.
+/// The result for an offered device without a superblock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reconstructed {
-    /// Its place among those that are offered.
+    /// The device's position among the offered devices.
     pub offered: u16,
-    /// The member that it is, where that is known.
+    /// The member that the device is, if known.
     pub member: Option<u16>,
-    /// How that is known, and what follows.
+    /// How the member was recognized, and the consequence.
     pub how: Reconstruction,
 }
 
-/// How a device without a superblock was recognized.
+/// How a device without a superblock was recognized. Counts are numbers of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reconstruction {
-    /// So many pages prove which member it is, and none is older than it should be: it is taken.
+    /// Pages prove which member it is, and no page is outdated: the device is used.
     Proven(u64),
-    /// So many pages prove which member it is, and so many are not what they should be. It is taken, as the array cannot start
-    /// without it: its pages are believed by their checksums alone.
+    /// Pages (first count) prove which member it is, and others (second count) have wrong content. The device is used
+    /// because the array cannot start without it: each of its pages is trusted only by its checksum.
     Needed(u64, u64),
-    /// The same, and the array starts without it.
+    /// The same, but the array starts without the device: it is not used.
     Stale(u64, u64),
-    /// The array went on without it before it lost its superblocks: it is not taken.
+    /// The array continued without the member before it lost its superblocks: the device is not used.
     Failed(u64),
-    /// The user says which member it is, and the array cannot start without it: it is taken.
+    /// The user names the member, and the array cannot start without it: the device is used.
     Named,
-    /// The user says which member it is, nothing proves it, and the array starts without it.
+    /// The user names the member, nothing proves it, and the array starts without it: the device is not used.
     NotNeeded,
-    /// So many pages speak for a member: too few.
+    /// Too few pages indicate a member.
     Unproven(u64),
-    /// Pages speak for more than one member.
+    /// Pages indicate more than one member.
     Ambiguous(Vec<u16>),
-    /// It is smaller than the array's members, or has pages of another size.
+    /// The device is smaller than the array's members, or has another page size.
     TooSmall,
 }
 
 impl Reconstructed {
-    /// Whether it is taken as the member, and gets superblocks again.
+    /// Whether the device is used as the member and gets superblocks again.
     pub fn is_taken(&self) -> bool {
         matches!(self.how, Reconstruction::Proven(_) | Reconstruction::Needed(..) | Reconstruction::Named)
     }
@@ -155,7 +156,7 @@ impl fmt::Display for Reconstructed {
     }
 }
 
-/// What a page of a row should have: the checksum, and whose that is.
+/// The expected checksums of the pages of a row: the page, and for each member its checksum.
 type Row = (u32, Vec<(u16, u32)>);
 
 /// A batch of the log, and where a copy of its summary lies.
@@ -165,14 +166,15 @@ struct Batch {
     at: At,
 }
 
-/// How a device compares with a member: pages that speak for it, and pages that are not what they should be.
+/// The comparison of a device with a member: the numbers of pages that indicate the member, and of pages with wrong
+/// content.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     right: u64,
     wrong: u64,
 }
 
-/// The devices of an array of which some have no superblocks.
+/// The devices of an array in which some have no superblocks.
 pub(super) struct Remains<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) geometry: &'a Geometry,
@@ -180,24 +182,25 @@ pub(super) struct Remains<'a> {
     pub(super) named: NamedMembers,
 }
 
-/// The superblock that the others are made from: the newest that took effect, as far as can be told.
+/// The superblock that serves as the model for the others: the newest that took effect, as far as can be determined.
 pub(super) fn model_of(offered: &[Copies]) -> Option<Superblock> {
     let all = || offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
     let proven = offered.iter().filter_map(|copies| copies.back.as_ref()).max_by_key(|block| block.update);
     proven.or_else(|| all().max_by_key(|block| block.update)).cloned()
 }
 
-/// Whether there is a device without a superblock beside one with.
+/// Whether there is a device without a superblock and another device with one.
 pub(super) fn is_wanted(offered: &[Copies]) -> bool {
     let has = |copies: &Copies| copies.newest().is_some();
     offered.iter().any(has) && !offered.iter().all(has)
 }
 
 impl Remains<'_> {
-    /// Makes superblocks for devices of `offered` that have none, as far as it is known which member each is. Nothing is written.
+    /// Makes superblocks for devices of `offered` that have none, as far as it is known which members they are. Nothing is
+    /// written.
     ///
     /// # Errors
-    /// When two devices are the same member, or the user names one that is another.
+    /// Two devices are the same member, or the user names a device that is another member.
     pub(super) fn reconstruct(
         &mut self,
         model: Superblock,
@@ -264,7 +267,7 @@ impl Remains<'_> {
         Ok(found)
     }
 
-    /// Which member a device is, by its content or by its name.
+    /// Decides which member a device is, by its content or by its name.
     fn judge(
         &self,
         model: &Superblock,
@@ -321,7 +324,7 @@ impl Remains<'_> {
                     let tally = &mut tallies[nth][usize::from(number)];
                     let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
                     let speaks = expected != zeros && entries.iter().all(is_its_own);
-                    // What it lacks counts whatever it is.
+                    // Missing content always counts as wrong.
                     tally.wrong += u64::from(checksum != Some(expected));
                     tally.right += u64::from(speaks && checksum == Some(expected));
                 }
@@ -336,7 +339,7 @@ impl Remains<'_> {
         found
     }
 
-    /// The batches that can be found, each by a copy of its summary.
+    /// All batches that can be found, each by a copy of its summary.
     fn batches(&mut self, model: &Superblock, known: &[Option<u16>], blanks: &[u16]) -> Vec<Batch> {
         let mut batches = Vec::new();
         for segment in 0..model.segments() {
@@ -349,7 +352,7 @@ impl Remains<'_> {
         batches
     }
 
-    /// Rows of the log, with the checksums that summaries name: of the newest batches that were promised, and of others.
+    /// Rows of the log with the checksums in summaries: of the newest durable batches, and of others.
     fn rows_of_log(&mut self, model: &Superblock, devices: &[u16], batches: &[Batch]) -> Vec<Row> {
         let mut promised = (0, 0, 0);
         for &device in devices {
@@ -391,8 +394,8 @@ impl Remains<'_> {
         found.member(segment, slot)
     }
 
-    /// The batch that begins at a slot, in the newest generation that any copy of its summary has, on whatever device that is:
-    /// one without a superblock may be any member.
+    /// The batch that begins at a slot, in the newest generation of any copy of its summary. The copies may be on any
+    /// device, because a device without a superblock may be any member.
     fn batch(
         &mut self,
         model: &Superblock,
@@ -425,7 +428,7 @@ impl Remains<'_> {
         newest
     }
 
-    /// Rows in place, with the checksums that the table has, without those that records of the journal change.
+    /// Rows in place with the checksums of the table, except for rows that records of the journal change.
     fn rows_in_place(
         &mut self,
         model: &Superblock,
@@ -435,7 +438,8 @@ impl Remains<'_> {
     ) -> Vec<Row> {
         let changed = self.changed_rows(model, known, devices, layout);
         let groups = self.geometry.groups;
-        // Copies lie where the member's place in its group says, which is not known yet. So all of the area is looked at.
+        // The place of a copy depends on the member's position in its group, which is not yet known. So the whole area is
+        // searched.
         let mut table = Checksums::new(&layout, groups, true);
         let page_of: BTreeMap<(u32, u32), u32> =
             (0..table.pages()).map(|page| (table.locate(page), page)).collect();
@@ -472,7 +476,7 @@ impl Remains<'_> {
         rows
     }
 
-    /// Rows that records of the journal change. They lie at the same place on all members, whichever that is.
+    /// Rows that records of the journal change. The records lie at the same place on all members.
     fn changed_rows(
         &mut self,
         model: &Superblock,
@@ -495,8 +499,8 @@ impl Remains<'_> {
     }
 }
 
-/// Takes devices that are stale, or named alone, where the array cannot start without them: those with the fewest wrong pages
-/// first, and no more than it takes.
+/// Uses devices that are stale, or only named, if the array cannot start without them: those with the fewest wrong pages
+/// first, and no more than necessary.
 fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstructed]) {
     let parity = model.level.parity() as usize;
     let groups = usize::from(model.groups).max(1);
@@ -529,7 +533,7 @@ fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstru
     }
 }
 
-/// Whether devices without superblocks are looked at.
+/// Whether reconstruction of devices without superblocks was requested.
 pub(super) fn is_asked(opening: &super::Opening) -> bool {
     opening.force || !opening.named.is_empty()
 }

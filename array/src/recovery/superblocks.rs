@@ -1,4 +1,5 @@
-//! Superblocks: what a new array's says, reading all of them, and writing them so that one copy of each is always whole.
+//! Superblocks: the initial ones of a new array, reading all of them, and writing them so that one copy of each is always
+//! whole.
 
 use super::{Identity, OpenError};
 use crate::format::in_place::InPlaceLayout;
@@ -51,7 +52,7 @@ pub(crate) fn superblock_in_place(
     }
 }
 
-/// What superblocks of all placements say, without the areas.
+/// The parts of superblocks that all placements share, without the areas.
 fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identity: &Identity) -> Superblock {
     let record =
         |&uuid| Member { uuid, state: MemberState::Active, failed_epoch: 0, failed_batch: 0, cursor: 0 };
@@ -95,21 +96,22 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
     }
 }
 
-/// What an array of `scheme` uses that not every program knows.
+/// The features of an array of `scheme` that not every program knows.
 pub(super) fn features_of(scheme: &Scheme) -> Features {
     let is_late = scheme.has_redo_journal() && scheme.parity.window != WindowSize::default();
     Features { incompatible: if is_late { Features::LATE_PARITY } else { 0 }, ..Features::default() }
 }
 
-/// The code of the parity that `scheme` has over `geometry`.
+/// The code of the parity of `scheme` over `geometry`.
 pub(crate) fn code_of(scheme: &Scheme, geometry: &Geometry) -> Option<Kind> {
     let code = scheme.code(geometry, geometry.page_bytes).ok().flatten();
     code.map(|code| code.kind())
 }
 
-/// Whether `scheme` over `members` is what `superblock` describes.
+/// Checks that `superblock` describes `scheme` over `members`.
 ///
 /// # Errors
+/// The difference.
 /// What differs.
 pub(crate) fn check_scheme(
     superblock: &Superblock,
@@ -148,25 +150,25 @@ pub(crate) fn check_scheme(
     }
 }
 
-/// The copies of the superblock of one member, as far as they are valid.
+/// The valid copies of the superblock of one member.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
     pub(crate) front: Option<Superblock>,
     pub(crate) back: Option<Superblock>,
-    /// That one of them is of a format that this program does not know.
+    /// The error if one of them has a format that this program does not know.
     pub(crate) newer: Option<FormatError>,
-    /// Why one that is there does not count.
+    /// Why a copy that is present does not count.
     pub(crate) trouble: Option<String>,
 }
 
 impl Copies {
-    /// The newer of the two.
+    /// The newer of the two copies.
     pub(crate) fn newest(&self) -> Option<&Superblock> {
         [&self.front, &self.back].into_iter().flatten().max_by_key(|its| its.update)
     }
 }
 
-/// The copies of each offered member.
+/// The copies of each offered device.
 pub(crate) fn read_all(media: &mut dyn Media) -> Vec<Copies> {
     (0..media.count()).map(|member| read_one(media, member)).collect()
 }
@@ -189,7 +191,7 @@ fn read_one(media: &mut dyn Media, member: u16) -> Copies {
         let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
         match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
             _ if !is_whole => trouble = Some("its superblock cannot be read".into()),
-            // A write that landed elsewhere: a back copy proves what a front copy in its place would not.
+            // A misdirected write: a back copy proves facts that a front copy in its place does not.
             Ok(_) if Copy::of(&bytes) != Some(which) => {
                 trouble = Some("one copy of its superblock lies where the other belongs".into());
             }
@@ -210,11 +212,11 @@ fn read_one(media: &mut dyn Media, member: u16) -> Copies {
     Copies { front, back, newer, trouble }
 }
 
-/// Writes `superblock` to members at `positions` of `media`, each with its number and identifier: front copies, flush, back
-/// copies, flush.
+/// Writes `superblock` to the members at `positions` of `media`, each with its own number and identifier: front copies,
+/// flush, back copies, flush.
 ///
 /// # Errors
-/// When a member cannot be written.
+/// A member cannot be written.
 pub(crate) fn write_all(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -227,7 +229,7 @@ pub(crate) fn write_all(
 /// Writes one copy of `superblock` to each of its members, and flushes them.
 ///
 /// # Errors
-/// When a member cannot be written.
+/// A member cannot be written.
 pub(crate) fn write_copies(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -254,7 +256,7 @@ pub(crate) fn write_copies(
 /// Writes pages, and flushes their members.
 ///
 /// # Errors
-/// When a member cannot be written.
+/// A member cannot be written.
 pub(crate) fn write_and_flush(
     media: &mut dyn Media,
     at: &[At],
@@ -274,7 +276,7 @@ pub(crate) fn write_and_flush(
 /// Flushes members.
 ///
 /// # Errors
-/// When one cannot be flushed.
+/// A member cannot be flushed.
 pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), OpenError> {
     let outcomes = media.flush(members);
     match members.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {

@@ -1,6 +1,7 @@
-//! Making an array of an older version of the format one of this version: `docs/format.md`, "Versions 1 and 2".
+//! Upgrades an array from an older version of the format to the current one: `docs/format.md`, "Versions 1 and 2".
 //!
-//! It is one update of the superblocks, so that power may go at any step: the array is of one version or of the other then.
+//! An upgrade is a single update of the superblocks. If power fails at any step, the array has either the old or the new
+//! version.
 
 use super::assemble::{Assembly, assemble};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
@@ -13,24 +14,24 @@ use crate::format::{
 use crate::media::{At, Media};
 use crate::scheme::{Members, Scheme};
 
-/// What an upgrade does, or did.
+/// A planned or completed upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
-    /// The version that the array had. That of this program where there is nothing to do.
+    /// The previous version of the array; the current version if there is nothing to do.
     pub from: u16,
-    /// The superblock of the array as it is then, with the number and identifier of one of its members.
+    /// The superblock after the upgrade, with the number and identifier of one of its members.
     pub superblock: Superblock,
 }
 
 impl Upgrade {
-    /// The upgrade of the array that `media` offers, which nothing writes meanwhile. Unless `dry_run` says that it is only to be
-    /// told, it is done.
+    /// Upgrades the array that `media` offers; no other program may write it meanwhile. With `dry_run`, only returns what
+    /// the upgrade would do.
     ///
-    /// Where no page is free, the owner gets the last one of a redo journal, of which no record may count: so an array with a
-    /// journal is assembled and closed before.
+    /// If no page is free, the owner gets the last page of the redo journal, which must have no valid record. So an array
+    /// with a journal is first assembled and closed.
     ///
     /// # Errors
-    /// When the array is not whole, or cannot be written, with the remedy.
+    /// The array is not complete, or cannot be written; the message has the remedy.
     pub fn run(
         scheme: &Scheme,
         members: Members,
@@ -48,7 +49,8 @@ impl Upgrade {
             check_whole(&assembly)?;
         }
         if !dry_run && assembly.is_unfinished(&offered) {
-            // The last update was cut short, which may have been an upgrade; back copies of the one before it prove nothing.
+            // The last update was interrupted and may have been an upgrade; back copies of the previous update prove
+            // nothing about it.
             let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
             flush(media, &present)?;
             write_copies(media, current, &assembly.positions, Copy::Back)?;
@@ -76,7 +78,7 @@ impl Upgrade {
     }
 }
 
-/// Refuses an array of which something is missing: a member that is back later would have the version before.
+/// Refuses an array with a missing member: when that member returned, it would have the old version.
 fn check_whole(assembly: &Assembly) -> Result<(), OpenError> {
     let refuse = |reason: String| Err(OpenError::Refused(reason));
     let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
@@ -101,7 +103,7 @@ fn check_whole(assembly: &Assembly) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The settings in the superblock; those of `scheme` where they did not fit into the version before.
+/// The settings in the superblock; those of `scheme` if they did not fit into the old version.
 fn settings(current: &Superblock, scheme: &Scheme) -> String {
     if !current.settings.is_empty() {
         return current.settings.clone();
@@ -110,7 +112,7 @@ fn settings(current: &Superblock, scheme: &Scheme) -> String {
     Some(scheme.to_settings()).filter(|text| text.len() <= room).unwrap_or_default()
 }
 
-/// Whether no record of the redo journal counts: nothing was written in this epoch.
+/// Whether the redo journal has no valid record: nothing was written in this epoch.
 fn is_void(assembly: &Assembly, media: &mut dyn Media) -> bool {
     let Superblock { journal, array, epoch, .. } = assembly.superblock;
     let counts = |page: &[u8]| {
@@ -127,7 +129,7 @@ fn is_void(assembly: &Assembly, media: &mut dyn Media) -> bool {
     is_void
 }
 
-/// Up to which batch all is durable on all members, of a log.
+/// The last batch up to which a log is durable on all members.
 fn horizon(
     assembly: &Assembly,
     scheme: &Scheme,

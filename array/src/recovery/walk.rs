@@ -1,4 +1,4 @@
-//! Finding what a log has: the newest checkpoint and commit record, and the batches of all segments.
+//! Finds the content of a log: the newest checkpoint and commit record, and the batches of all segments.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::media::{At, Media};
 pub(super) struct Checkpoint {
     pub(super) header: CheckpointHeader,
     pub(super) body: Vec<u8>,
-    /// Members that have its header.
+    /// The number of members that have its header.
     pub(super) copies: usize,
 }
 
-/// A batch behind the checkpoint, which is judged when all are known.
+/// A batch after the checkpoint; whether it counts is decided when all batches are known.
 #[derive(Clone, Debug)]
 pub(super) struct FoundBatch {
     pub(super) header: SummaryHeader,
@@ -27,27 +27,28 @@ pub(super) struct FoundBatch {
     pub(super) tombstones: Box<[Tombstone]>,
 }
 
-/// What a walk over all segments found beside the batches that the checkpoint names.
+/// The findings of a walk over all segments, in addition to the batches that the checkpoint names.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Later batches, by number. A checkpoint comes when an eighth of the segments was opened, so they are in as few.
+    /// Later batches, by number. A checkpoint is written when an eighth of the segments was opened, so they are in no more
+    /// segments.
     pub(super) later: BTreeMap<u64, FoundBatch>,
-    /// Segments of which less was found than the checkpoint names: each with the slots in use, and those that were found.
+    /// Segments with fewer slots than the checkpoint names: each with the slots in use, and the slots found.
     pub(super) short: Vec<(u32, u32, u32)>,
 }
 
-/// Where the walk over a segment has come to.
+/// The position of the walk over a segment.
 #[derive(Clone, Copy)]
 struct Head {
     segment: u32,
-    /// The slot at which the next batch begins, and which of the copies of its summary is looked at.
+    /// The slot at which the next batch begins, and the number of the copy of its summary to read next.
     first: u32,
     nth: u32,
-    /// The generation of the batches before it. Behind them may lie one of another, which only looks as if it followed.
+    /// The generation of the previous batches. A batch of another generation may lie after them, and only seems to follow.
     generation: Option<u32>,
 }
 
-/// The members of an array as offered, with what their superblock says.
+/// The offered members of an array, with their superblock.
 pub(super) struct Found<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) superblock: &'a Superblock,
@@ -57,7 +58,7 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Reads pages of members of the array: the content of each, where it can be read.
+    /// Reads pages of members of the array; `None` for pages that cannot be read.
     pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];
         let (mut asked, mut places) = (Vec::new(), Vec::new());
@@ -78,7 +79,7 @@ impl Found<'_> {
         0..self.positions.len() as u16
     }
 
-    /// The newest checkpoint whose body is whole. There is one on every array that was created.
+    /// The newest checkpoint whose body is whole. Every array that was created has one.
     pub(super) fn checkpoint(&mut self) -> Option<Checkpoint> {
         let area = self.superblock.checkpoint;
         let slots = [area.first, area.first + area.pages];
@@ -95,8 +96,8 @@ impl Found<'_> {
             };
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }
-        // A member that was away may have one of an epoch that ended before it, whose number was given again.
-        // And of one that was begun twice, as members dropped out, the later has more.
+        // A member that was away may have a checkpoint of an epoch that ended before it, whose number was reused. If a
+        // checkpoint was begun twice because members failed, the later one has more.
         let rank =
             |header: &CheckpointHeader| (header.epoch, header.number, header.horizon, header.write_seq);
         found.sort_by_key(|(_, header)| std::cmp::Reverse(rank(header)));
@@ -138,8 +139,8 @@ impl Found<'_> {
         (member as u16, self.superblock.data.first + row)
     }
 
-    /// Walks all segments, batch by batch, a round of them side by side. `named` is told of each batch that the checkpoint names;
-    /// of one segment in order.
+    /// Walks all segments, batch by batch, one round of all segments at a time. `named` is called for each batch that the
+    /// checkpoint names, in order within a segment.
     pub(super) fn walk(&mut self, checkpoint: &Checkpoint, named: &mut dyn FnMut(&Summary<'_>)) -> Walk {
         let mut walk = Walk::default();
         let slots = self.superblock.segment_rows * self.geometry.columns;
@@ -208,7 +209,7 @@ impl Found<'_> {
         } else {
             header.generation >= entry.generation
         };
-        // Of epochs before that of the checkpoint everything that counts is within its horizon.
+        // For epochs before the checkpoint's epoch, everything that counts is within its horizon.
         let is_behind = header.batch > checkpoint.header.horizon && header.epoch >= checkpoint.header.epoch;
         let is_later = is_behind && is_fresh && self.is_of_history(&header);
         let chunks = self.superblock.capacity;
@@ -227,10 +228,10 @@ impl Found<'_> {
         Some((summary, is_named))
     }
 
-    /// Whether the slots of a batch are stripes: each column on a member of its own, as many of them as the code has.
+    /// Whether the slots of a batch form stripes: each column on a member of its own, and as many columns as the code has.
     fn has_stripes(&self, summary: &Summary<'_>) -> bool {
         let geometry = self.geometry;
-        // Of the stripe that goes on: its data chunks, its parities, its members.
+        // The current stripe: its data chunks, its parity chunks, its members.
         let mut stripe = None;
         let is_over = |stripe: &mut Option<(u32, u32, u64)>| {
             stripe.take().is_none_or(|(data, parities, _)| data > 0 && parities + 1 == 1 << geometry.parity())
@@ -267,14 +268,14 @@ impl Found<'_> {
         is_over(&mut stripe)
     }
 
-    /// Whether a batch behind the checkpoint is of the history that went on: of the newest epoch, or from before the end of its
-    /// own.
+    /// Whether a batch after the checkpoint belongs to the history of the array: it is of the newest epoch, or from before
+    /// the end of its own epoch.
     fn is_of_history(&self, header: &SummaryHeader) -> bool {
         let ended = &self.superblock.ended;
         if header.epoch == self.superblock.epoch {
             return true;
         }
-        // Epochs in which nothing was written have no entry of their own: the next one's end is theirs.
+        // Epochs in which nothing was written have no entry of their own: they share the end of the next one.
         let its = ended.iter().find(|ended| ended.epoch >= header.epoch);
         header.epoch < self.superblock.epoch && its.is_some_and(|ended| header.batch <= ended.last)
     }

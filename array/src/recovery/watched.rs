@@ -1,13 +1,13 @@
-//! Members while an array is opened, of which those that fail are given up.
+//! Access to members during assembly that removes members which fail.
 
 use crate::media::{At, Found, Media};
 use crate::operation::Outcome;
 
-/// The members that are offered, without those that were given up: nothing of these can be read or written.
+/// The offered members without the removed ones, which can be neither read nor written.
 pub(super) struct Watched<'a> {
     media: &'a mut dyn Media,
     given_up: Vec<bool>,
-    /// A member that could not be written or flushed since somebody asked.
+    /// A member that could not be written or flushed since the last call of [`Self::give_up`].
     failed: Option<u16>,
 }
 
@@ -17,7 +17,7 @@ impl<'a> Watched<'a> {
         Self { media, given_up, failed: None }
     }
 
-    /// Gives up the member that failed since the last call. False if none did.
+    /// Removes the member that failed since the last call. Returns false if none failed.
     pub(super) fn give_up(&mut self) -> bool {
         let failed = self.failed.take();
         if let Some(member) = failed {

@@ -1,4 +1,4 @@
-//! What a write has reached when it is acknowledged: comparisons show it, since memory answers faster than flash.
+//! Where a write is stored when it is acknowledged. Comparisons show it, since memory answers faster than flash.
 
 use super::{Acknowledge, Scheme, WindowSize};
 use crate::cache::CachePolicy;
@@ -6,15 +6,16 @@ use crate::placement::elastic::AcknowledgeWrites;
 use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 
 impl Scheme {
-    /// [`Scheme::acknowledges`] of the scheme in the configuration of a run, a TOML document; none where this program
-    /// does not know the scheme.
+    /// [`Scheme::acknowledges`] of the scheme in the configuration of a run, a TOML document; `None` if this program does
+    /// not know the scheme.
     pub fn acknowledges_in(configuration: &str) -> Option<&'static str> {
         let configuration: toml::Table = configuration.parse().ok()?;
         let scheme = toml::to_string(configuration.get("scheme")?).ok()?;
         Scheme::from_toml("run.toml", &scheme).map(|scheme| scheme.acknowledges()).ok()
     }
 
-    /// What has a write when it is acknowledged: members, or memory that survives a loss of power, or memory that does not.
+    /// Where a write is stored when it is acknowledged: on members, in memory that survives a power loss, or in memory
+    /// that does not.
     pub fn acknowledges(&self) -> &'static str {
         let memory = |persistence| match persistence {
             Persistence::Persistent => "memory (persistent)",

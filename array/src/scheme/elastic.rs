@@ -1,4 +1,4 @@
-//! What elastic striping means over given members, or why it means nothing there.
+//! Checks whether the settings of elastic striping have a meaning for given members.
 
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
@@ -8,14 +8,14 @@ use crate::geometry::{Geometry, Level};
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions, ElasticSection, places};
 use crate::placement::{FirstWrites, Persistence};
 
-/// The most pages that a segment takes of a member.
+/// The largest number of pages that a segment takes of a member.
 const SEGMENT_ROWS_MAX: u32 = 1 << 16;
 
-/// The most chunks on their way to the log: their places are numbered with 32 bits.
+/// The largest number of chunks in flight to the log: their places are numbered with 32 bits.
 const PLACES_MAX: u64 = 1 << 28;
 
 impl Scheme {
-    /// Whether elastic striping has a meaning here.
+    /// Checks that elastic striping has a meaning for these members.
     pub(super) fn check_elastic(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
@@ -100,7 +100,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Whether the classes of elastic striping have a meaning here.
+    /// Checks that the classes of elastic striping have a meaning for these members.
     fn check_classes(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })

@@ -1,4 +1,4 @@
-//! Whether metadata of an array in place has a meaning, and where it lies.
+//! Checks the metadata settings of an array in place, and computes where its metadata lies.
 
 use super::{Acknowledge, Members, Metadata, Scheme, SchemeError, WindowSize};
 use crate::cache::CachePolicy;
@@ -19,7 +19,7 @@ impl Scheme {
         self.has_journal_section() && self.journal.policy == JournalPolicy::Redo
     }
 
-    /// Whether metadata has a meaning with everything else, as far as it is not about the log.
+    /// Checks metadata together with all other settings, except for those of the log.
     pub(super) fn check_in_place(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
@@ -69,7 +69,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Where metadata of an array in place lies on members that would have this geometry without it.
+    /// The layout of the metadata of an array in place, on members that would have this geometry without metadata.
     pub(crate) fn in_place_layout(
         &self,
         members: &Members,

@@ -1,4 +1,4 @@
-//! Schemes whose arrays can be opened again: `metadata = "on"`.
+//! Schemes whose arrays can be assembled again: `metadata = "on"`.
 
 use super::{Members, Metadata, Scheme, SchemeError};
 use crate::format::layout::Layout;
@@ -6,7 +6,7 @@ use crate::format::{SUPERBLOCK_MEMBERS_MAX, summary};
 use crate::placement::PlacementPolicy;
 
 impl Scheme {
-    /// Whether the on-media format knows what this scheme keeps.
+    /// Checks that the on-media format supports everything that this scheme keeps.
     pub(super) fn check_metadata(&self, members: &Members) -> Result<(), SchemeError> {
         if self.metadata == Metadata::Off {
             return Ok(());
@@ -26,7 +26,7 @@ impl Scheme {
         }
     }
 
-    /// Where things lie on the members, of a log with metadata.
+    /// The areas of the members of a log with metadata.
     pub(crate) fn log_layout(&self, members: &Members) -> Option<Layout> {
         let is_log = self.placement.policy == PlacementPolicy::Elastic && self.metadata == Metadata::On;
         let (groups, rows) = (self.geometry.groups.max(1), self.elastic.segment_rows.max(1));
@@ -34,7 +34,7 @@ impl Scheme {
         is_log.then(|| Layout::of_log(members.page_bytes, members.pages, groups, rows, chunks))
     }
 
-    /// Entries that a summary has room for, where there are summaries.
+    /// The number of entries that a summary has room for, if the scheme has summaries.
     pub(crate) fn summary_room(&self, page_bytes: u32) -> Option<u32> {
         (self.metadata == Metadata::On).then(|| summary::room(page_bytes))
     }

@@ -1,4 +1,4 @@
-//! What a scheme means over given members, or why it means nothing there.
+//! Resolves a scheme over given members, or explains why it has no meaning there.
 
 use stripewise_code::{Code, Kind};
 
@@ -10,13 +10,13 @@ use crate::placement::elastic::{ClassBy, Dimensions};
 use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
 
-/// The shortest window of rotating permission, in nanoseconds: about the erase of a block.
+/// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.
 const WINDOW_MIN: u64 = 1_000_000;
 
-/// The shortest rest before global collection begins without need, in nanoseconds.
+/// The shortest idle time before global collection begins without need, in nanoseconds.
 const IDLE_MIN: u64 = 1_000;
 
-/// The most slots of a parity window: the ring is searched from end to end.
+/// The largest number of slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
 
 impl Scheme {
@@ -142,7 +142,7 @@ impl Scheme {
         Ok(geometry)
     }
 
-    /// Whether the discipline of dispatch has a meaning here.
+    /// Checks that the discipline of dispatch has a meaning for these members.
     fn check_dispatch(&self) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
@@ -178,7 +178,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Whether parity can be made before pages come into the write cache.
+    /// Checks that parity can be computed before pages enter the write cache.
     fn check_parity_first(&self) -> Result<(), SchemeError> {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
@@ -205,7 +205,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Pages that hosts may fill.
+    /// The number of pages that hosts may fill.
     pub fn pages(&self, geometry: &Geometry) -> u64 {
         match self.placement.policy {
             PlacementPolicy::InPlace | PlacementPolicy::ParityLogging => geometry.pages(),
@@ -217,12 +217,12 @@ impl Scheme {
         }
     }
 
-    /// Tiers of hotness.
+    /// The number of hotness tiers.
     pub fn tiers(&self) -> u32 {
         if self.hotness.policy == HotnessPolicy::None { 1 } else { self.hotness.tiers }
     }
 
-    /// Whether coordination of garbage collection has a meaning here.
+    /// Checks that the coordination of garbage collection has a meaning for these members.
     fn check_coordination(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
@@ -275,8 +275,8 @@ impl Scheme {
         Ok(())
     }
 
-    /// The last members of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
-    /// the others.
+    /// The number of members that hold deltas of parity, one for each parity chunk of a stripe. They are the last members
+    /// of the array; the geometry spans the others.
     pub fn log_members(&self) -> u32 {
         match self.placement.policy {
             PlacementPolicy::InPlace | PlacementPolicy::Elastic | PlacementPolicy::McRais => 0,
@@ -284,13 +284,13 @@ impl Scheme {
         }
     }
 
-    /// Pages that the log takes of each log member.
+    /// The number of pages that the log takes of each log member.
     pub(crate) fn log_pages(&self, members: &Members) -> u64 {
         let page = u64::from(members.page_bytes);
         self.log.capacity.map_or(u64::from(members.pages), |capacity| capacity.0 / page)
     }
 
-    /// Whether parity logging has a meaning here.
+    /// Checks that parity logging has a meaning for these members.
     fn check_log(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
@@ -329,10 +329,10 @@ impl Scheme {
         Ok(())
     }
 
-    /// The code of this scheme's parity over rows of pages of `page_bytes`; none without parity.
+    /// The code of this scheme's parity over rows of pages of `page_bytes`; `None` without parity.
     ///
     /// # Errors
-    /// When the code has no meaning for the geometry, or its parts do not divide a page.
+    /// The code has no meaning for the geometry, or its parts do not divide a page.
     pub fn code(&self, geometry: &Geometry, page_bytes: u32) -> Result<Option<Code>, SchemeError> {
         let CodeSection { kind, prime } = self.code;
         let refuse = |key, value: String, reason| {

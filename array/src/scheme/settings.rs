@@ -1,12 +1,12 @@
-//! A scheme in few bytes: what of it is not as in a scheme that says nothing. So an array can carry its own.
+//! A scheme in few bytes: only the settings that differ from their defaults. An array stores its own scheme in this form.
 
 use toml::Table;
 
 use super::{Scheme, SchemeError};
 
 impl Scheme {
-    /// The shortest TOML that [`Self::from_settings`] makes this scheme of: without name and description, and without every key
-    /// that has its default.
+    /// The shortest TOML from which [`Self::from_settings`] restores this scheme: without name and description, and
+    /// without every key that has its default.
     pub fn to_settings(&self) -> String {
         let bare = Self { description: String::new(), ..self.clone() };
         let mut told = Table::try_from(&bare).expect("a scheme holds nothing that TOML cannot say");
@@ -21,7 +21,7 @@ impl Scheme {
         told.to_string()
     }
 
-    /// The scheme called `name` of which [`Self::to_settings`] told `settings`.
+    /// The scheme called `name` with the output `settings` of [`Self::to_settings`].
     ///
     /// # Errors
     /// As [`Self::from_toml`].
@@ -31,7 +31,7 @@ impl Scheme {
     }
 }
 
-/// All keys of a scheme, those of sections behind the sections.
+/// All keys of a scheme; the keys of a section follow the section.
 fn paths(scheme: &Table) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for (key, value) in scheme {

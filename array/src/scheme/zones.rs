@@ -1,4 +1,4 @@
-//! What zones mean over given members, or why they mean nothing there.
+//! Resolves zones over given members, or explains why they have no meaning there.
 
 use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
@@ -6,7 +6,7 @@ use crate::placement::mc_rais::{ZONES, ZonePages};
 use crate::placement::{FirstWrites, PlacementPolicy};
 
 impl Scheme {
-    /// The zones of this scheme, if it has any: of each its chunk and what it takes of each member, in pages.
+    /// The zones of this scheme, if it has any: for each zone its chunk and its share of each member, in pages.
     pub(super) fn zones_over(&self, members: &Members) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
         if self.placement.policy != PlacementPolicy::McRais {
             return Ok(None);
@@ -21,7 +21,7 @@ impl Scheme {
         self.zones.pages(members.page_bytes, members.pages).map(Some).or_else(refuse)
     }
 
-    /// Whether zones have a meaning here, once they are laid out.
+    /// Checks that zones have a meaning, once they are laid out.
     pub(super) fn check_zones(&self, geometry: &Geometry) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })

@@ -1,4 +1,5 @@
-//! What fuzzing of assembly began with and found, held again, and some more of its kind: see `fuzz/src/assembly.rs`.
+//! Regression tests of fuzzing of assembly: its initial inputs, its findings and some more of their kind. See
+//! `fuzz/src/assembly.rs`.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 

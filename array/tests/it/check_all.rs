@@ -1,4 +1,4 @@
-//! What a check of a log finds, and what a dump tells of it.
+//! The findings of a check of a log, and the output of a dump.
 
 use stripewise_array::format::dump::{Dump, Finding};
 use stripewise_array::format::{
@@ -13,7 +13,7 @@ const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"r
 
 const PAGE: u32 = 1024;
 
-/// An array of which chunks 0 to 39 were written, each with its number and 1, the first ten of them twice.
+/// An array with chunks 0 to 39 written, each with its number plus 1, the first ten of them twice.
 fn written(scheme: &str, members: usize) -> Host {
     let mut host = Host::create(scheme, Disk::new(members, 400, PAGE));
     (0..10).for_each(|chunk| host.write(chunk, 200));
@@ -22,7 +22,7 @@ fn written(scheme: &str, members: usize) -> Host {
     host
 }
 
-/// Opens the array to read it alone, and checks it.
+/// Assembles the array read-only, and checks it.
 fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
     let members = Members {
@@ -84,7 +84,8 @@ fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
     assert_eq!((checked.chunks, checked.lost), (40, 0));
 }
 
-/// Two pages of a stripe under one parity: chunks that hosts still see are lost, those that were written anew are not.
+/// Two damaged pages of a stripe with one parity: chunks that hosts still read are lost; chunks that were written again
+/// are not.
 #[test]
 fn of_more_damage_than_parity_tolerates_the_chunks_are_named() {
     let mut host = written(RAID5, 5);
@@ -129,7 +130,7 @@ fn two_bad_pages_decode_with_two_parities() {
     assert_eq!((troubles.len(), checked.chunks, checked.lost), (2, 40, 0));
 }
 
-/// A parity page that is wrong, and has its checksum in all copies of its summary: only encoding finds it.
+/// A parity page has wrong content with a matching checksum in all copies of its summary: only encoding finds it.
 #[test]
 fn parity_that_is_not_that_of_its_data_is_found() {
     let mut host = written(RAID5, 5);
@@ -156,7 +157,7 @@ fn parity_that_is_not_that_of_its_data_is_found() {
     assert_eq!(checked.lost, 0);
 }
 
-/// What the log wrote is what a dump reads: the chunks of all batches, no copy of a summary missing.
+/// A dump reads everything that the log wrote: the chunks of all batches, with no copy of a summary missing.
 #[test]
 fn a_dump_finds_every_batch_of_a_log() {
     let mut host = written(RAID5, 5);
@@ -198,7 +199,7 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     let (_, troubles) = check(IN_PLACE, &host.disk());
     let trouble = Trouble::Page { member, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
     assert_eq!(troubles, [trouble]);
-    // Another one of the same row.
+    // Another chunk of the same row.
     let other = (0..40).filter(|&chunk| chunk != 13).find(|&chunk| place_of(&host, chunk).1 == page);
     let other = other.expect("a row has more than one chunk");
     let (member, page) = place_of(&host, other);
@@ -217,7 +218,8 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     assert_eq!((lost, checked.lost), (expected.to_vec(), 2));
 }
 
-/// The troubles that rot of `page` on `member` makes, and those that are left when the array was opened for writing.
+/// The troubles caused by corruption of `page` on `member`, and those that remain after the array was assembled for
+/// writing.
 fn rotten(scheme: &str, host: &Host, member: u16, page: u32) -> (Vec<Trouble>, Vec<Trouble>) {
     let mut disk = host.copy_of_disk();
     disk.members[usize::from(member)].pages[page as usize][9] ^= 1;
@@ -264,7 +266,7 @@ fn damaged_copies_of_checkpoints_and_commit_records_are_told() {
             assert_eq!(rotten(RAID5, &host, member, page).0, [copy]);
         }
     }
-    // The body of the newest checkpoint, and what is left of an older one.
+    // The body of the newest checkpoint, and the rest of an older one.
     let headers = copies_of(&host, b"SWCHKPNT");
     let disk = host.copy_of_disk();
     let number = |&(member, page): &(u16, u32)| {
@@ -289,7 +291,7 @@ fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
         let copy = DamagedCopy { member, page, structure: Structure::Summary };
         assert_eq!(rotten(RAID5, &host, member, page).0, [Trouble::Copy(copy)]);
     }
-    // One copy of each batch, which are on consecutive members.
+    // One copy of the summary of each batch; the copies are on consecutive members.
     copies.iter().filter(|(member, _)| *member == 0).for_each(|&(member, page)| rot(&mut host, member, page));
     let found = host.scrub();
     assert!(found.bad > 0 && found.bad == found.repaired, "{found:?}");
@@ -298,7 +300,7 @@ fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
 
 #[test]
 fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_mends_it() {
-    // P + 1 copies of each page of the table, and of the bitmap one on each member.
+    // P + 1 copies of each page of the table; one copy of the bitmap on each member.
     for (scheme, magic, structure, copies) in
         [(IN_PLACE, b"SWCHKSUM", Structure::Checksums, 2), (BITMAP, b"SWINTENT", Structure::Intent, 5)]
     {
@@ -306,7 +308,7 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_me
         let mut told = 0;
         for (member, page) in copies_of(&host, magic) {
             let (troubles, left) = rotten(scheme, &host, member, page);
-            // Of each page the version before the newest is of no use.
+            // The version before the newest of each page is not needed.
             let copy = Trouble::Copy(DamagedCopy { member, page, structure });
             assert!(troubles.is_empty() || troubles == [copy], "{troubles:?}");
             told += troubles.len();
@@ -316,7 +318,7 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_me
     }
 }
 
-/// Where the record of the redo journal that begins at `page` of `member` ends, and its number.
+/// The end of the record of the redo journal that begins at `page` of `member`, and its number.
 fn record_at(host: &Host, (member, page): (u16, u32)) -> (u64, u32) {
     let bytes = &host.copy_of_disk().members[usize::from(member)].pages[page as usize];
     let record = RedoRecord::parse(bytes).expect("a header takes a page");

@@ -1,5 +1,5 @@
-//! Where the chunks of each class lie in the log, worked out by hand. Stripes over n members take slots row by row, and
-//! parity is the first member of the first band, the second of the second one, and so on.
+//! Where the chunks of each class lie in the log, computed by hand. Stripes over n members take slots row by row. Parity
+//! is the first member of the first band, the second member of the second band, and so on.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -21,7 +21,7 @@ fn places(rig: &Rig, chunks: std::ops::Range<u64>) -> Vec<(u16, u32)> {
     chunks.map(|chunk| rig.array.chunk_in_log(chunk).unwrap_or_else(|| panic!("chunk {chunk}"))).collect()
 }
 
-/// Four consecutive pages of `member` from `page` on.
+/// Consecutive pages of `member` from `page` on.
 fn run_of(member: u16, page: u32, pages: u32) -> impl Iterator<Item = (u16, u32)> {
     (page..page + pages).map(move |page| (member, page))
 }
@@ -39,7 +39,7 @@ fn a_chunk_of_four_pages_is_a_column_of_a_band_of_four_stripes() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']"), 4, 128);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
-    // Parity of the first band is on member 0, of the second one on member 1.
+    // Parity of the first band is on member 0, of the second band on member 1.
     let columns = [(1, 0), (2, 0), (3, 0), (0, 4), (2, 4), (3, 4)];
     let expected: Vec<_> = columns.into_iter().flat_map(|(member, page)| run_of(member, page, 4)).collect();
     assert_eq!(places(&rig, 0..24), expected);
@@ -64,7 +64,7 @@ fn a_large_write_leaves_stripe_by_stripe_unless_memory_or_its_host_can_wait_for_
         let scheme = scheme.replace("[elastic]", &format!("buffer_persistence = '{persistence}'\n[elastic]"));
         let mut rig = Rig::new(&scheme, 4, 512);
         rig.submit(Write, 0, pages).unwrap();
-        // What waits for a full stripe leaves after a second.
+        // Chunks that wait for a full stripe leave after a second.
         while rig.step() && rig.now() < 1_000_000_000 {}
         (0..pages).filter(|&chunk| rig.array.chunk_in_log(chunk).is_some()).count()
     };
@@ -84,7 +84,7 @@ fn ten_chunks_that_leave_early_make_a_band_of_three_stripes_and_a_short_one() {
     let columns = [(1, 0), (2, 0), (3, 0)];
     let mut expected: Vec<_> =
         columns.into_iter().flat_map(|(member, page)| run_of(member, page, 3)).collect();
-    // Of the short one parity is the second member.
+    // Parity of the short stripe is on the second member.
     expected.push((0, 3));
     assert_eq!(places(&rig, 0..10), expected);
 }
@@ -107,7 +107,7 @@ fn what_was_there_before_lies_as_the_coldest_class_does() {
     let columns = [(1, 0), (2, 0), (3, 0), (0, 4), (2, 4), (3, 4)];
     let mut expected: Vec<_> =
         columns.into_iter().flat_map(|(member, page)| run_of(member, page, 4)).collect();
-    // A stripe alone in the second segment, the third with parity on member 2.
+    // The second segment has one stripe only; the third has parity on member 2.
     expected.extend([(0, 8), (1, 8), (3, 8)]);
     assert_eq!(places(&rig, 0..27), expected);
 }
@@ -122,7 +122,7 @@ const MIX: &str = "classes = 'hotness-and-mix'\nchunks = ['32KiB', '8KiB', '4KiB
 #[test]
 fn a_write_intensive_block_spreads_and_read_intensive_ones_lie_on_one_member_each() {
     let mut rig = Rig::new(&log(MIX), 5, 256);
-    // The fourth write of block 0 makes it write-intensive, and two stripes of four leave.
+    // The fourth write of block 0 makes it write-intensive, and two stripes of four columns leave.
     (0..4).for_each(|_| _ = rig.submit(Write, 0, 8).unwrap());
     // Blocks 1 to 4 make a band of eight stripes.
     (1..5).for_each(|block| _ = rig.submit(Write, 8 * block, 8).unwrap());
@@ -150,7 +150,7 @@ fn blocks_that_survive_collection_lie_on_one_member_each_still() {
     let mut rig = Rig::new(&log(MIX).replace("segment_rows = 8", "segment_rows = 32"), 5, 2048);
     let blocks = rig.array.capacity() / (8 * crate::support::PAGE);
     rig.array.assume_written(8 * blocks);
-    // Every other block is written anew, over and over, until segments with the rest of them have been collected.
+    // Every other block is rewritten repeatedly, until segments with the remaining blocks have been collected.
     for _ in 0..8 {
         for block in (0..blocks).step_by(2) {
             rig.submit(Write, 8 * block, 8).unwrap();

@@ -1,4 +1,4 @@
-//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus` that this crate reads, through its check.
+//! Regression tests of fuzzing: every file of `fuzz/corpus` that this crate reads goes through its check.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 

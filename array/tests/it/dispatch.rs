@@ -1,4 +1,4 @@
-//! Disciplines of dispatch, over members that carry out one operation at a time.
+//! Dispatch disciplines, over members that carry out one operation at a time.
 
 use stripewise_array::RequestKind::{Flush, Read, Trim, Write};
 use stripewise_array::{OperationKind, Scheme};
@@ -6,12 +6,13 @@ use stripewise_base::prng::Prng;
 
 use crate::support::{Rig, Seen};
 
-/// First page and number of pages of the requests of paper 002, Fig. 5, over nine chips. The text gives that R1 is on chips 1
-/// and 2 and contends with R0 on chip 1, that R2 does not contend with R0, and (section III-E) that chips 4 to 7 are
-/// idle; the rest is ours, so that the slots are those of the figure.
+/// First page and number of pages of the requests of paper 002, Fig. 5, over nine chips. The text states that R1 is on
+/// chips 1 and 2 and contends with R0 on chip 1, that R2 does not contend with R0, and (section III-E) that chips 4 to 7
+/// are idle. The rest is our choice, so that the slots match the figure.
 const FIGURE_5: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 2), (0, 2), (8, 3), (0, 2), (2, 2)];
 
-/// Slots that the requests of figure 5 take under a discipline, after one that has all nine chips work for one slot.
+/// Slots that the requests of figure 5 take under a discipline, after a request that keeps all nine chips busy for one
+/// slot.
 fn figure_5(dispatch: &str) -> u64 {
     let mut rig =
         Rig::new(&format!("name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\n{dispatch}"), 9, 16);
@@ -37,7 +38,7 @@ fn under_sync_fifo_that_is_not_strict_a_request_waits_for_those_with_which_it_sh
     let scheme =
         "name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = 'sync-fifo'\nstrict = false";
     let mut rig = Rig::new(scheme, 4, 16);
-    // Members 0; 1; 0 and 1; 2: the last waits behind the third, which waits for the first two.
+    // Members 0; 1; 0 and 1; 2: the last request waits after the third, which waits for the first two.
     for (page, pages) in [(0, 1), (1, 1), (0, 2), (2, 1)] {
         rig.submit(Read, page, pages).expect("a request");
     }
@@ -57,8 +58,8 @@ fn with_a_bounded_queue_the_first_request_without_room_holds_up_those_behind_it(
         rig.run();
         rig.acknowledged()
     };
-    // Three of member 0, then one of member 1. FIFO keeps the last until those before it have room. Under PIQ the second
-    // is a round of its own, and the last shares a batch with the third.
+    // Three requests of member 0, then one of member 1. FIFO delays the last until the earlier ones have room. Under PIQ,
+    // the second is a round of its own, and the last shares a batch with the third.
     assert_eq!(run("async-fifo"), [(0, 1), (1, 2), (2, 3), (3, 3)]);
     assert_eq!(run("piq"), [(0, 1), (1, 2), (3, 2), (2, 3)]);
 }
@@ -73,7 +74,7 @@ fn a_flush_is_issued_when_those_before_it_are_and_not_behind_those_that_come_lat
         for (kind, page) in kinds {
             rig.submit(kind, page, 1).expect("a request");
         }
-        // Hosts never stop: what comes later must not keep the flush from its turn.
+        // Hosts never stop: later requests must not delay the flush beyond its turn.
         for _ in 0..20 {
             rig.submit(Read, 0, 1).expect("a request");
             assert!(rig.step());
@@ -133,7 +134,7 @@ fn every_page_is_read_and_written_once_and_new_plans_never_exceed_the_queue() {
             }
             let most = (0..5).map(|member| rig.array.loads().total(member)).max().unwrap_or(0);
             if let Some(limit) = limit {
-                // A flush is for every member, whatever waits there; with few plans there are few flushes.
+                // A flush goes to every member, whatever waits there; with few plans there are few flushes.
                 let flushes = rig.array.scheme().queues.plans;
                 assert!(most <= limit + flushes, "seed {seed}: {most} of {limit}");
                 bounded += u32::from(most >= limit);
@@ -144,7 +145,7 @@ fn every_page_is_read_and_written_once_and_new_plans_never_exceed_the_queue() {
         assert_eq!(rig.acknowledged().len(), 150, "seed {seed}\n{scheme}");
         assert!(rig.world.failed.is_empty());
         let count = |kind| rig.started().filter(|operation| operation.kind == kind).count() as u64;
-        // Writes of the same row that wait for it become one.
+        // Writes of the same row that wait for the row are merged.
         assert_eq!(count(OperationKind::Read), pages[0], "seed {seed}\n{scheme}");
         assert!(count(OperationKind::Write) <= pages[1], "seed {seed}\n{scheme}");
     }
@@ -178,8 +179,8 @@ fn an_update_waits_for_room_at_its_parity_and_goes_on_with_its_writes() {
     rig.submit(Write, 0, 1).expect("a request");
     rig.submit(Write, 3, 1).expect("a request");
     rig.run();
-    // Member 1 is idle all the while. When the pre-reads of the first are back its writes are queued at once, full as
-    // the queues are with them, and the second waits on.
+    // Member 1 stays idle. When the pre-reads of the first write have finished, its writes are queued at once, which fills
+    // the queues, and the second write continues to wait.
     let started = rig.world.seen.iter().filter_map(|&(at, seen)| match seen {
         Seen::Started(one) => Some((at, one.member, one.kind)),
         Seen::Acknowledged(_) => None,
@@ -215,7 +216,7 @@ fn under_sync_disciplines_no_two_requests_under_way_share_a_member() {
 fn a_write_of_a_round_goes_before_reads_that_came_later_and_behind_those_that_came_before() {
     let scheme = "name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = 'piq'\nqueue = 1";
     let mut rig = Rig::new(scheme, 1, 16);
-    // 0 goes at once, and 1 is the round that follows; 2 and 3 wait for it, 4 comes when they are in a round.
+    // Request 0 starts at once, and 1 is the following round; 2 and 3 wait for it, and 4 arrives when they are in a round.
     for (kind, page) in [(Read, 0), (Read, 1), (Write, 2), (Read, 3)] {
         rig.submit(kind, page, 1).expect("a request");
     }
@@ -264,7 +265,8 @@ fn the_earliest_pending_of_a_member_is_the_first_request_that_waits_and_wants_it
             format!("name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = '{policy}'\nqueue = 1");
         let mut rig = Rig::new(&scheme, 3, 16);
         let pending = |rig: &Rig| (0..3).map(|member| rig.array.earliest_pending(member)).collect::<Vec<_>>();
-        // One of member 0 goes; from slot 1 on one of 0 and 1 (a piece for each row), and one of 1, wait.
+        // One request of member 0 starts. From slot 1 on, one request of members 0 and 1 (a piece for each row) and one of
+        // member 1 wait.
         rig.submit(Read, 0, 1).expect("a request");
         assert_eq!(pending(&rig), [None, None, None]);
         rig.submit(Read, 3, 1).expect("a request");

@@ -1,4 +1,4 @@
-//! A log with metadata: what a flush covered is there when the array is opened again.
+//! A log with metadata: content that a flush covered is present after the array is assembled again.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -66,7 +66,7 @@ fn what_a_trim_frees_is_discarded_and_can_be_written_again() {
     host.flush();
     let full = pages_in_use(&mut host);
     host.trim(10, chunks - 10);
-    // Each round appends a little, until a checkpoint gives back what was trimmed.
+    // Each round appends a little, until a checkpoint frees the trimmed space.
     for round in 0..60 {
         host.write(round % 10, 77);
         host.flush();
@@ -187,7 +187,7 @@ fn invariant_i_a_member_of_each_group_may_be_gone_when_the_array_is_opened() {
         let scheme = WAS.replace("[geometry]", &section);
         let mut host = Host::create(&scheme, Disk::new(6, 400, 1024));
         let chunks = host.capacity() / 2;
-        // Checkpoints and commits of many turns, and trims that only the newest of them tell of.
+        // Many generations of checkpoints and commit records, and trims that only the newest of them record.
         for round in 0..12 {
             (0..chunks).for_each(|chunk| host.write(chunk, round + 1));
             host.trim(u64::from(round) * 4, 4);
@@ -284,7 +284,7 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
     let mut host = host(400);
     (0..60).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    // In a row that has no summary.
+    // Chunk 11 goes to a row of pages without a summary.
     (60..70).chain([11]).chain(70..120).for_each(|chunk| host.write(chunk, 2));
     host.flush();
     let (_, page) = host.array.chunk_in_log(11).expect("it is in no memory");
@@ -365,7 +365,7 @@ fn a_group_that_can_take_no_stripes_takes_them_again_when_a_member_is_back() {
     }
 }
 
-/// Opens the array without `gone`, writes, and takes the member back in as `how` says; then any other may go.
+/// Assembles the array without `gone`, writes, and re-adds the member as `how` says; then any other member may fail.
 fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
     for gone in 0..4u16 {
         let mut host = host(400);
@@ -442,7 +442,7 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
     host.flush();
     let stripes = host.array.stripes();
-    // A chunk, the parity of another stripe, and a whole member's share of a third.
+    // A chunk, the parity of another stripe, and the whole column of a third stripe.
     for (stripe, column) in [(0, 0), (5, 3), (9, 1)] {
         let (_, member, page, _) = stripes[stripe].columns[column];
         host.disk().members[member as usize].pages[page as usize][100] ^= 0x10;
@@ -509,13 +509,14 @@ fn reading_an_array_read_only_repairs_nothing() {
     assert!(*host.disk() == before, "nothing was written");
 }
 
-/// What the superblock of member 0 says of another.
+/// The state of a member in the superblock of member 0.
 fn state_of(host: &mut Host, member: usize) -> MemberState {
     let bytes = host.disk().members[0].pages[..4].concat();
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}")).members[member].state
 }
 
-/// A member that fails while it is rebuilt has what it had when it failed before, and not all that was durable since.
+/// A member that fails while it is rebuilt has the content of its first failure, and not everything that became durable
+/// since.
 #[test]
 fn invariant_j_a_member_that_fails_while_it_is_rebuilt_gets_everything_when_it_is_back_once_more() {
     for is_power_lost in [false, true] {
@@ -527,11 +528,11 @@ fn invariant_j_a_member_that_fails_while_it_is_rebuilt_gets_everything_when_it_i
         let mut host = host.lose_power();
         (0..chunks / 4).for_each(|chunk| host.write(chunk, 200));
         host.flush();
-        // Another that has nothing.
+        // Another device without content.
         host.disk().members[1].is_gone = false;
         host.disk().members[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
         host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 1600 });
-        // Until superblocks tell that it is being rebuilt.
+        // Continue until superblocks record that the member is being rebuilt.
         while state_of(&mut host, 1) != MemberState::Rebuilding {
             host.go_on();
         }

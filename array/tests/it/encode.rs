@@ -1,4 +1,4 @@
-//! The encoding buffer, over members that carry out one operation at a time: three of them, parity on the last.
+//! The encoding buffer, over three members that carry out one operation at a time; parity is on the last one.
 
 use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
@@ -13,7 +13,7 @@ fn rig(more: &str) -> Rig {
     Rig::new(&format!("{SCHEME}{more}"), 3, 16)
 }
 
-/// What was started: slot, member, and `r`, `w` or `f`.
+/// The operations that were started: slot, member, and `r`, `w` or `f`.
 fn started(rig: &Rig) -> Vec<(u64, u16, char)> {
     let letter = |kind| match kind {
         OperationKind::Read => 'r',
@@ -38,7 +38,7 @@ fn a_row_is_written_whole_when_its_last_chunk_comes_and_updated_from_then_on() {
     rig.array.dispatch(&mut rig.world);
     assert_eq!(started(&rig), []);
     rig.submit(Write, 1, 1).expect("a request");
-    // While the row is written its reads wait for it; then it is read directly, and updated by RMW.
+    // While the row is written, its reads wait; then the row is read directly, and updated by RMW.
     rig.submit(Read, 0, 1).expect("a request");
     rig.step();
     rig.step();

@@ -1,5 +1,5 @@
-//! Arrays of the first version of the format, which every later version opens. The fixtures are never made anew: what a program
-//! wrote then is what people have.
+//! Arrays of the first version of the format, which every later version assembles. The fixtures are never regenerated:
+//! they represent the arrays that users have.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -13,13 +13,13 @@ use crate::disk::{Disk, Host, Member, Recorder};
 const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";
 
-/// Schemes of the fixtures in place: as the program of then was given them, and memory that a loss of power empties.
+/// Schemes of the fixtures in place, as given to the old program, with memory that a power loss empties.
 const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n";
 const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
-/// An array of version 1, as a program of then left it.
+/// An array of version 1, as an old program left it.
 struct Fixture {
     what: &'static str,
     scheme: &'static str,
@@ -30,9 +30,9 @@ struct Fixture {
     expected: fn(u64) -> u8,
 }
 
-/// The two in place are of the program before version 2, which was killed while it served: `create --count 3 --size 160KiB --page
-/// 512B`, 40 chunks written, ten of them again, flushed; then `kill -9`. The journal has updates that are to be done again, the
-/// bitmap has bits that are set.
+/// The two fixtures in place are from the program before version 2, which was killed while it served: `create --count 3
+/// --size 160KiB --page 512B`, 40 chunks written, ten of them again, flushed; then `kill -9`. The journal has updates to
+/// replay; the bitmap has bits that are set.
 const FIXTURES: [Fixture; 3] = [
     Fixture {
         what: "log",
@@ -61,7 +61,7 @@ const FIXTURES: [Fixture; 3] = [
 ];
 
 impl Fixture {
-    /// Its members: a line for each page that is not zeros, with its member, its number and its bytes.
+    /// The members of the fixture: a line for each page that is not zeros, with its member, its number and its bytes.
     fn disk(&self) -> Disk {
         let mut disk = Disk::new(3, self.pages, 512);
         for line in self.text.lines() {
@@ -77,7 +77,7 @@ impl Fixture {
         disk
     }
 
-    /// Whether the array of `disk` has what was written to the fixture.
+    /// Checks that the array of `disk` has the content that was written to the fixture.
     fn check(&self, host: &mut Host, told: &str) {
         for chunk in 0..50 {
             let found = host.read(chunk);
@@ -91,7 +91,8 @@ impl Fixture {
     }
 }
 
-/// What hosts wrote to the log before its power was lost: 40 chunks, of which ten were written anew, and five trimmed.
+/// The content that hosts wrote to the log before the power loss: 40 chunks, of which ten were written again, and five
+/// trimmed.
 fn expected(chunk: u64) -> u8 {
     match chunk {
         30..35 => 0,
@@ -99,7 +100,7 @@ fn expected(chunk: u64) -> u8 {
     }
 }
 
-/// What was written to the others: 40 chunks, of which ten were written again.
+/// The content that hosts wrote to the other fixtures: 40 chunks, of which ten were written again.
 fn expected_in_place(chunk: u64) -> u8 {
     match chunk {
         10..20 => 100 + chunk as u8,
@@ -108,7 +109,7 @@ fn expected_in_place(chunk: u64) -> u8 {
     }
 }
 
-/// The versions in all superblocks, front copies and back ones.
+/// The versions in all superblocks, in front and back copies.
 fn versions(disk: &Disk) -> BTreeSet<u16> {
     let version = |pages: &[Box<[u8]>]| Superblock::parse(&pages.concat()).map(|block| block.version);
     let of = |member: &Member| {
@@ -136,7 +137,7 @@ fn invariant_m_an_array_of_the_first_version_is_assembled_served_and_written_to_
     }
 }
 
-/// How the fixture of the log was made. Run by hand when the format gets another version, for that one's fixture.
+/// Generates the fixture of the log. Run it by hand when the format gets another version, for the fixture of that version.
 #[test]
 #[ignore = "makes a fixture: set FIXTURE to where it goes"]
 fn make_a_fixture() {
@@ -148,7 +149,7 @@ fn make_a_fixture() {
     (10..20).for_each(|chunk| host.write(chunk, 100 + chunk as u8));
     host.trim(30, 5);
     host.flush();
-    // No flush covers this: it may be dropped, and is.
+    // No flush covers this write: it may be dropped, and is.
     host.write(1, 2);
     let mut text = String::new();
     for (number, member) in host.disk().members.iter().enumerate() {
@@ -173,7 +174,7 @@ fn an_upgrade_changes_the_version_alone_and_tells_before_what_it_will_do() {
         assert_eq!((&told, told.from), (&done, 1), "{}", fixture.what);
         assert_eq!(versions(&disk), BTreeSet::from([2]), "{}", fixture.what);
         let block = &done.superblock;
-        // Of a log the commit record of the flush that covered 14 batches: no promise is lost.
+        // For a log, the horizon of the commit record of the flush that covered 14 batches: durability is preserved.
         assert_eq!(block.horizon > 0, block.placement == Placement::Log, "{}", fixture.what);
         assert!(!block.settings.is_empty(), "{}", fixture.what);
         let mut host = Host::open_as(fixture.scheme, disk.clone());
@@ -188,7 +189,7 @@ fn an_upgrade_changes_the_version_alone_and_tells_before_what_it_will_do() {
     }
 }
 
-/// Power goes after any of its writes, and what was not flushed is there on some members and not on others.
+/// Power fails after any of the writes; content that was not flushed is on some members and not on others.
 #[test]
 fn an_upgrade_that_is_cut_short_leaves_an_array_of_one_version_or_the_other() {
     for fixture in FIXTURES {
@@ -222,7 +223,7 @@ fn an_array_that_is_not_whole_is_not_upgraded_and_the_remedy_is_named() {
         let error = fixture.upgrade(&mut missing.clone(), false).err().map(|error| error.to_string());
         let expected = "member 2 is missing, and all members are upgraded together; offer it too";
         assert_eq!(error.as_deref(), Some(expected), "{}", fixture.what);
-        // Served without it, the array knows that it failed.
+        // An array that has served without a member records that the member failed.
         let host = Host::open_as(fixture.scheme, missing);
         let mut failed = host.copy_of_disk();
         failed.members[2].is_gone = false;
@@ -233,7 +234,7 @@ fn an_array_that_is_not_whole_is_not_upgraded_and_the_remedy_is_named() {
     }
 }
 
-/// The owner gets a page that nothing else uses.
+/// The owner gets a page that has no other use.
 #[test]
 fn an_upgraded_array_has_a_page_for_its_owner_where_one_is_free() {
     let pages = FIXTURES.map(|fixture| {
@@ -245,11 +246,11 @@ fn an_upgraded_array_has_a_page_for_its_owner_where_one_is_free() {
         assert_eq!(Host::open_as(fixture.scheme, before).capacity(), block.capacity, "{}", fixture.what);
         Some(page)
     });
-    // Data behind the journal reach up to the back copy, and the journal is as short as it may be.
+    // The data behind the journal reaches up to the back copy, and the journal has its minimum length.
     assert_eq!(pages, [Some(22), None, Some(310)]);
 }
 
-/// A journal that is longer than it must be gives its last page to the owner, if nothing counts of what it holds.
+/// A journal that is longer than necessary gives its last page to the owner, if it holds no valid record.
 #[test]
 fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     let scheme_text = format!("{JOURNAL}[journal]\ncapacity = \"70KiB\"\n");
@@ -258,7 +259,7 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     all(&mut host, 1);
     host.flush();
     let mut disk = host.copy_of_disk();
-    // As the version before wrote it, and without a free page.
+    // As the old version wrote it, and without a free page.
     let first = |disk: &Disk| Superblock::parse(&disk.members[0].pages[..8].concat()).unwrap();
     assert_eq!(first(&disk).free_page(), None, "choose another size for this test");
     let mut host = Host::open_as(&scheme_text, disk.clone());
@@ -284,7 +285,7 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     assert_eq!(after.journal.pages + 1, before.journal.pages);
     assert_eq!(after.owner.first, before.journal.first + before.journal.pages - 1);
     assert_eq!(after.capacity, before.capacity);
-    // The page is left alone from then on: many laps of the ring.
+    // From then on the page is not written: many rounds of the ring.
     let page = after.owner.first as usize;
     disk.members.iter_mut().for_each(|member| member.pages[page].fill(0x5a));
     let mut host = Host::open_as(&scheme_text, disk);

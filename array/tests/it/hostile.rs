@@ -1,5 +1,5 @@
-//! Members whose structures have right checksums and say anything: opening, checking, dumping and writing them ends with an
-//! answer.
+//! Members whose structures have right checksums and arbitrary content: assembling, checking, dumping and writing them
+//! always ends with a result.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -21,8 +21,8 @@ const INTENT: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"
 
 const PAGE: u32 = 1024;
 
-/// Arrays with a checkpoint, commit records and batches of chunks, tombstones among them; or with records of a journal. Of the
-/// second one a member is being rebuilt.
+/// Arrays with a checkpoint, commit records and batches of chunks, tombstones among them; or with records of a journal. In
+/// the second array, a member is being rebuilt.
 fn written(scheme: &str) -> [Disk; 2] {
     let mut host = Host::create(scheme, Disk::new(4, 200, PAGE));
     (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -50,7 +50,7 @@ fn superblocks(disk: &Disk) -> impl Iterator<Item = Superblock> {
     pages.filter_map(|pages| Superblock::parse(&pages.concat()).ok())
 }
 
-/// The beginnings of structures, and where each has its checksum. A superblock takes four pages.
+/// The magic bytes of structures, and the place of each checksum. A superblock takes four pages.
 const STRUCTURES: [(&[u8; 8], usize); 7] = [
     (b"STRIPEWS", SUPERBLOCK_BYTES - 4),
     (b"SWSUMMRY", 28),
@@ -61,7 +61,7 @@ const STRUCTURES: [(&[u8; 8], usize); 7] = [
     (b"SWINTENT", 28),
 ];
 
-/// All structures of a disk: member, page, and which.
+/// All structures of a disk: member, page and kind.
 fn structures(disk: &Disk) -> Vec<(usize, usize, usize)> {
     let mut found = Vec::new();
     for (member, pages) in disk.members.iter().map(|member| &member.pages).enumerate() {
@@ -73,13 +73,13 @@ fn structures(disk: &Disk) -> Vec<(usize, usize, usize)> {
     found
 }
 
-/// Changes `bytes` from `at` on in a structure, and its checksum with it.
+/// Changes `bytes` at `at` in a structure, and corrects its checksum.
 fn change(disk: &mut Disk, (member, page, kind): (usize, usize, usize), at: usize, bytes: &[u8]) {
     let span = if kind == 0 { SUPERBLOCK_BYTES / PAGE as usize } else { 1 };
     let pages = &mut disk.members[member].pages[page..page + span];
     let mut whole: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
     let checksum_at = STRUCTURES[kind].1;
-    // Small fields and the first entries are what matters.
+    // Small fields and the first entries are the relevant ones.
     let at = 8 + at % (if kind == 0 { 1000 } else { 304 });
     whole[at..at + bytes.len()].copy_from_slice(bytes);
     whole[checksum_at..checksum_at + 4].fill(0);
@@ -109,7 +109,7 @@ fn open_and_look(scheme: &str, disk: &mut Disk) {
     }
 }
 
-/// Opens the array for writing, with and without force, and does what every host does.
+/// Assembles the array for writing, with and without force, and does what every host does.
 fn open_and_write(scheme: &str, disk: &Disk) {
     for force in [false, true] {
         let opening = Opening { force, ..Opening::default() };
@@ -123,7 +123,7 @@ fn open_and_write(scheme: &str, disk: &Disk) {
     }
 }
 
-/// Which kind, which of that or all, from where on, the bytes.
+/// The kind of structure, one structure of the kind or all of them, the offset, and the bytes.
 type Change = (Index, Option<Index>, usize, Vec<u8>);
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -135,7 +135,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         Just(vec![0; 4]),
         Just(((1u64 << 62) - 1).to_le_bytes().to_vec()),
     ];
-    // Most fields begin where a number of their size may.
+    // Most fields begin at a multiple of their size.
     let at = prop_oneof![(0..250usize).prop_map(|nth| nth * 4), 0..1000usize];
     prop::collection::vec((any::<Index>(), any::<Option<Index>>(), at, bytes), 1..6)
 }
@@ -182,8 +182,8 @@ fn whatever_an_intent_bitmap_says_there_is_an_answer() {
     whatever_is_changed_there_is_an_answer(INTENT);
 }
 
-/// Changes a number of 8 bytes in all structures of a kind, and says what opening for writing is refused with. For reading the
-/// array is opened.
+/// Changes a number of 8 bytes in all structures of a kind, and returns the reason why assembly for writing is refused.
+/// Read-only assembly succeeds.
 fn refusal_with(scheme: &str, magic: &[u8; 8], at: usize, number: u64) -> String {
     let [mut disk, _] = written(scheme);
     let kind = STRUCTURES.iter().position(|(its, _)| *its == magic).expect("it is listed");
@@ -224,7 +224,7 @@ fn generations_that_leave_no_room_for_the_next_ones_are_only_read() {
             let body = &mut pages[page + 1..];
             let mut bytes = body.concat();
             bytes.truncate(header.body_bytes as usize);
-            // Nothing was ever written to the last one.
+            // No data was ever written to the last segment.
             let entry = SegmentEntry { generation, ..SegmentEntry::default() };
             checkpoint::put_segment(&mut bytes, header.segments - 1, entry);
             for (page, content) in body.iter_mut().zip(bytes.chunks(PAGE as usize)) {

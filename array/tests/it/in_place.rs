@@ -1,4 +1,5 @@
-//! An array in place with metadata: what was acknowledged is there when the array is opened again, whatever was under way.
+//! An array in place with metadata: acknowledged content is present after the array is assembled again, whatever was in
+//! flight.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +83,7 @@ fn a_member_that_failed_while_the_array_served_is_stale_when_it_is_back() {
     }
 }
 
-/// More fail than parity tolerates while updates are under way, and come back: what was acknowledged is there.
+/// More members fail than parity tolerates while updates are in flight, and return: acknowledged content is present.
 #[test]
 fn members_that_failed_together_may_come_back_together() {
     let bitmap = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
@@ -118,7 +119,7 @@ fn members_that_failed_together_may_come_back_together() {
     }
 }
 
-/// Whoever fails while a record is written, comes back, and whoever else is lost then: the record is found.
+/// A member fails while a record is written, and returns; then another member is lost. The record is found in all cases.
 #[test]
 fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
     let mut lost_copies = 0;
@@ -194,7 +195,8 @@ fn a_page_that_looks_like_a_record_of_the_journal_is_not_taken_for_one() {
     let mut host = host(RAID5);
     let page_bytes = host.chunks(1, 0).len();
     let forged = |nth: u64, epoch: u32| {
-        // A record is a header, a page of data and one of parity: this one says that it begins where its own image will lie.
+        // A record is a header, a page of data and a page of parity: this one claims to begin where its own image will
+        // lie.
         let first = 3 * nth as u32 + 1;
         let record = RedoRecord {
             array: Uuid([7; 16]),
@@ -221,12 +223,12 @@ fn a_page_that_looks_like_a_record_of_the_journal_is_not_taken_for_one() {
     }
 }
 
-/// RAID-5 and RAID-6 whose parity follows by up to `window` chunks.
+/// RAID-5 and RAID-6 with a parity window of `window` chunks.
 fn late(window: u32) -> [String; 2] {
     [RAID5, RAID6].map(|scheme| format!("{scheme}[parity]\nwindow = {window}\n"))
 }
 
-/// Writes chunks `0..20`, each anew, so that the parity of the last rows is late, and flushes.
+/// Writes each of the chunks `0..20`, so that the parity of the last rows is deferred, and flushes.
 fn with_late_parity(scheme: &str) -> Host {
     let mut host = host(scheme);
     for round in [0, 100] {
@@ -279,7 +281,7 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
             let tail = all.iter().find(|(_, record)| record.number == newest.1.tail).unwrap();
             (tail.clone(), newest.1.clone())
         };
-        // The ring's newest record lies behind its oldest, and so will the next one.
+        // The ring's newest record lies after its oldest, and so will the next one.
         for chunk in (0..20).cycle() {
             let ((_, tail), newest) = ends(&host.copy_of_disk());
             if host.array.late_rows() > 1 && 0 < tail.first && tail.first < newest.first {
@@ -289,13 +291,13 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
         }
         let before = host.copy_of_disk();
         let ((page, tail), newest) = ends(&before);
-        // Before all others lies the header of a record that was under way, without its images.
+        // Before all others lies the header of a record that was in progress, without its images.
         let dropped = RedoRecord { number: newest.number + 1, first: tail.first - 1, ..newest };
         let mut disk = before.clone();
         dropped.encode(&mut disk.members[0].pages[page as usize - 1]);
         let begun = Host::open_as(&scheme, disk);
         assert_eq!(begun.opened.dropped, 1);
-        // Power goes just before the superblocks are written.
+        // Power fails just before the superblocks are written.
         let mut disk = begun.copy_of_disk();
         for (member, old) in disk.members.iter_mut().zip(&before.members) {
             let back = old.pages.len() - 4;
@@ -335,7 +337,7 @@ fn late_parity_never_fills_the_journal_for_good() {
             let chunks = host.capacity();
             let mut expected = vec![0; chunks as usize];
             for round in 0..2000u64 {
-                // Some rows are written again and again.
+                // Some rows are written repeatedly.
                 let chunk = if round % 3 == 0 { round / 3 % 24 } else { round * 7919 % chunks };
                 let value = (round % 250 + 1) as u8;
                 host.write(chunk, value);
@@ -383,7 +385,7 @@ fn a_member_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
 fn a_program_that_knows_no_late_parity_does_not_open_an_array_that_may_have_it() {
     let [late, _] = late(12);
     for (scheme, expected) in [(late.as_str(), Features::LATE_PARITY), (RAID5, 0)] {
-        // Whatever it was created with: what it is opened with says what records may have.
+        // The scheme at assembly, not the one at creation, determines what records may have.
         for created in [RAID5, &late] {
             let mut host = Host::open_as(scheme, host(created).copy_of_disk());
             host.change_superblock(0, Copy::Back, &|block| {
@@ -406,7 +408,7 @@ fn only_marked_regions_are_made_right_after_a_loss_of_power() {
         }
     }
     host.flush();
-    // Two more writes with flushes between them: the bits of everything before are cleared with the mark of the second.
+    // Two more writes with flushes between them: the mark of the second write clears the bits of all earlier ones.
     for chunk in [0, chunks - 1] {
         host.write(chunk, 77);
         host.flush();
@@ -424,7 +426,8 @@ fn only_marked_regions_are_made_right_after_a_loss_of_power() {
 fn the_parity_of_a_marked_row_is_made_anew() {
     let mut host = host(BITMAP);
     (0..4).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
-    // By the left-symmetric rotation the last member has the parity of row 0. It is as if its write had not come to its end.
+    // By the left-symmetric rotation, the last member has the parity of row 0. The page looks as if its write had been
+    // interrupted.
     let page = host.array.geometry().first_page as usize;
     host.disk().members[4].pages[page].fill(0xa5);
     for gone in 0..4 {
@@ -456,7 +459,7 @@ fn any_other_member_knows_by_the_bitmap_which_one_failed() {
     }
 }
 
-/// As older programs wrote it: on P + 1 members.
+/// As older programs wrote it: on P + 1 members only.
 #[test]
 fn a_bitmap_that_some_members_lack_is_that_of_the_others() {
     let mut host = host(BITMAP);

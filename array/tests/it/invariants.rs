@@ -1,5 +1,5 @@
-//! Invariants of the log as what is on the members shows them. Those that need a loss of power at every moment are lives of
-//! arrays in the checking simulation.
+//! Invariants of the log, as the content of the members shows them. Invariants that need a power loss at every time are
+//! scenarios of the checking simulation.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -36,7 +36,7 @@ fn worn(scheme: &str, members: usize) -> Host {
     host
 }
 
-/// All pages of summaries that are on the members, of old generations too.
+/// All pages of summaries on the members, including old generations.
 fn summaries(host: &mut Host) -> Vec<(usize, SummaryHeader, Vec<Entry>)> {
     let disk = host.disk();
     let pages = disk.members.iter().enumerate();
@@ -106,7 +106,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
             assert_eq!(header.array, array);
             on.entry((header.epoch, header.batch)).or_default().insert(member);
         }
-        // Of what is old, single copies may be written over already.
+        // Single copies of old ones may already be overwritten.
         let newest = on.keys().next_back().copied().unwrap_or_default();
         assert_eq!(on[&newest].len(), copies, "copies on members of their own");
         for stripe in host.array.stripes() {
@@ -159,7 +159,7 @@ fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
         headers.filter_map(|page| CheckpointHeader::parse(page).ok()).map(|header| header.number).max()
     };
     let number = newest(&mut host).unwrap_or_default();
-    // The next one goes to the other slot: torn anywhere, it changes nothing.
+    // The next checkpoint goes to the other slot: torn anywhere, it changes nothing.
     let other = area.first + (number + 1) as u32 % 2 * area.pages;
     for torn in other..other + area.pages {
         let mut host = host.copy_of_disk();
@@ -189,7 +189,7 @@ fn destroy_newest_checkpoint(host: &mut Host) {
     }
 }
 
-/// Of each number the members that have a header of a checkpoint.
+/// For each checkpoint number, the count of members that have its header.
 fn headers(host: &mut Host) -> BTreeMap<u64, usize> {
     let area = superblock(host).checkpoint;
     let slots = [area.first as usize, (area.first + area.pages) as usize];
@@ -202,7 +202,7 @@ fn headers(host: &mut Host) -> BTreeMap<u64, usize> {
     counts
 }
 
-/// Opening writes over the one before it. Should power go then, the newest is all that there is.
+/// Assembly overwrites the checkpoint before the newest. If power fails then, the newest one is the only one.
 #[test]
 fn invariant_h_a_checkpoint_that_lacks_a_copy_has_it_before_the_one_before_it_goes() {
     for (scheme, members, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
@@ -254,7 +254,7 @@ fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
     host.disk().members[1].is_gone = false;
     host.disk().members[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
     host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x99; 16]), pages: 1600 });
-    // Until superblocks know of a part of it.
+    // Continue until superblocks record a part of the rebuild.
     let cursor = |host: &mut Host| superblock(host).members[1].cursor;
     while cursor(&mut host) == 0 {
         host.go_on();
@@ -280,7 +280,7 @@ fn invariant_n_members_are_known_by_their_identifiers_in_whatever_order_they_are
     let opened = Host::opened_as(RAID5, disk, Opening::default());
     assert_eq!(opened.positions, [Some(3), Some(2), Some(1), Some(0)]);
     assert_eq!(expected, (0..20).map(|chunk| host.read(chunk)).collect::<Vec<_>>());
-    // One that is there twice.
+    // A member that is present twice.
     let mut disk = host.copy_of_disk();
     disk.members[3] = disk.members[2].clone();
     let refused = Host::refusal(RAID5, disk);
@@ -314,7 +314,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         for step in 0.. {
             let is_over = host.array.rebuilding().is_none();
             if step % stride == 0 || is_over {
-                // Power goes here. Then the member is in the array and gets the rest, or comes back once more.
+                // Power fails here. Afterwards the member is in the array and is rebuilt further, or returns once more.
                 let mut after = host.copy();
                 cuts += 1;
                 match after.opened.positions[1] {
@@ -347,7 +347,8 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
     }
 }
 
-/// A batch that was written without a flush, and of which a page is gone: it is dropped, and its segment opened anew.
+/// A batch that was written without a flush lacks a page: the batch is dropped, and its segment is opened under a new
+/// generation.
 #[test]
 fn invariant_d_a_segment_in_which_something_was_dropped_is_opened_under_a_generation_of_its_own() {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));

@@ -1,4 +1,4 @@
-//! What the redo journal costs: pages that are written for each page that a host writes.
+//! The cost of the redo journal: pages written for each page that a host writes.
 //!
 //! `cargo test -p stripewise-array --test it journal_cost -- --nocapture` prints the figures.
 
@@ -7,7 +7,7 @@ use stripewise_base::prng::Prng;
 
 use crate::support::Rig;
 
-/// Pages written, by what for, per page of the host.
+/// Pages written per page of the host, by purpose.
 #[derive(Debug)]
 struct Cost {
     data: f64,
@@ -26,12 +26,12 @@ impl std::fmt::Display for Cost {
     }
 }
 
-/// Random writes of a page each, `together` at once and then a flush.
+/// Random writes of one page each, `together` at once, followed by a flush.
 fn cost(lines: &str, together: u64) -> Cost {
     cost_of(lines, together, |random, _, pages| random.below(pages))
 }
 
-/// Writes of a page each where `page` says, `together` at once and then a flush.
+/// Writes of one page each at the pages that `page` returns, `together` at once, followed by a flush.
 fn cost_of(lines: &str, together: u64, page: impl Fn(&mut Prng, u64, u64) -> u64) -> Cost {
     let scheme = format!("name = \"cost\"\n{lines}");
     let mut rig = Rig::new(&scheme, 5, 16_384);
@@ -102,7 +102,8 @@ fn late_parity_is_written_once_for_several_writes_of_its_row_and_costs_an_image_
             println!("{level}, {how}, a flush after {together}, no window: {at_once}");
             println!("{level}, {how}, a flush after {together}, window of 64: {late}");
             assert!(late.parity <= at_once.parity, "{late:?}");
-            // Each write has its image, and so has parity; what that covers has one when a chunk is the first of its row.
+            // Each write and its parity have images; the content that the parity covers has one if the chunk is the first
+            // of its row.
             assert!(late.metadata >= copies * (late.data + late.parity), "{late:?}");
             if *how == "among 32 pages" && together == 1 {
                 assert!(late.parity < at_once.parity / 2.0 && late.metadata < at_once.metadata, "{late:?}");

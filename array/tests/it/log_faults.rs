@@ -1,4 +1,4 @@
-//! What members may do to the log, fault by fault: errors, rot, and what others left on them.
+//! Faults of members under a log, one by one: errors, corruption, and content of other arrays.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -21,7 +21,7 @@ fn host() -> Host {
     Host::create(RAID5, disk())
 }
 
-/// All summaries, each with the member and page where a copy is.
+/// All summaries, each with the member and page of a copy.
 fn summaries(host: &mut Host) -> Vec<(usize, usize, SummaryHeader, Vec<Entry>)> {
     let disk = host.disk();
     let pages = disk.members.iter().enumerate();
@@ -69,7 +69,7 @@ fn a_chunk_that_is_lost_stays_so_and_where_it_is_when_what_was_beside_it_is_coll
     }
     let places: Vec<_> = kept.iter().map(|&chunk| host.array.chunk_in_log(chunk)).collect();
     let lost: Vec<u64> = stripe[..2].iter().filter_map(|column| column.3).collect();
-    // In no order, so that no segment is ever empty.
+    // In no particular order, so that no segment is ever empty.
     let mut state = 1u64;
     for _ in 0..8 * chunks {
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -101,7 +101,7 @@ fn a_chunk_whose_summary_is_lost_reads_as_the_version_before_be_it_a_trim_and_in
     host.flush();
     host.write(5, 2);
     host.flush();
-    // From now on a checkpoint says that it was written.
+    // From now on, a checkpoint records that the chunk was written.
     let mut host = host.lose_power();
     let its = |entries: &[Entry]| {
         let its = entries.iter().filter(|entry| entry.role == EntryRole::Data && entry.chunk == 5);
@@ -166,7 +166,7 @@ fn what_no_flush_covered_is_dropped_with_a_copy_of_its_summary() {
     let mut whole = host.copy();
     assert_eq!(whole.opened.dropped, 0);
     assert_eq!(whole.read(0), Some(4));
-    // What is there now is a summary, though of another batch.
+    // The page now has a summary, but of another batch.
     let other = host.disk().members[oldest.0].pages[oldest.1].clone();
     host.disk().members[newest.0].pages[newest.1] = other;
     let mut host = host.lose_power();
@@ -174,7 +174,7 @@ fn what_no_flush_covered_is_dropped_with_a_copy_of_its_summary() {
     (0..40).for_each(|chunk| assert!(matches!(host.read(chunk), Some(3 | 4)), "chunk {chunk}"));
 }
 
-/// A host whose array of another name was opened and written often.
+/// A host whose array of another identifier was assembled and written often.
 fn stranger() -> Host {
     let mut host = Host::create_named(RAID5, disk(), Uuid([8; 16]));
     for round in 0..4 {
@@ -189,7 +189,7 @@ fn stranger() -> Host {
 
 #[test]
 fn what_another_array_left_on_the_members_counts_for_nothing() {
-    // That of its first epoch could be of this one's.
+    // Content of the stranger's first epoch could be mistaken for content of this array's first epoch.
     let mut stranger = Host::create_named(RAID5, disk(), Uuid([8; 16]));
     (0..stranger.capacity()).for_each(|chunk| stranger.write(chunk, 9));
     stranger.flush();
@@ -231,7 +231,7 @@ fn members_without_which_the_others_could_have_gone_on_are_not_done_without() {
     assert!(refused.contains("could have continued without these"), "{refused}");
 }
 
-/// Whatever else may be gone, each chunk below `end` has its value.
+/// Each chunk below `end` has its value, whichever other member is missing.
 fn whole_without_any_other(host: &Host, gone: usize, end: u64, value: impl Fn(u64) -> u8) {
     for other in (0..4).filter(|&other| other != gone) {
         let mut host = host.copy();
@@ -248,7 +248,7 @@ fn a_member_that_was_absent_gets_what_no_flush_covered_before() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, 4));
     host.flush();
-    // Of what follows it keeps nothing.
+    // The member keeps none of the following writes.
     let before = host.disk().members[1].clone();
     (0..90).for_each(|chunk| host.write(chunk, 6));
     host.disk().members[1].is_gone = true;
@@ -292,7 +292,7 @@ fn a_member_that_comes_back_lacks_batches_whose_numbers_were_given_again_since()
     host.flush();
     host.fail(1);
     host.flush();
-    // The last batch is lost with its summary, and with all that tells that it was durable: it was never there.
+    // The last batch is lost with its summary and with all records of its durability: for the array, it never existed.
     let last = summaries(&mut host).into_iter().map(|(.., header, _)| header.batch).max().unwrap_or(0);
     assert_eq!(superblock(&mut host).members[1].failed_batch, last);
     let tells = |page: &[u8]| {
@@ -305,7 +305,7 @@ fn a_member_that_comes_back_lacks_batches_whose_numbers_were_given_again_since()
     let mut host = Host::open_as(RAID5, disk);
     host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
-    // It takes part in stripes, and drops out again without them before a flush.
+    // The member takes part in stripes, and fails again before a flush.
     let before = host.disk().members[1].clone();
     for chunk in 0..12 {
         host.begin(RequestKind::Write, chunk, host.chunks(1, 7));
@@ -350,7 +350,7 @@ fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_member_that_the_others_n
         (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
         host.flush();
         host.finish();
-        // Of what the copies told of nothing is there any more.
+        // None of the content that the copies described is present any more.
         for (member, page) in places {
             host.disk().members[member].pages[page].fill(0x5a);
         }

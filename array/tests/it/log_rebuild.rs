@@ -1,4 +1,4 @@
-//! Rebuilds of the log that other failures cross.
+//! Rebuilds of a log with other failures in between.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -11,7 +11,7 @@ const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"r
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const CHUNKS: u64 = 90;
 
-/// Members of which the first `CHUNKS` chunks hold `chunk + 1`, for good.
+/// Members whose first `CHUNKS` chunks durably hold `chunk + 1`.
 fn filled() -> Host {
     let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
     (0..CHUNKS).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -19,14 +19,14 @@ fn filled() -> Host {
     host
 }
 
-/// Member 1 fails, and another takes its place, `turn` tells which.
+/// Member 1 fails and is replaced by another device, numbered by `turn`.
 fn replace_1(host: &mut Host, turn: u8) {
     host.fail(1);
     host.disk().members[1] = Disk::new(1, 400, 1024).members.remove(0);
     host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x70 + turn; 16]), pages: 400 });
 }
 
-/// Whichever member is absent, each chunk has its value.
+/// Each chunk has its value, whichever member is absent.
 fn check_without_any(host: &Host) {
     for gone in 0..4 {
         let mut disk = host.copy_of_disk();

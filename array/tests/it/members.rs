@@ -1,4 +1,4 @@
-//! Arrays in place: members that come back or are replaced while the array serves, and scrub.
+//! Arrays in place: members that return or are replaced while the array serves, and scrub.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -31,7 +31,7 @@ fn wipe(host: &mut Host, member: usize) {
     host.disk().members[member].pages.iter_mut().for_each(|page| page.fill(0xa5));
 }
 
-/// Member 1 goes, and an empty one comes in its place.
+/// Member 1 fails, and an empty device replaces it.
 fn replace_1(host: &mut Host, pages: u32) {
     host.fail(1);
     host.disk().members[1].is_gone = false;
@@ -44,7 +44,7 @@ fn superblock(host: &mut Host) -> Superblock {
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Every chunk has its value without any other member.
+/// Every chunk has its value, whichever other member is missing.
 fn is_whole_without_any_other(host: &Host, member: u16, expected: impl Fn(u64) -> u8) {
     for other in (0..5).filter(|&other| other != member) {
         let mut host = host.copy();
@@ -74,7 +74,7 @@ fn invariant_j_and_l_a_member_in_place_that_comes_back_or_is_replaced_is_whole_i
                 how = replacement(260);
             }
             host.rejoin(gone, how);
-            // Behind and before the cursor.
+            // After and before the cursor.
             (20..40).for_each(|chunk| host.write(chunk * 3, 100));
             (0..host.capacity()).for_each(|chunk| assert!(host.read(chunk).is_some()));
             host.finish_rebuild();
@@ -165,7 +165,7 @@ fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
         while superblock(&mut host).members[1].cursor == 0 {
             host.go_on();
         }
-        // All copies are there when the second flush of the update is over.
+        // All copies are present when the second flush of the update is complete.
         (0..40).for_each(|_| host.go_on());
         let mut host = host.lose_power();
         let (member, done, all) = host.array.rebuilding().expect("it goes on");
@@ -175,7 +175,7 @@ fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
     }
 }
 
-/// All that failed is back, but for member 1, in whose place another one was to come.
+/// All failed members have returned, except for member 1, which another device was about to replace.
 fn is_opened_without_1(mut host: Host, when: &str) {
     (0..5).for_each(|member| host.disk().members[member].is_gone = member == 1);
     let opened = host.try_open(Opening::default());
@@ -208,7 +208,7 @@ fn members_that_fail_together_while_superblocks_tell_of_another_may_come_back_to
             let mut host = full(scheme, 260);
             replace_1(&mut host, 260);
             (0..steps).for_each(|_| host.go_on());
-            // Once it is in the array, a single other one is given up.
+            // Once the member is in the array, a single other one may fail.
             if failing.len() == 1 && !host.array.is_failed(1) {
                 break;
             }
@@ -233,7 +233,7 @@ fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_c
         assert_eq!(host.array.rebuild_halted(), None);
         host.fail(3);
         host.fail(4);
-        // By the bitmap it missed nothing, and is whole.
+        // By the bitmap, the member missed nothing and is complete.
         let halted = (scheme != BITMAP).then_some(Halt::Beyond(0));
         assert_eq!(host.array.rebuild_halted(), halted);
         let third = host.try_rejoin(3, host.returned(3));
@@ -241,7 +241,7 @@ fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_c
     }
 }
 
-/// Nothing was written since it failed: only what the array writes because of that tells of it.
+/// Nothing was written since the member failed: only the array's own writes after the failure record it.
 #[test]
 fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {
     for gone in 0..5u16 {
@@ -285,10 +285,10 @@ fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed(
     }
 }
 
-/// With the bitmap nothing but the rebuild's memory of it tells a row that could not be made from one that was.
+/// With the bitmap, only the rebuild's own memory distinguishes rows that could not be rebuilt from rebuilt rows.
 #[test]
 fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_are_written_anew() {
-    // With flushes between them bits are cleared: parity of the row is not made anew when the array is opened.
+    // Flushes in between clear bits: the parity of the row is not recomputed at assembly.
     let mut host = Host::create(BITMAP, Disk::new(5, 3000, 1024));
     for chunk in 0..host.capacity() {
         host.write(chunk, chunk as u8 | 1);
@@ -329,7 +329,7 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
         assert!(member == 1 && u64::from(done) <= row);
     }
     host.finish_rebuild();
-    // A row that is written as a whole needs nothing of what was lost.
+    // A row that is written as a whole needs none of the lost content.
     assert!(host.ask(RequestKind::Write, row * 4, host.chunks(4, 99)).is_some());
     assert_eq!(host.scrub().lost, 0);
     host.finish_rebuild();
@@ -373,7 +373,7 @@ fn what_a_member_came_back_with_is_not_read_before_it_is_made() {
 #[test]
 fn a_member_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
     for scheme in [RAID5, BITMAP] {
-        // In the beginning, while superblocks are told, and in the midst.
+        // At the beginning, while superblocks are updated, and in the middle.
         for steps in [0, 3, 30, 200, 500] {
             let mut host = full(scheme, 260);
             replace_1(&mut host, 260);
@@ -397,7 +397,7 @@ fn a_member_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
     }
 }
 
-/// It fails while superblocks tell that it is whole, and comes once more before all of their writes have ended.
+/// The member fails while superblocks record that it is complete, and returns before all of their writes have finished.
 #[test]
 fn a_member_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
     let mut failures = 0;
@@ -456,7 +456,7 @@ fn a_journal_that_is_full_while_a_member_is_made_never_stands_still() {
     }
     host.finish_rebuild();
     (0..chunks).for_each(|chunk| assert!(host.read(chunk).is_some()));
-    // No record of the past is on the member: it was cleared before it came.
+    // No old record is on the member: it was cleared before it joined.
     let records = host.disk().members[0].pages.iter().filter(|page| page.starts_with(&REDO_MAGIC)).count();
     assert!(records > 0);
 }
@@ -478,7 +478,7 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
         let pages = host.array.geometry().rows() * 5;
         assert_eq!((clean.pages, clean.bad, clean.repaired, clean.lost), (pages, 0, 0, 0), "{clean:?}");
         let (page, members) = first_row(&host);
-        // A chunk, the parity of another row, and a chunk of a third.
+        // A chunk, the parity of another row, and a chunk of a third row.
         for (row, column) in [(0, 0), (3, 4), (7, 2)] {
             let member = members[column % 5];
             host.disk().members[member].pages[page + row][100] ^= 0x10;
@@ -535,7 +535,7 @@ fn change_checksum(host: &mut Host, member: usize, row: u32, checksum: u32) {
     }
 }
 
-/// Parity that is wrong and has its checksum in the table: a bug, or somebody's hand.
+/// Parity is wrong but matches its checksum in the table: a bug, or a change by hand.
 #[test]
 fn scrub_in_place_compares_parity_though_its_checksum_is_right() {
     let mut host = full(RAID5, 260);

@@ -1,5 +1,5 @@
-//! Scrub of metadata: what is damaged of superblocks, checkpoints, commit records, the redo journal, the table of checksums and
-//! the bitmap is found, written again and counted, while the array serves.
+//! Scrub of metadata: damage in superblocks, checkpoints, commit records, the redo journal, the table of checksums and the
+//! bitmap is found, repaired and counted while the array serves.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -34,7 +34,7 @@ fn is_intact(host: &mut Host) {
     (0..40).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk}"));
 }
 
-/// Damages the pages of `member` of which `is_it` says so. How many that were.
+/// Damages the pages of `member` for which `is_it` returns true. Returns their number.
 fn damage(host: &mut Host, member: usize, is_it: impl Fn(usize, &[u8]) -> bool) -> u64 {
     let mut disk = host.disk();
     let pages = disk.members[member].pages.iter_mut().enumerate();
@@ -203,7 +203,7 @@ fn a_read_only_array_counts_damaged_superblocks_and_repairs_none() {
     for scheme in ALL {
         let mut host = host(scheme);
         host.finish();
-        // What was begun is done: then there is nothing to do again.
+        // All begun updates are done: there is nothing to replay.
         let host = host.lose_power();
         let mut host = host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap();
         assert_eq!(found(host.scrub()).0, 0, "{scheme}");

@@ -1,9 +1,10 @@
-//! One answer: after any damage, `check`, reads, scrub and rebuild say the same of every chunk.
+//! Consistent results: after any damage, `check`, reads, scrub and rebuild agree about every chunk.
 //!
-//! With checksums: `check` calls a chunk lost exactly if a read of it fails, and every other read returns what was written last.
-//! With the intent bitmap the first half holds too; what a row returns of which a page was changed without an error nobody knows.
+//! With checksums, `check` calls a chunk lost exactly if a read of it fails, and every other read returns the last written
+//! content. With the intent bitmap, the first half holds too; if a page of a row was changed without an error, the content
+//! of that row is undefined.
 //!
-//! A case is drawn from its seed. `ONE_ANSWER_SEED=17` runs one alone, and more of them run by
+//! A case is drawn from its seed. `ONE_ANSWER_SEED=17` runs a single case. To run more of them:
 //! `ONE_ANSWER_CASES=5000 cargo test --release -p stripewise-array --test it one_answer`.
 
 mod case;
@@ -19,7 +20,7 @@ use stripewise_base::prng::Prng;
 
 use crate::disk::Host;
 
-/// Says which case failed.
+/// Prints which case failed.
 struct Named(u64);
 
 impl Drop for Named {
@@ -34,7 +35,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
-/// Runs `judge` over cases, and says of how many it had something to judge.
+/// Runs `judge` over cases, and returns the number of cases that it could judge.
 fn each_case(judge: impl Fn(&mut Case) -> bool) -> u64 {
     let first = number("ONE_ANSWER_SEED");
     let seeds = first.map_or(0..number("ONE_ANSWER_CASES").unwrap_or(60), |seed| seed..seed + 1);
@@ -147,7 +148,7 @@ fn troubles_of_stripes(disk: &crate::disk::Disk, case: &Case) -> Vec<Trouble> {
     check(&case.scheme, disk).expect("it was opened").1
 }
 
-/// Everything that was begun is over, and on the members.
+/// Waits until all begun work is complete and on the members.
 fn settle(host: &mut Host) {
     host.begin_checkpoint();
     host.finish();
@@ -155,14 +156,14 @@ fn settle(host: &mut Host) {
     host.finish();
 }
 
-/// Another one comes in the place of a member, and is whole in the end.
+/// Another device replaces a member and is completely rebuilt.
 fn replace(host: &mut Host, member: u16, turn: u8) {
     let pages = {
         let mut disk = host.disk();
         let device = &mut disk.members[usize::from(member)];
         device.is_gone = false;
         device.unreadable.clear();
-        // What no chunk is made of, and no sum of chunks.
+        // Content that is no chunk and no sum of chunks.
         let mut random = Prng::new(u64::from(turn) + 1);
         for byte in device.pages.iter_mut().flatten() {
             *byte = random.next_u64() as u8;

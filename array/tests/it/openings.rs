@@ -1,4 +1,4 @@
-//! Openings that are cut short: power goes after any of their writes, and the next one may have other members.
+//! Interrupted assemblies: power fails after any of their writes, and the next assembly may have other members.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -18,7 +18,8 @@ fn schemes() -> [String; 2] {
     [late("raid5", "xor"), late("raid6", "rdp")]
 }
 
-/// The disk as it is when power goes after each call of an opening of `disk` that lacks member `gone`, which is back then.
+/// The disk after a power loss following each call of an assembly of `disk` without member `gone`; the member has
+/// returned.
 fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
     let scheme = Scheme::from_toml("test", scheme).unwrap();
     let pages = disk.members[0].pages.len() as u32;
@@ -36,7 +37,7 @@ fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
     recorder.calls.into_iter().map(after).collect()
 }
 
-/// Of one chunk, what it may hold instead of what all others hold.
+/// A chunk that may have a second value because its write was in flight.
 const UNDER_WAY: (u64, u8) = (19, 219);
 
 fn check(host: &mut Host, told: &str) {
@@ -48,8 +49,8 @@ fn check(host: &mut Host, told: &str) {
     }
 }
 
-/// An array with late parity whose power went while a record was written: as each of the members alone has that, with its
-/// number. `more` writes before it change which ones have copies.
+/// An array with deferred parity that lost power while a record was written. For each member, returns the member's number
+/// and the disk on which only that member has the record. `more` earlier writes change which members have copies.
 fn with_a_record_on_one(scheme: &str, more: u64) -> Vec<(usize, Disk)> {
     let mut host = Host::create(scheme, Disk::new(5, 260, PAGE_BYTES));
     for round in [0, 100] {
@@ -86,7 +87,7 @@ fn a_member_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_
                 for gone in (0..5).filter(|&gone| gone != keeper) {
                     let mut disk = host.copy_of_disk();
                     disk.members[gone].is_gone = true;
-                    // Those that know that the array went on without the keeper are too few without another one.
+                    // Members that know that the array continued without the keeper are too few without another one.
                     if let Ok(mut host) = Host::try_open_as(&scheme, disk, Opening::default()) {
                         check(&mut host, &format!("{told}, without {gone} then"));
                     }

@@ -25,7 +25,7 @@ fn reads(rig: &Rig) -> Vec<(u16, u32)> {
 #[test]
 fn brr_reads_around_a_member_when_the_others_are_done_before_a_direct_read_would_begin() {
     let mut rig = rig("raid5", 4, "policy = 'brr'");
-    // Three reads of member 0: the second goes around it, and then the others are no idler than it is.
+    // Three reads of member 0: the second is redirected, and then the other members are no idler than member 0.
     for page in [0, 3, 6] {
         read(&mut rig, page);
     }
@@ -93,7 +93,7 @@ fn a_row_that_is_not_encoded_is_not_decoded() {
         32,
     );
     rig.world.gc_waits.insert(0, 500);
-    // The second row is written, the first waits for its other chunks.
+    // The second row is written; the first waits for its other chunks.
     rig.submit(Write, 0, 1).expect("a request");
     rig.submit(Write, 3, 3).expect("a request");
     rig.step();
@@ -117,14 +117,14 @@ fn an_update_waits_for_a_redirected_read_of_its_row() {
     assert_eq!(rig.acknowledged(), [(0, 1), (1, 3)]);
 }
 
-/// A rig whose reads took one slot each so far, and the slots after which a read counts as slow.
+/// A rig whose reads have taken one slot each so far, and the number of slots after which a read counts as slow.
 fn used(mode: &str) -> (Rig, u64) {
     let mut rig = rig("raid5", 4, &format!("policy = 'hedged'\nhedge = '{mode}'"));
     for page in 0..3 {
         read(&mut rig, page);
         rig.run();
     }
-    // Times below 8 ns are not told apart: the median is 8, and twice that is slow.
+    // Times below 8 ns are not distinguished: the median is 8, and twice that is slow.
     (rig, 16)
 }
 
@@ -208,7 +208,7 @@ fn a_hedge_of_a_row_that_is_updated_asks_nobody() {
     let (mut rig, _) = used("reactive");
     rig.world.takes.extend([(0, 100), (3, 100)]);
     read(&mut rig, 3);
-    // Its pre-read of parity takes as long as the read of member 0.
+    // The write's pre-read of parity takes as long as the read of member 0.
     rig.submit(Write, 4, 1).expect("a request");
     rig.run();
     assert_eq!(rig.array.read_counts(), ReadCounts { not_held: 1, ..ReadCounts::default() });

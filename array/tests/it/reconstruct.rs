@@ -1,4 +1,4 @@
-//! A way back for members that lost both superblocks: their content proves which they are, or the user names them.
+//! Recovery of members that lost both superblocks: their content proves which members they are, or the user names them.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -19,14 +19,14 @@ const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n\
 
 const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE, bug: None };
 
-/// Chunks that all differ, on an array that is stopped.
+/// Distinct chunks, on an array that is stopped.
 fn written(scheme: &str, chunks: u64) -> Disk {
     let mut host = Host::create(scheme, Disk::new(5, 600, 1024));
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     host.begin_checkpoint();
     host.finish();
-    // What the journal has is done in place.
+    // The content of the journal is done in place.
     host.lose_power().copy_of_disk()
 }
 
@@ -138,7 +138,7 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
         );
         assert_eq!(host.opened.positions[2], None, "{scheme}");
         (40..100).for_each(|chunk| assert_eq!(host.read(chunk), Some(200), "{scheme}: chunk {chunk}"));
-        // With another one gone it is needed, and what it has is believed where its checksum is right.
+        // With another member missing, this one is needed, and its content is trusted where its checksum is right.
         disk.members.remove(4);
         disk.members.push(Disk::new(1, 600, 1024).members.remove(0));
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));

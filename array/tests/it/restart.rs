@@ -1,4 +1,4 @@
-//! Starting anew after a loss of power.
+//! Restart after a power loss.
 
 use stripewise_array::{Class, OperationKind, RequestKind, Scheme};
 
@@ -6,7 +6,7 @@ use crate::support::Rig;
 
 const RAID5: &str = "name = \"plain\"\n[geometry]\nlevel = \"raid5\"\n";
 
-/// A rig whose power was lost with two writes under way.
+/// A rig whose power was lost with two writes in flight.
 fn after_a_loss(scheme: &str) -> Rig {
     let mut rig = Rig::new(scheme, 4, 6);
     rig.submit(RequestKind::Write, 0, 1);
@@ -40,7 +40,7 @@ fn a_lost_chunk_that_parity_alone_stands_for_is_left_alone() {
     let mut rig = rig.lose_power();
     assert!(rig.array.is_failed(2), "what was failed stays failed");
     rig.run();
-    // By the left-symmetric rotation each member has the parity of every fourth row.
+    // By the left-symmetric rotation, each member has the parity of every fourth row.
     let written: Vec<_> = rig.started().filter(|one| one.kind == OperationKind::Write).collect();
     assert_eq!(written, [], "of five rows a data chunk is lost, of row 1 parity");
     assert_eq!(rig.started().count(), 0);

@@ -1,4 +1,4 @@
-//! Creating and opening an array read and write pages in rounds, which take memory that does not depend on the size of members.
+//! Creation and assembly read and write pages in rounds, whose memory does not depend on the size of members.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -11,16 +11,16 @@ use crate::disk::{Disk, Host};
 
 const PAGE_BYTES: u32 = 512;
 const MEMBERS: usize = 3;
-/// Of members with more segments, and more pages of metadata, than fit into a round.
+/// The size of members with more segments, and more pages of metadata, than fit into a round.
 const PAGES: u32 = 9_600;
-/// What fits into one.
+/// The number of pages in a round.
 const ROUND: usize = 1024;
 
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 
-/// A disk, and the most pages that were read or written in one round.
+/// A disk, and the largest number of pages that were read or written in one round.
 struct Rounds {
     disk: Disk,
     most: usize,
@@ -54,7 +54,7 @@ fn members() -> Members {
     Members::opaque(MEMBERS as u32, PAGE_BYTES, PAGES)
 }
 
-/// The most pages of a round in which the array of `disk` is opened, and what is found.
+/// The largest number of pages in a round while the array of `disk` is assembled, and the findings.
 fn open(scheme: &Scheme, disk: Disk) -> (usize, Opened) {
     let mut media = Rounds { disk, most: 0 };
     let memory = PageMemory::new(PAGE_BYTES);

@@ -1,5 +1,5 @@
-//! A member returns with what it held at an earlier moment: the array believes the stamp in the member's own superblocks, not
-//! what it noted itself (row `rollback` of `docs/fault-contract.md`).
+//! A member returns with content of an earlier time: the array trusts the stamp in the member's own superblocks, not its
+//! own record (row `rollback` of `docs/fault-contract.md`).
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -26,7 +26,7 @@ fn array(scheme: &str) -> Host {
     Host::create(scheme, Disk::new(members, 400, 1024))
 }
 
-/// Chunks that tests write; all of an array in place would take long.
+/// The number of chunks that tests write; all chunks of an array in place would take long.
 fn chunks(host: &Host) -> u64 {
     host.capacity().min(300)
 }
@@ -36,7 +36,7 @@ fn fill(host: &mut Host, value: u8) {
     host.flush();
 }
 
-/// What the member holds.
+/// The content of the member.
 fn image(host: &mut Host) -> Member {
     host.disk().members[usize::from(IT)].clone()
 }
@@ -51,7 +51,7 @@ fn returns(host: &mut Host, image: Member, value: u8) {
     host.rejoin(IT, host.returned(IT));
 }
 
-/// What the superblock of a member that is there says of the one that returned.
+/// The returned member's record in the superblock of another member.
 fn noted(host: &mut Host) -> (MemberState, u64) {
     let pages = host.disk().members[0].pages[..4].concat();
     let superblock = Superblock::parse(&pages).expect("the front copy");
@@ -59,7 +59,7 @@ fn noted(host: &mut Host) -> (MemberState, u64) {
     (member.state, member.failed_batch)
 }
 
-/// The member is whole: every other one may be lost, and every chunk has one of its values.
+/// Checks that the member is complete: any other member may be lost, and every chunk has its value.
 fn check(host: &mut Host, value: impl Fn(u64) -> u8) {
     host.finish_rebuild();
     host.flush();
@@ -78,7 +78,7 @@ fn check(host: &mut Host, value: impl Fn(u64) -> u8) {
     }
 }
 
-/// What [`returns`] leaves of an array that was full of `before`.
+/// The content after [`returns`] in an array that was full of `before`.
 fn value(before: u8, since: u8) -> impl Fn(u64) -> u8 {
     move |chunk| if chunk.is_multiple_of(4) { since } else { before }
 }
@@ -303,7 +303,7 @@ fn a_member_rolled_back_below_a_serving_array_is_found_by_checksums() {
         host.flush();
         host.finish();
         assert_eq!(host.scrub().bad, 0, "{scheme}");
-        // What counts is right on all members; superblocks of the past are none of that.
+        // The live content is right on all members; old superblocks do not count.
         let all = chunks(&host);
         host.fail(0);
         (0..all).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));

@@ -1,5 +1,5 @@
-//! What memory does not know of the log's slots, summaries on the members tell: to collection, and to reads that decoded
-//! something wrong.
+//! Summaries on the members describe slots of the log that memory has no record of. Garbage collection uses them, and so
+//! do reads that decoded wrong content.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -13,7 +13,7 @@ use crate::disk::{Disk, Host};
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 
-/// Pages that each copy of a summary is in: member and page.
+/// The pages of all copies of summaries: member and page.
 fn copies(disk: &Disk) -> Vec<(usize, usize)> {
     let members = disk.members.iter().enumerate();
     let pages = members.flat_map(|(member, its)| {
@@ -25,7 +25,8 @@ fn copies(disk: &Disk) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Writes over even chunks until many odd ones were moved. What each chunk has then, if all of them had 1.
+/// Overwrites even chunks until many odd ones were moved. Returns the resulting value of each chunk, if all chunks had 1
+/// before.
 fn wear(host: &mut Host) -> Vec<u8> {
     let chunks = host.capacity();
     let mut values = vec![1; chunks as usize];
@@ -73,7 +74,7 @@ fn collection_moves_what_counts_when_no_summary_can_be_read() {
     }
 }
 
-/// The stripe of a chunk on member 0 that has all columns, and the chunk.
+/// A stripe with all columns that has a chunk on member 0, and the chunk.
 fn stripe_on_the_first_member(host: &Host, columns: usize) -> (StripeView, u64) {
     let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.columns.len() == columns);
     let of_first =
@@ -85,7 +86,7 @@ fn stripe_on_the_first_member(host: &Host, columns: usize) -> (StripeView, u64) 
         .unwrap()
 }
 
-/// Loses member 0 and damages another column of a stripe that has a chunk there; reads that chunk.
+/// Loses member 0 and damages another column of a stripe that has a chunk on it; reads that chunk.
 fn read_with_damage(level: &str, members: usize, is_flushed: bool, nth: usize) -> (Option<u8>, u8) {
     let mut host = Host::create(&RAID5.replace("raid5", level), Disk::new(members, 400, 1024));
     (0..host.capacity() / 2).for_each(|chunk| host.write(chunk, chunk as u8 | 1));

@@ -1,4 +1,4 @@
-//! What counts as lost, as reduced redundancy, and as neither: check, scrub and rebuild beside what reads return.
+//! Classification of damage as lost, reduced redundancy or neither: check, scrub and rebuild compared with reads.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n\
 
 type Stripe = Vec<(u16, u32, Option<u64>)>;
 
-/// Checks the array as it is opened so, to be read alone.
+/// Assembles the array read-only with `opening`, and checks it.
 fn check_so(scheme: &str, disk: &Disk, opening: Opening) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
     let pages = disk.members[0].pages.len() as u32;
@@ -34,7 +34,7 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
     check_so(scheme, disk, Opening::default())
 }
 
-/// A host that has written `chunks` chunks, each with its number and 1.
+/// A host that has written `chunks` chunks, each with its number plus 1.
 fn written(scheme: &str, members: usize, chunks: u64) -> Host {
     let mut host = Host::create(scheme, Disk::new(members, 400, PAGE));
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -42,7 +42,7 @@ fn written(scheme: &str, members: usize, chunks: u64) -> Host {
     host
 }
 
-/// The members and pages of the stripe that holds `chunk`, with the chunks that count.
+/// The members and pages of the stripe that holds `chunk`, with the live chunks.
 fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
@@ -51,12 +51,12 @@ fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     columns.iter().map(|&(_, member, page, chunk)| (member, page, chunk)).collect()
 }
 
-/// Changes a bit, another one on each member: together they are not the parity of nothing.
+/// Changes a bit, a different one on each member, so that the changes do not cancel out in parity.
 fn rot(host: &mut Host, (member, page): (u16, u32)) {
     host.disk().members[usize::from(member)].pages[page as usize][7] ^= 1 << member;
 }
 
-/// Another one, which was used before, comes in the place of `member`, and all that follows from that is done.
+/// A used device replaces `member`, and all resulting work completes.
 fn replace(host: &mut Host, member: u16) {
     host.fail(member);
     host.finish();
@@ -81,7 +81,7 @@ fn row_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
     (0..geometry.columns).map(|column| (geometry.member(place, column), place.page)).collect()
 }
 
-/// While columns are absent nobody knows the checksums of their parity, which decoding data does not need.
+/// While columns are absent, the checksums of their parity are unknown; decoding data does not need them.
 #[test]
 fn of_raid6_in_place_without_two_members_nothing_is_lost_as_reads_say() {
     let mut host = Host::create(RAID6, Disk::new(6, 260, PAGE));
@@ -131,7 +131,7 @@ fn a_scrub_saves_what_can_be_read_of_a_stripe_that_lost_data_and_counts_the_rest
     host.finish();
     let (checked, _) = check(LOG, &host.copy_of_disk());
     assert_eq!((checked.lost, checked.reduced), (2, 0));
-    // What was saved tolerates another loss.
+    // The saved content tolerates another loss.
     host.fail(data[2].0);
     for chunk in 0..40 {
         assert_eq!(host.read(chunk), (!lost.contains(&chunk)).then_some(chunk as u8 + 1), "chunk {chunk}");
@@ -182,7 +182,7 @@ fn a_rebuild_that_meets_damage_which_it_reads_around_is_followed_by_a_scrub() {
     }
 }
 
-/// Where a segment begins with a slot of an absent column, the summary of its first batch begins before the first copy.
+/// If a segment begins with a slot of an absent column, the summary of its first batch begins before the first copy.
 #[test]
 fn what_is_written_without_a_member_has_checksums_of_its_parity() {
     let mut host = written(LOG, 5, 10);
@@ -205,7 +205,7 @@ fn what_is_written_without_a_member_has_checksums_of_its_parity() {
     }
 }
 
-/// Neither page has a checksum: when the one that cannot be read is there again, the parity of the row is still wrong.
+/// Neither page has a checksum: when the unreadable page is rewritten, the parity of the row is still wrong.
 #[test]
 fn without_checksums_one_scrub_repairs_a_row_that_is_damaged_twice() {
     let mut host = Host::create(BITMAP, Disk::new(6, 260, PAGE));
@@ -232,7 +232,7 @@ fn chunks_that_were_lost_with_their_summary_are_counted_by_a_scrub_too() {
             .map(|(at, _)| at)
             .collect()
     };
-    // A checkpoint names its chunks.
+    // A checkpoint records its chunks.
     host.begin_checkpoint();
     host.finish();
     host.flush();

@@ -1,4 +1,4 @@
-//! Groups so wide that a summary has just room for a stripe.
+//! Groups so wide that a summary has room for exactly one stripe.
 
 use crate::disk::{Disk, Host};
 
@@ -9,8 +9,8 @@ fn scheme(level: &str) -> String {
     )
 }
 
-/// An array of `width` members, of which those in `failed` fail when some of it is written, serves, and serves again when it
-/// was opened anew.
+/// An array of `width` members serves, loses the members in `failed` when a part of it is written, and serves again after
+/// it was assembled again.
 fn serves_degraded(level: &str, page_bytes: u32, width: usize, failed: &[u16]) {
     let mut host = Host::without_create(&scheme(level), Disk::new(width, 120, page_bytes));
     let chunks = host.capacity() / 2;

@@ -1,5 +1,5 @@
-//! In which order the log writes what makes it durable, and what it flushes in between (`docs/format.md`): what stands there
-//! says after which write power may go, and which members may be gone then.
+//! The order in which the log writes the metadata that makes it durable, with the flushes in between (`docs/format.md`).
+//! The order determines after which write power may fail, and which members may then be missing.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
@@ -24,21 +24,21 @@ fn host(level: &str, members: usize) -> Host {
     Host::create(&scheme(level), Disk::new(members, PAGES, PAGE_BYTES))
 }
 
-/// What is written to a member.
+/// The target of a write to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Front,
     Back,
-    /// In this slot.
+    /// A header, in this slot.
     Header(u32),
     Body(u32),
-    /// To this page of the ring.
+    /// A commit record, in this page of the ring.
     Commit(u32),
     /// Stripes and summaries.
     Data,
 }
 
-/// Where everything is.
+/// The places of all areas.
 struct Map {
     superblock: Superblock,
     members: usize,
@@ -77,11 +77,11 @@ fn copy_of(pages: &[Box<[u8]>], copy: Copy) -> Superblock {
     Superblock::parse(&pages[first..first + span].concat()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Holds what is written against the rules, write by write.
+/// Checks every write against the rules.
 struct Rules {
     map: Map,
     copies: usize,
-    /// Of each member what was written to it and not flushed since.
+    /// For each member, the writes that were not flushed since.
     dirty: Vec<BTreeSet<What>>,
     /// The members that have the current body, header and commit record.
     bodies: BTreeSet<u16>,
@@ -91,7 +91,7 @@ struct Rules {
     slot: Option<u32>,
     is_named: bool,
     record: Option<u32>,
-    /// Checkpoints, records and new superblocks.
+    /// The numbers of checkpoints, records and new superblocks.
     counts: BTreeMap<&'static str, u32>,
     last: Option<What>,
 }
@@ -119,7 +119,7 @@ impl Rules {
         self.dirty.iter().flatten().any(of)
     }
 
-    /// All that `host` wrote since this was called last.
+    /// Processes all writes of `host` since the last call.
     fn take(&mut self, host: &mut Host) {
         for (member, page) in host.take_log() {
             if page == u32::MAX {
@@ -128,7 +128,7 @@ impl Rules {
                 self.wrote(member, self.map.what(page));
             }
         }
-        // What is on a member that is gone counts no more.
+        // Content of a missing member no longer counts.
         for (member, dirty) in self.dirty.iter_mut().enumerate() {
             if host.disk().members[member].is_gone {
                 dirty.clear();
@@ -192,7 +192,7 @@ impl Rules {
         self.last = Some(what);
     }
 
-    /// Nothing is under way.
+    /// Checks that nothing is in flight.
     fn rest(&self) {
         let is_metadata = |what: &What| *what != What::Data;
         assert!(!self.is_dirty(is_metadata), "flushed: {:?}", self.dirty);
@@ -215,7 +215,7 @@ fn a_flush_is_data_then_a_record_each_flushed() {
             assert!(host.flush_while(|_, _| {}));
             let log = host.take_log();
             let is_record = |&(_, page): &(u16, u32)| matches!(rules.map.what(page), What::Commit(_));
-            // A checkpoint may have come before it, with a record of its own.
+            // A checkpoint may have come before the record, with a record of its own.
             let Some(record) = log.iter().position(is_record) else { continue };
             let before = log[..record].iter().rposition(|(_, page)| *page != u32::MAX).unwrap_or_default();
             let flushed: BTreeSet<u16> = log[before + 1..record].iter().map(|(member, _)| *member).collect();
@@ -262,7 +262,7 @@ fn newest_record(host: &mut Host) -> u64 {
     records.max_by_key(|record| (record.epoch, record.number)).map_or(0, |record| record.horizon)
 }
 
-/// Flushes while members go, each before so many operations ended; then all that are left know of it.
+/// Flushes while members fail, each before the given number of operations; then all remaining members record it.
 fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> bool {
     let mut host = host(level, members);
     (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -277,7 +277,7 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
         }
         let failed = going.iter().filter(|(member, _)| host.array.is_failed(*member)).count();
         if failed > known {
-            // What was begun before is not to blame.
+            // Earlier writes are not at fault.
             known = failed;
             horizon = newest_record(host);
             rules.counts.remove("superblocks");
@@ -395,7 +395,7 @@ fn a_replacement_gets_no_superblock_of_the_member_in_whose_place_it_comes() {
         (0..20).for_each(|chunk| host.write(chunk, 1));
         host.flush();
         let before = Map::of(&mut host).superblock.members[1].uuid;
-        // Superblocks are told of member 0 while member 1 goes, and another comes in its place.
+        // Superblocks are updated for member 0 while member 1 fails, and another device replaces it.
         host.fail(0);
         host.finish_within(operations);
         host.fail(1);

@@ -1,4 +1,4 @@
-//! What a dump finds, in words or for a program.
+//! The findings of a dump, in words or for a program.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -10,76 +10,76 @@ use super::super::{
     Superblock, Tombstone, Uuid,
 };
 
-/// Something that a dump found. Members are numbered as they were offered, members as the array numbers them.
+/// A finding of a dump. Devices are numbered as they were offered, members as the array numbers them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "found", rename_all = "kebab-case")]
 pub enum Finding<'a> {
-    /// A superblock that is whole.
+    /// A superblock that is intact.
     Superblock {
-        /// The member.
+        /// The device.
         #[serde(rename = "element")]
         device: u16,
-        /// Which of its two.
+        /// Which of the two superblocks of the device.
         copy: Copy,
         /// The array that it names.
         array: Uuid,
-        /// The member's number there.
+        /// The number of the member in that array.
         number: u16,
-        /// Its update.
+        /// The update of the superblock.
         update: u64,
-        /// Its epoch.
+        /// The epoch of the superblock.
         epoch: u32,
     },
-    /// A structure that should be on a page and is not, or cannot be read.
+    /// A structure that is missing from its page, or a page that cannot be read.
     Damaged {
-        /// The member.
+        /// The device.
         #[serde(rename = "element")]
         device: u16,
-        /// The page where it begins.
+        /// The page where the structure begins.
         page: u32,
-        /// What should be there.
+        /// The expected structure.
         #[serde(serialize_with = "in_words")]
         structure: Structure,
         /// What is wrong.
         why: String,
     },
-    /// A member that is not dumped, or not without a remark.
+    /// A device that is not dumped, or only with a remark.
     Remark {
-        /// The member.
+        /// The device.
         #[serde(rename = "element")]
         device: u16,
-        /// Why.
+        /// The remark.
         why: String,
     },
     /// A member of the array that was not offered.
     Absent {
         /// The member.
         member: u16,
-        /// The member.
+        /// The identifier of the member.
         #[serde(rename = "element")]
         uuid: Uuid,
     },
-    /// What the superblock says that has the greatest update of all.
+    /// The superblock with the greatest update of all.
     Array {
         /// The superblock.
         #[serde(flatten)]
         superblock: &'a Superblock,
     },
-    /// A checkpoint that is whole.
+    /// A checkpoint that is intact.
     Checkpoint {
         /// The member.
         member: u16,
         /// The slot.
         slot: u16,
-        /// Its header.
+        /// The header of the checkpoint.
         #[serde(flatten)]
         header: CheckpointHeader,
-        /// Segments that it has in use.
+        /// The number of segments in use.
         segments_used: u32,
-        /// Chunks that it calls written.
+        /// The number of chunks marked as written.
         chunks_written: u64,
     },
-    /// What a checkpoint says of the segment that was asked for.
+    /// The entry of the requested segment in a checkpoint.
     CheckpointSegment {
         /// The member.
         member: u16,
@@ -87,11 +87,11 @@ pub enum Finding<'a> {
         slot: u16,
         /// The segment.
         segment: u32,
-        /// What it says.
+        /// The entry.
         #[serde(flatten)]
         entry: SegmentEntry,
     },
-    /// The host that a member's page of the owner names.
+    /// The host named by a member's owner page.
     Owner {
         /// The member.
         member: u16,
@@ -102,11 +102,11 @@ pub enum Finding<'a> {
     Commits {
         /// The member.
         member: u16,
-        /// Records that are whole.
+        /// The number of intact records.
         records: u32,
-        /// Pages that hold something else than a record of this array, and not zeros.
+        /// Pages that hold neither a record of this array nor zeros.
         damaged: u32,
-        /// That with the greatest epoch and number.
+        /// The record with the greatest epoch and number.
         newest: Option<Commit>,
     },
     /// A batch, by its summary.
@@ -114,34 +114,34 @@ pub enum Finding<'a> {
         /// The summary.
         #[serde(serialize_with = "whole")]
         summary: Summary<'a>,
-        /// Its copies that were found, where there should be P + 1.
+        /// The number of copies of the summary that were found; there should be P + 1.
         copies: u32,
     },
-    /// What lies in a segment, in short.
+    /// The content of a segment, summarized.
     Segment(Segment),
     /// Segments in which no batch was found.
     Empty {
-        /// How many.
+        /// The number of segments.
         segments: u32,
     },
     /// The redo journal of a member.
     Journal {
         /// The member.
         member: u16,
-        /// Headers of records that are whole.
+        /// The number of intact headers of records.
         records: u32,
-        /// That with the greatest epoch and number.
+        /// The record with the greatest epoch and number.
         newest: Option<Redo>,
     },
     /// The table of checksums of a member.
     Table {
         /// The member.
         member: u16,
-        /// Pages of it that are whole.
+        /// The number of intact pages of the table.
         pages: u32,
-        /// Pages that hold something else, and not zeros.
+        /// Pages that hold neither a page of the table nor zeros.
         damaged: u32,
-        /// The greatest version of a page.
+        /// The greatest version of any page.
         version: u64,
     },
     /// A version of the intent bitmap of a group, on a member.
@@ -152,56 +152,56 @@ pub enum Finding<'a> {
         group: u32,
         /// The version.
         version: u64,
-        /// Bits that there are.
+        /// The number of bits.
         bits: u32,
-        /// Those that are set: regions that were being written.
+        /// The number of set bits: regions that were being written.
         set: u32,
     },
 }
 
-/// A record of the redo journal, in short.
+/// A record of the redo journal, summarized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Redo {
-    /// The epoch in which it was written.
+    /// The epoch in which the record was written.
     pub epoch: u32,
-    /// Its number in that epoch.
+    /// The number of the record in that epoch.
     pub number: u64,
-    /// The first record that has to be done again.
+    /// The first record that must be replayed.
     pub tail: u64,
     /// Members that were missing, one bit each.
     pub missing: u64,
-    /// Pages of which it has what late parity covers.
+    /// The number of pages with old content that deferred parity covers.
     pub late: u32,
 }
 
-/// What lies in a segment, in short.
+/// The content of a segment, summarized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Segment {
     /// The segment.
     pub segment: u32,
-    /// How often it was opened.
+    /// How often the segment was opened.
     pub generation: u32,
-    /// Batches that follow each other from its first slot on.
+    /// Consecutive batches from the first slot of the segment.
     pub batches: u32,
-    /// The number of the first of them.
+    /// The number of the first batch.
     pub first_batch: u64,
-    /// The number of the last of them.
+    /// The number of the last batch.
     pub last_batch: u64,
-    /// Slots that they take.
+    /// The number of slots that the batches take.
     pub slots_used: u32,
-    /// Slots that it has.
+    /// The number of slots of the segment.
     pub slots: u32,
-    /// Stripes.
+    /// The number of stripes.
     pub stripes: u32,
-    /// Chunks of data.
+    /// The number of chunks of data.
     pub chunks: u32,
-    /// Tombstones.
+    /// The number of tombstones.
     pub tombstones: u32,
-    /// Copies of summaries that were not found, of P + 1 for each.
+    /// Missing copies of summaries; each batch should have P + 1.
     pub copies_missing: u32,
 }
 
-/// A summary whole, for a program.
+/// A whole summary, for programs.
 #[derive(Serialize)]
 struct Whole {
     #[serde(flatten)]
@@ -220,7 +220,7 @@ fn in_words<S: Serializer>(structure: &Structure, serializer: S) -> std::result:
 }
 
 impl Finding<'_> {
-    /// Whether it is something that should not be.
+    /// Whether the finding is a problem.
     pub fn is_problem(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Remark { .. } | Self::Absent { .. } => true,
@@ -232,7 +232,7 @@ impl Finding<'_> {
 }
 
 impl Display for Finding<'_> {
-    /// A line, or several; the last one is ended as well.
+    /// Writes one or more lines; each ends with a line break.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Superblock { device, copy, array, number, update, epoch } => {

@@ -1,4 +1,4 @@
-//! What an array in place has beside its data: journal, checksums, bitmap.
+//! The metadata of an array in place: journal, checksums, bitmap.
 
 use super::super::{
     ChecksumPage, FormatError, IntentPage, REDO_MAGIC, RedoKind, RedoRecord, redo_header_pages,
@@ -7,7 +7,7 @@ use super::pages::Pages;
 use super::{Finding, Redo, Subject, Told};
 use crate::media::Media;
 
-/// Tells what the areas of each member hold.
+/// Reports the content of the areas of each member.
 pub(super) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>) {
     for (member, device) in subject.present() {
         let pages = &mut Pages::new(media, subject.block.page_bytes);
@@ -30,7 +30,7 @@ pub(super) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>
     }
 }
 
-/// The headers of records at their own places.
+/// The headers of records that are in their own places.
 fn journal(subject: &Subject, member: u16, device: u16, pages: &mut Pages<'_>) -> Finding<'static> {
     let area = subject.block.journal;
     let mut begins = Vec::new();
@@ -59,7 +59,7 @@ fn journal(subject: &Subject, member: u16, device: u16, pages: &mut Pages<'_>) -
     Finding::Journal { member, records, newest }
 }
 
-/// The pages of the table that are whole.
+/// The intact pages of the table.
 fn table(subject: &Subject, member: u16, device: u16, pages: &mut Pages<'_>) -> Finding<'static> {
     let (mut whole, mut damaged, mut version) = (0, 0, 0);
     pages.all(device, subject.block.table, &mut |_, page| match page.map(ChecksumPage::parse) {

@@ -6,7 +6,7 @@ use super::{Finding, Segment, Subject, Told};
 use crate::geometry::Membership;
 use crate::media::{At, Media};
 
-/// Tells the batches of `only`, or of each segment how many there are.
+/// Reports the batches of `only`, or the number of batches of each segment.
 pub(super) fn batches(subject: &Subject, only: Option<u32>, media: &mut dyn Media, told: &mut Told<'_>) {
     let pages = &mut Pages::new(media, subject.block.page_bytes);
     if let Some(segment) = only {
@@ -27,7 +27,7 @@ pub(super) fn batches(subject: &Subject, only: Option<u32>, media: &mut dyn Medi
     }
 }
 
-/// Goes from batch to batch through a segment.
+/// Walks through a segment from batch to batch.
 fn walk(
     subject: &Subject,
     segment: u32,
@@ -57,8 +57,8 @@ fn walk(
     short
 }
 
-/// The summary of the batch that begins where `short` ends, and its copies that were found: of the segment's generation, or
-/// of the greatest, where that is not known yet.
+/// The summary of the batch that begins where `short` ends, and the number of its copies that were found. The batch has
+/// the segment's generation or, if that is not known yet, the greatest generation found.
 fn batch_at(subject: &Subject, short: &Segment, pages: &mut Pages<'_>) -> Option<(Vec<u8>, u32)> {
     let block = &subject.block;
     let first = short.slots_used;
@@ -85,7 +85,7 @@ fn batch_at(subject: &Subject, short: &Segment, pages: &mut Pages<'_>) -> Option
     found.map(|(_, page, copies)| (page, copies))
 }
 
-/// Where a slot of a segment lies, if that member was offered.
+/// The place of a slot of a segment, if its member was offered.
 fn place(subject: &Subject, segment: u32, slot: u32) -> Option<At> {
     let block = &subject.block;
     let (groups, members) = (u32::from(block.groups), u32::from(block.members_of_group));
@@ -95,7 +95,7 @@ fn place(subject: &Subject, segment: u32, slot: u32) -> Option<At> {
     Some(At { member, page })
 }
 
-/// The number of a member of a group among all members.
+/// Converts the number of a member in its group to its number in the array.
 fn number_of(block: &Superblock, group: u32, member: u32) -> u32 {
     match block.membership {
         Membership::Contiguous => group * u32::from(block.members_of_group) + member,

@@ -1,4 +1,4 @@
-//! Pages of one member after the other.
+//! Reads the pages of one member after the other.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::super::Area;
 use crate::media::{At, Media};
 use crate::operation::Outcome;
 
-/// Who is told of pages: the place of each among those that were asked for, and its content or why there is none.
+/// Callback for pages: the index of each among the requested pages, and its content or why there is none.
 type Told<'a> = dyn FnMut(u32, Result<&[u8], String>) + 'a;
 
-/// Pages that are asked for at a time.
+/// The number of pages requested at a time.
 const ROUND: u32 = 256;
 
 /// The members, read page by page.
@@ -23,7 +23,7 @@ impl<'a> Pages<'a> {
         Self { media, page_bytes }
     }
 
-    /// Pages of the list; those that the members do not have are told as errors, too.
+    /// Reads the pages of a list; pages that the members do not have are reported as errors.
     pub(super) fn some(&mut self, at: &[At], found: &mut Told<'_>) {
         let is_there = |media: &dyn Media, at: &At| {
             let (pages, bytes) = media.size(at.member);
@@ -39,7 +39,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Every page of an area, by its place in there.
+    /// Reads every page of an area, by its index in the area.
     pub(super) fn all(&mut self, member: u16, area: Area, found: &mut Told<'_>) {
         let mut round = Vec::with_capacity(ROUND as usize);
         for begin in (0..area.pages).step_by(ROUND as usize) {
@@ -50,7 +50,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Pages that follow each other, as one.
+    /// Reads consecutive pages as one block of bytes.
     pub(super) fn joined(&mut self, member: u16, range: Range<u32>) -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; range.len() * self.page_bytes as usize];
         let mut failed = None;

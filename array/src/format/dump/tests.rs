@@ -1,4 +1,4 @@
-//! Dumps of an array that was put together structure by structure.
+//! Dumps of an array that is built structure by structure.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::operation::Outcome;
 
 const PAGE: usize = 512;
 
-/// Members that are bytes.
+/// Members in memory.
 #[derive(Clone, Debug)]
 struct Members(Vec<Vec<u8>>);
 
@@ -24,7 +24,7 @@ impl Media for Members {
         ((self.0[usize::from(member)].len() / PAGE) as u32, PAGE as u32)
     }
 
-    /// Backwards: no reader may rely on the order.
+    /// Backward: no reader may rely on the order.
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate().rev() {
             found(nth, Ok(&self.0[usize::from(at.member)][at.page as usize * PAGE..][..PAGE]));
@@ -76,7 +76,7 @@ fn block(number: u16) -> Superblock {
     }
 }
 
-/// Puts the copies of a summary on the first two slots of a batch in `segment`, and of a stripe of one chunk behind them.
+/// Puts the copies of a summary on the first two slots of a batch in `segment`, followed by a stripe of one chunk.
 fn put_batch(members: &mut Members, segment: u32, generation: u32, first: u32, batch: u64) {
     let array = block(0).array;
     let end = first + 4;
@@ -237,7 +237,7 @@ fn members_of_others_older_ones_and_copies_are_named() {
     assert!(problems >= 4);
 }
 
-/// One copy of the first batch's summary gone, then both: the chain ends where a batch has none.
+/// First one copy of the first batch's summary is missing, then both: the chain ends at a batch without a copy.
 #[test]
 fn a_chain_of_batches_tolerates_the_loss_of_a_copy_and_ends_without_any() {
     let mut members = array();
@@ -253,7 +253,7 @@ fn a_chain_of_batches_tolerates_the_loss_of_a_copy_and_ends_without_any() {
     assert!(text.contains("2 segments without a batch"), "{text}");
 }
 
-/// A segment that was opened again, with what its generation before had left behind the new end.
+/// A segment in a later generation; a batch of the previous generation is left after the new end.
 #[test]
 fn batches_of_an_older_generation_are_not_told() {
     let mut members = array();
@@ -313,7 +313,7 @@ member 1: intent bitmap of group 0, version 5: 1 of 2 bits set
 }
 
 proptest! {
-    /// Whatever happens to the bytes, what is left of the array is told.
+    /// Whatever happens to the bytes, the dump reports the rest of the array.
     #[test]
     fn damage_anywhere_is_no_panic(places in prop::collection::vec((0usize..3, 0usize..60 * PAGE, any::<u8>()), 0..60)) {
         let mut members = array();

@@ -1,4 +1,5 @@
-//! What holds in every superblock, so that whoever has read one can compute with it.
+//! The invariants of every superblock. After this check, a program can compute with any field of a superblock that it
+//! read.
 
 use stripewise_code::Kind;
 
@@ -12,10 +13,10 @@ use crate::format::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, MemberState, VERSION, checkpoint};
 use crate::geometry::Level;
 
-/// The most pages that a segment takes of a member.
+/// The largest number of pages that a segment takes of a member.
 const SEGMENT_ROWS_MAX: u32 = 1 << 16;
 
-/// What [`Superblock::check`] says.
+/// Implements [`Superblock::check`].
 pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
     check_members(block)?;
     check_areas(block)?;
@@ -41,7 +42,7 @@ pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
     check_stamp(block)
 }
 
-/// What version 2 added is not in version 1.
+/// Version 1 must not have the fields that version 2 added.
 fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect((1..=VERSION).contains(&block.version), "version", block.version, "1 or 2")?;
     let is_bare = block.horizon == 0 && !block.is_clean && block.owner == Area::default();
@@ -50,7 +51,7 @@ fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(block.owner.pages <= 1, "pages of the owner", block.owner.pages, "at most 1")
 }
 
-/// Level, code, groups and members belong together.
+/// Level, code, groups and members must match.
 fn check_members(block: &Superblock) -> Result<(), FormatError> {
     let count = block.members.len();
     let (groups, columns) = (usize::from(block.groups), usize::from(block.members_of_group));
@@ -79,7 +80,7 @@ fn check_members(block: &Superblock) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Pages are of a size that there is, and the areas lie between the superblocks, apart from each other.
+/// The page size must be valid, and the areas must lie between the superblocks, apart from each other.
 fn check_areas(block: &Superblock) -> Result<(), FormatError> {
     let page = block.page_bytes;
     let is_size = page.is_power_of_two() && (512..=32 << 10).contains(&page);
@@ -96,7 +97,7 @@ fn check_areas(block: &Superblock) -> Result<(), FormatError> {
     for &(first, end, name) in taken.iter().filter(|(first, end, _)| first < end) {
         let expected = "a place between the two superblocks";
         FRAME.expect(first >= inner.start, name, first, expected)?;
-        // Where members are larger than the array needs, the owner is behind what the array uses.
+        // On members that are larger than the array needs, the owner's page follows the pages that the array uses.
         let most = inner.end + if name == OWNER { u64::from(block.owner.pages) } else { 0 };
         FRAME.expect(end <= most, name, end, expected)?;
     }
@@ -113,7 +114,7 @@ fn check_areas(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(means, "pages of a bit of the bitmap", block.bitmap_pages, "1 or more")
 }
 
-/// A log has parity, segments, room for checkpoints of them, and for commits.
+/// A log must have parity, segments, and room for their checkpoints and for commit records.
 fn check_log(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(block.level != Level::Raid0, "level", 0u8, "5 or 6, for a log")?;
     FRAME.expect(block.chunk_pages == 1, "pages of a chunk", block.chunk_pages, "1, for a log")?;
@@ -130,7 +131,7 @@ fn check_log(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(fits, "checkpoint_pages", block.checkpoint.pages, "a page, and those of the body")
 }
 
-/// Of a member that is being rebuilt no more is done than there is: segments of a log, rows in place.
+/// The cursor of a rebuilding member must not exceed the number of segments (log) or rows (in place).
 fn check_cursors(block: &Superblock) -> Result<(), FormatError> {
     let all = match block.placement {
         Placement::Log => block.segments(),
@@ -146,7 +147,7 @@ fn check_cursors(block: &Superblock) -> Result<(), FormatError> {
     )
 }
 
-/// Epochs end in the order in which they began, before the one that this superblock began.
+/// Epochs must end in the order in which they began, before the epoch that this superblock began.
 fn check_epochs(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(block.epoch < EPOCHS_MAX, "epoch", block.epoch, "24 bits")?;
     FRAME.expect(block.update < NUMBERS_MAX, "update", block.update, "62 bits")?;
@@ -163,7 +164,7 @@ fn check_epochs(block: &Superblock) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// A name fits its place and has no zero in it.
+/// A name must fit its place and contain no zero byte.
 fn check_name(field: &'static str, name: &str) -> Result<(), FormatError> {
     FRAME.expect(name.len() <= NAME_BYTES_MAX, field, name.len() as u64, "at most 64 bytes long")?;
     check_text(field, name)

@@ -1,4 +1,4 @@
-//! A superblock to and from its bytes.
+//! Converts a superblock to and from its bytes.
 
 use stripewise_code::Kind;
 
@@ -45,8 +45,8 @@ const OWNER_AT: usize = 448;
 /// The flag of a clean stop.
 const CLEAN: u32 = 1;
 
-/// Where the settings of the scheme begin, and the bytes that they have room for: behind the places of all members that there can
-/// be in version 1, behind those that there are from version 2 on.
+/// Where the settings of the scheme begin, and the number of bytes they have room for. They follow the places of all
+/// possible members in version 1, and the places of the existing members from version 2 on.
 pub(super) const fn settings_place(version: u16, members: usize) -> (usize, usize) {
     let before = if version == 1 { SUPERBLOCK_MEMBERS_MAX } else { members };
     let at = MEMBERS_AT + MEMBER_BYTES * before;
@@ -58,7 +58,7 @@ pub(super) fn code_number(code: Option<Kind>) -> u8 {
     number(&CODES, code)
 }
 
-/// What [`Superblock::encode`] does.
+/// Implements [`Superblock::encode`].
 pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
     if let Err(error) = block.check() {
         panic!("a superblock that no program may write: {error}");
@@ -123,12 +123,12 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
     FRAME.seal(into);
 }
 
-/// What [`Copy::of`] says.
+/// Implements [`Copy::of`].
 pub(super) fn copy_of(bytes: &[u8]) -> Option<Copy> {
     COPIES.get(usize::from(*bytes.get(10)?)).copied()
 }
 
-/// What [`Superblock::parse`] does.
+/// Implements [`Superblock::parse`].
 pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     let bytes = &bytes[..bytes.len().min(SUPERBLOCK_BYTES)];
     FRAME.check(bytes)?;
@@ -158,7 +158,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     let area = |at| Area { first: u32_at(bytes, at), pages: u32_at(bytes, at + 4) };
     let members = members(bytes)?;
     let (settings_at, settings_bytes) = settings_place(version, members.len());
-    // What version 1 has there is reserved.
+    // Version 1 reserves these fields.
     let is_new = version > 1;
     let block = Superblock {
         version,
@@ -200,20 +200,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     Ok(block)
 }
 
-/// The epochs that ended.
+/// The past epochs.
 fn ended(bytes: &[u8]) -> Vec<EndedEpoch> {
     let all = (ENDED_AT..).step_by(ENDED_BYTES).take(ENDED_MAX);
     let entries = all.map(|at| EndedEpoch { epoch: u32_at(bytes, at), last: u64_at(bytes, at + 8) });
     entries.filter(|entry| entry.epoch != 0).collect()
 }
 
-/// The members, as many as there are members.
+/// The members of the array.
 fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     let count = u16_at(bytes, 86);
     let counted = usize::from(count) <= SUPERBLOCK_MEMBERS_MAX;
     FRAME.expect(counted, "elements", count, "1 to 64")?;
     let member = |at: usize| {
-        // A place that a feature gives a meaning, and none of its bits is set: it is not for this program to guess.
+        // A feature gives this byte a meaning, but the feature's bit is not set: this program must not guess.
         FRAME.expect(
             bytes[at + ROLE_AT] == 0,
             "role of a member",
@@ -231,7 +231,7 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     (MEMBERS_AT..).step_by(MEMBER_BYTES).take(count.into()).map(member).collect()
 }
 
-/// The text in a place, its first byte and its length, without the zeros behind it.
+/// The text in a place, given by first byte and length, without trailing zeros.
 fn text(bytes: &[u8], (at, length): (usize, usize), field: &'static str) -> Result<String, FormatError> {
     let place = &bytes[at..at + length];
     let end = place.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -241,12 +241,12 @@ fn text(bytes: &[u8], (at, length): (usize, usize), field: &'static str) -> Resu
     }
 }
 
-/// The place of a value in the list of those that there are.
+/// The position of a value in the list of all values.
 fn number<T: PartialEq>(all: &[T], value: T) -> u8 {
     all.iter().position(|known| *known == value).expect("all values are listed") as u8
 }
 
-/// The value with this number, of which the first has the number `base`.
+/// The value with this number; the first value has the number `base`.
 fn one_of<T: core::marker::Copy>(
     all: &[T],
     number: u8,

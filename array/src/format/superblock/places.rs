@@ -1,12 +1,12 @@
-//! Which pages the areas of an array take, and which they leave to the owner.
+//! The pages that the areas of an array take, and the pages that remain for the owner.
 
 use super::{Area, Superblock, superblock_pages};
 use crate::format::in_place::journal_pages_min;
 
-/// What the area of the owner is called.
+/// The name of the owner's area.
 pub(super) const OWNER: &str = "page of the owner";
 
-/// First page, the page behind the last one, and name of each area. Of one that an array does not have both are 0.
+/// First page, page after the last one, and name of each area. An area that the array does not have is 0 to 0.
 pub(super) fn areas(block: &Superblock) -> [(u64, u64, &'static str); 7] {
     [
         ("checkpoint", block.checkpoint, 2),
@@ -23,7 +23,7 @@ pub(super) fn areas(block: &Superblock) -> [(u64, u64, &'static str); 7] {
     })
 }
 
-/// What [`Superblock::free_page`] says.
+/// Implements [`Superblock::free_page`].
 pub(super) fn free_page(block: &Superblock) -> Option<u32> {
     let span = superblock_pages(block.page_bytes);
     let mut taken = areas(block);
@@ -36,12 +36,12 @@ pub(super) fn free_page(block: &Superblock) -> Option<u32> {
     is_between.then_some(free as u32)
 }
 
-/// The page behind what the array uses, on members of which the smallest has `pages` pages.
+/// The page after the pages that the array uses, on members of which the smallest has `pages` pages.
 pub(super) fn page_behind(block: &Superblock, pages: u32) -> Option<u32> {
     (pages > block.pages).then(|| block.pages - superblock_pages(block.page_bytes))
 }
 
-/// What [`Superblock::take_journal_page`] does.
+/// Implements [`Superblock::take_journal_page`].
 pub(super) fn take_journal_page(block: &mut Superblock) {
     let journal = &mut block.journal;
     if block.owner.pages > 0
@@ -53,10 +53,10 @@ pub(super) fn take_journal_page(block: &mut Superblock) {
     block.owner = Area { first: journal.first + journal.pages, pages: 1 };
 }
 
-/// What [`Superblock::owner_page`] says.
+/// Implements [`Superblock::owner_page`].
 pub(super) fn owner_page(block: &Superblock, pages: u32) -> Option<u32> {
     let Area { first, pages: 1 } = block.owner else { return None };
-    // The last pages are the back copy, of however many pages the array uses.
+    // The last pages hold the back copy, however many pages the array uses.
     (first < pages.saturating_sub(superblock_pages(block.page_bytes))).then_some(first)
 }
 

@@ -1,4 +1,4 @@
-//! Superblocks against the table of `docs/format.md`, and against damage.
+//! Tests of superblocks against the table of `docs/format.md`, and against damage.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn ended() -> impl Strategy<Value = Vec<EndedEpoch>> {
 }
 
 prop_compose! {
-    /// Any superblock that may be: the areas behind each other, with gaps between them.
+    /// Any valid superblock: the areas follow each other, with gaps between them.
     pub(in crate::format) fn superblock()(
         shape in shape(),
         page_bits in 9u32..=15,
@@ -170,7 +170,7 @@ proptest! {
         prop_assert!(Superblock::parse(&bytes).is_err());
     }
 
-    /// The checksum is right, but the fields may say anything: what is read can be written again.
+    /// The checksum is right, but the fields are arbitrary: a superblock that parses can be written again.
     #[test]
     fn whatever_it_says_it_does_not_panic(block in superblock(), at in 8usize..512, byte in any::<u8>()) {
         let mut bytes = written(&block, Copy::Back);
@@ -196,7 +196,7 @@ proptest! {
         }
     }
 
-    /// Two areas that have the same place, one of them moved there.
+    /// Two areas have the same place because one of them moved there.
     #[test]
     fn areas_that_overlap_are_refused(block in superblock()) {
         let mut moved = block.clone();
@@ -273,7 +273,7 @@ fn from_the_table() -> Vec<u8> {
     by_hand(4096, 4092, &fields)
 }
 
-/// What [`from_the_table`] says.
+/// The superblock of [`from_the_table`].
 pub(in crate::format) fn of_five() -> Superblock {
     let member = |nth: u8| Member {
         uuid: Uuid([nth; 16]),
@@ -333,7 +333,7 @@ fn a_superblock_that_was_made_from_the_table_is_read() {
     assert!(of_five().is_read_only());
 }
 
-/// Each number of a member of an axis in its place, by the table.
+/// The number of each value of each axis is in its place, by the table.
 #[test]
 fn areas_and_axes_lie_where_the_table_says() {
     let block = Superblock {
@@ -355,7 +355,7 @@ fn areas_and_axes_lie_where_the_table_says() {
     assert_eq!(Superblock::parse(&bytes), Ok(block));
 }
 
-/// A change of a superblock, and what is said of it.
+/// A change of a superblock, and the resulting message.
 type Case = (fn(&mut Superblock), &'static str);
 
 #[test]
@@ -400,7 +400,7 @@ fn each_field_out_of_its_bounds_is_named() {
     }
 }
 
-/// What version 2 added, in its place by the table; and the settings, which begin behind the last member.
+/// The fields of version 2 are in their places by the table; the settings follow the last member.
 #[test]
 fn version_2_has_a_stamp_and_an_owner_and_its_settings_behind_the_members() {
     let long = "x".repeat(3340);
@@ -436,7 +436,7 @@ fn version_1_has_no_stamp() {
     }
 }
 
-/// What a feature would have announced is not guessed at: the place has a meaning only with its bit.
+/// A byte that a feature defines is not interpreted without the feature's bit.
 #[test]
 fn a_role_without_the_feature_that_announces_it_is_refused() {
     let mut bytes = written(&of_five(), Copy::Front);

@@ -1,5 +1,5 @@
-//! GLRU and direct counting held against cases computed by hand and a naive model.
-//! Source: paper 001, section III-A and algorithm 1.
+//! GLRU and direct counting compared with cases computed by hand and a naive model. Source: paper 001, section III-A and
+//! algorithm 1.
 
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ fn the_coin_decides_whether_a_newcomer_takes_the_last_place() {
     let mut always = full(Share::ALL);
     always.classify(3);
     assert_eq!(always.list(0), [(3, 1), (2, 1)]);
-    // Of 10,000 tosses 5,000 come true, give or take four standard deviations of 50.
+    // Of 10,000 tosses, 5,000 succeed, within four standard deviations of 50.
     let mut even = full(Share(500_000));
     let taken = (3..10_003).filter(|&page| {
         even.classify(page);
@@ -158,7 +158,7 @@ enum Planted {
     OneListForAll,
 }
 
-/// GLRU as it is told: lists of items of whole numbers, the head at the front.
+/// GLRU as the paper describes it: lists of items with whole numbers, the head at the front.
 struct Model {
     section: HotnessSection,
     lists: Vec<VecDeque<(u64, u32)>>,
@@ -248,7 +248,7 @@ fn sections() -> impl Strategy<Value = HotnessSection> {
     )
 }
 
-/// Writes that come back to few chunks, so that lists fill and counters rise.
+/// Writes that return to few chunks, so that lists fill and counters rise.
 fn pages() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(prop_oneof![2 => 0u64..12, 1 => 0u64..200], 1..600)
 }
@@ -283,7 +283,7 @@ proptest! {
 
 #[test]
 fn each_way_to_get_the_algorithm_wrong_is_told_from_the_right_one() {
-    // Whether tiers alone, as a placement sees them, give a planted fault away within a thousand writes.
+    // Checks whether the tiers alone, which a placement sees, reveal a planted fault within a thousand writes.
     let section = HotnessSection { tiers: 4, ..glru(3, 4) };
     let differs = |planted| {
         let mut pages = Prng::new(3);
@@ -306,7 +306,7 @@ fn each_way_to_get_the_algorithm_wrong_is_told_from_the_right_one() {
     ] {
         assert!(differs(planted), "{planted:?} was not noticed");
     }
-    // A counter without its ceiling shows once it has been halved: 18 would be 9, and 15 is 7, below 8.
+    // A counter without its limit shows once it has been halved: 18 becomes 9, but 15 becomes 7, below 8.
     let section = HotnessSection { tiers: 2, thresholds: Some(vec![9]), halve_every: 18, ..glru(1, 4) };
     let last = |planted| {
         let mut model = Model::new(&section, planted);

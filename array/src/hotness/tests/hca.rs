@@ -1,4 +1,4 @@
-//! HCA held against cases computed by hand and a naive model. Source: paper 001, section V-G.
+//! HCA compared with cases computed by hand and a naive model. Source: paper 001, section V-G.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn files_of_four(tiers: u32) -> HotnessSection {
     HotnessSection { tiers, extent: Bytes(4 * u64::from(PAGE)), ..of(HotnessPolicy::Hca) }
 }
 
-/// Writes one chunk by a request of its own.
+/// Writes one chunk as a single request.
 fn write(hca: &mut Hca, page: u64) -> u8 {
     hca.tick();
     hca.classify(page)
@@ -41,7 +41,7 @@ fn chunks_go_to_the_group_of_nearest_mean_by_a_case_computed_by_hand() {
 #[test]
 fn a_group_that_lost_its_last_chunk_is_closed_and_the_tier_is_the_rank_among_open_ones() {
     let mut hca = Hca::new(&files_of_four(2), 512, PAGE);
-    // Chunk 4 at once again: 2/4 + 2/1 = 2.5 opens group 1.
+    // Chunk 4 again at once: 2/4 + 2/1 = 2.5 opens group 1.
     assert_eq!([0, 4, 4].map(|page| write(&mut hca, page)), [0, 0, 1]);
     // Chunk 0 after 3 requests: 2/4 + 2/3 = 1.167. Without it group 0 is empty, so it joins group 1, the only open one.
     assert_eq!(write(&mut hca, 0), 0);
@@ -103,14 +103,14 @@ struct Known {
     group: usize,
 }
 
-/// HCA as it is told: everything that is known of every chunk, and means computed anew each time.
+/// HCA as the paper describes it: the state of every chunk, and means recomputed each time.
 struct Model {
     tiers: usize,
     pages: u64,
     now: u64,
     chunks: BTreeMap<u64, Known>,
     files: BTreeMap<u64, u64>,
-    /// What has left its group in name only.
+    /// Chunks that have left their group in name only.
     ghosts: Vec<(usize, u64)>,
     planted: Planted,
 }
@@ -121,7 +121,7 @@ impl Model {
         Self { tiers: tiers as usize, pages, now: 0, chunks, files, ghosts: Vec::new(), planted }
     }
 
-    /// Sum and number of a group's hotness, if it is open.
+    /// The sum and the number of a group's hotness values, if it is open.
     fn group(&self, group: usize) -> Option<(i128, i128)> {
         let members = self.chunks.values().filter(|known| known.group == group).map(|known| known.hotness);
         let ghosts = self.ghosts.iter().filter(|ghost| ghost.0 == group).map(|ghost| ghost.1);
@@ -147,7 +147,7 @@ impl Model {
         let open: Vec<usize> = (0..self.tiers).filter(|&group| self.group(group).is_some()).collect();
         let closed = (0..self.tiers).find(|&group| self.group(group).is_none());
         let mean = |group: usize| self.group(group).expect("it is open");
-        // The distance from a mean over one common divisor of all means.
+        // The distances from the means, over one common divisor of all means.
         let common: i128 = open.iter().map(|&group| mean(group).1).product();
         let scaled = |group: usize| mean(group).0 * (common / mean(group).1);
         let distance = |group: &usize| (scaled(*group) - i128::from(hotness) * common).abs();
@@ -202,7 +202,7 @@ fn each_way_to_get_the_algorithm_wrong_is_told_from_the_right_one() {
         let mut hca = Hca::new(&files_of_four(3), 58, PAGE);
         let mut model = Model::new(3, 58, planted);
         (0..3000).any(|number| {
-            // What is hot moves on, so that groups overtake each other and close.
+            // The set of hot chunks changes, so that groups overtake each other and close.
             let page =
                 if pages.chance(9, 10) { number / 100 % 28 * 2 + pages.below(3) } else { pages.below(58) };
             write(&mut hca, page) != model.write(page)

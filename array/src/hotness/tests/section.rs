@@ -1,5 +1,4 @@
-//! What a scheme's file may say. The defaults are printed.
-//! Source: paper 001, sections III-A and V-B.
+//! The settings in a scheme's file. The defaults are printed in the paper. Source: paper 001, sections III-A and V-B.
 
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;

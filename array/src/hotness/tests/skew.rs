@@ -10,7 +10,7 @@ use crate::hotness::Hotness;
 const PAGES: u64 = 10_000;
 const HOT: u64 = PAGES / 5;
 
-/// Writes by what they are and what they were taken for.
+/// Writes by their true and their assigned tier.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sorted {
     hot_as_hot: u64,
@@ -20,12 +20,12 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Of the writes in the hot tier, those of hot chunks, in percent; 80 if tiers are drawn by lot.
+    /// The percentage of writes in the hot tier that go to hot chunks; 80 if tiers are drawn at random.
     fn hot_in_hot(self) -> u64 {
         100 * self.hot_as_hot / (self.hot_as_hot + self.cold_as_hot)
     }
 
-    /// The same of the cold tier.
+    /// The same for the cold tier.
     fn hot_in_cold(self) -> u64 {
         100 * self.hot_as_cold / (self.hot_as_cold + self.cold_as_cold)
     }
@@ -34,13 +34,13 @@ impl Sorted {
 /// Where the hot chunks are.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    /// Each fifth chunk is hot.
+    /// Every fifth chunk is hot.
     Scattered,
-    /// The first fifth of the chunks is.
+    /// The first fifth of the chunks is hot.
     Together,
 }
 
-/// The second half of 400,000 writes, by when nearly every chunk has been written twice.
+/// Counts the second half of 400,000 writes; by then nearly every chunk has been written twice.
 fn sort(layout: Layout, mut hotness: impl FnMut(u64) -> u8) -> Sorted {
     let mut prng = Prng::new(11);
     let mut sorted = Sorted::default();
@@ -115,7 +115,7 @@ fn a_newcomer_that_always_gets_a_place_drives_more_hot_chunks_out() {
 fn counting_directly_without_decay_ends_with_everything_hot_and_decay_cures_it() {
     let plain = sort_by(&of(HotnessPolicy::Direct));
     assert!(plain.hot_as_cold + plain.cold_as_cold < 100 && plain.hot_in_hot() == 80, "{plain:?}");
-    // A hot chunk is written 160 times in 400,000, a cold one 10 times: 8 and half a time in 20,000.
+    // In 400,000 writes, a hot chunk is written 160 times and a cold one 10 times: 8 times and half a time in 20,000.
     let thresholds = Some(vec![4]);
     let halved = HotnessSection { halve_every: 20_000, thresholds, ..of(HotnessPolicy::Direct) };
     let halved = sort_by(&halved);

@@ -1,4 +1,4 @@
-//! Members that keep bytes, as small as can be, and a host that knows what it wrote.
+//! Minimal members that store bytes, and a host that knows what it wrote.
 
 mod recorder;
 
@@ -22,15 +22,15 @@ pub(crate) use recorder::Recorder;
 pub(crate) struct Member {
     pub(crate) pages: Vec<Box<[u8]>>,
     pub(crate) is_gone: bool,
-    /// Pages that cannot be read until they are written.
+    /// Pages that cannot be read until they are written again.
     pub(crate) unreadable: BTreeSet<u32>,
-    /// How the next write ends.
+    /// The outcome of the next write.
     pub(crate) next_write: Option<Outcome>,
-    /// Whether every trim ends in an error.
+    /// Whether every trim fails.
     pub(crate) refuses_trims: bool,
 }
 
-/// Members that keep what is written to them.
+/// Members that store all writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Disk {
     pub(crate) members: Vec<Member>,
@@ -84,7 +84,7 @@ impl Media for Disk {
     }
 }
 
-/// What drives the array: every operation takes one step.
+/// The driver of the array: every operation takes one step.
 #[derive(Debug)]
 pub(crate) struct World {
     disk: Rc<RefCell<Disk>>,
@@ -140,7 +140,7 @@ impl Driver<PageMemory> for World {
     }
 }
 
-/// A host over an array over a disk.
+/// A host, with an array and its disk.
 pub(crate) struct Host {
     pub(crate) array: Array<PageMemory>,
     pub(crate) opened: Opened,
@@ -152,14 +152,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Opens the array of `disk`.
+    /// Assembles the array of `disk`.
     pub(crate) fn open_as(scheme: &str, disk: Disk) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
         Self::open(scheme, members, disk)
     }
 
-    /// What opening the array of `disk` finds.
+    /// The findings of assembling the array of `disk`.
     pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: Opening) -> Opened {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
@@ -168,13 +168,13 @@ impl Host {
         opened.unwrap_or_else(|error| panic!("{error}")).1
     }
 
-    /// Why the array of `disk` is not opened.
+    /// The reason why the array of `disk` is not assembled.
     pub(crate) fn refusal(scheme: &str, disk: Disk) -> String {
         let opened = Self::try_open_as(scheme, disk, Opening::default());
         opened.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    /// Opens the array of `disk` so.
+    /// Assembles the array of `disk` with `opening`.
     pub(crate) fn try_open_as(scheme: &str, disk: Disk, opening: Opening) -> Result<Self, OpenError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
@@ -185,7 +185,7 @@ impl Host {
         self.world.disk.borrow().clone()
     }
 
-    /// Lets one operation end.
+    /// Completes one operation.
     pub(crate) fn go_on(&mut self) {
         self.array.dispatch(&mut self.world);
         self.step();
@@ -199,13 +199,13 @@ impl Host {
         Self::create_named(scheme, disk, Uuid([7; 16]))
     }
 
-    /// Creates an array of this name.
+    /// Creates an array with this identifier.
     pub(crate) fn create_named(scheme: &str, mut disk: Disk, array: Uuid) -> Self {
         Self::try_create(scheme, &mut disk, array).unwrap_or_else(|error| panic!("{error}"));
         Self::open_as(scheme, disk)
     }
 
-    /// Why an array is not created, if it is not.
+    /// The reason why an array is not created.
     pub(crate) fn refused_creation(scheme: &str, mut disk: Disk) -> String {
         let created = Self::try_create(scheme, &mut disk, Uuid([7; 16]));
         created.err().map(|error| error.to_string()).unwrap_or_default()
@@ -237,8 +237,8 @@ impl Host {
         Ok(Self::over(array, opened, scheme, members, disk))
     }
 
-    /// Over a disk of zeros that no array was created on: what creation refuses serves like this, as it does when an older
-    /// version created it.
+    /// Uses a disk of zeros without creating an array on it. Arrays that creation refuses can serve this way, like arrays
+    /// that an older version created.
     pub(crate) fn without_create(scheme: &str, disk: Disk) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
@@ -264,13 +264,13 @@ impl Host {
         self.world.disk.borrow_mut()
     }
 
-    /// Opens the array again, without a word of goodbye.
+    /// Assembles the array again, without a clean stop.
     pub(crate) fn lose_power(self) -> Self {
         let disk = self.world.disk.borrow().clone();
         Self::open(self.scheme, self.members, disk)
     }
 
-    /// Pre-reads since the array was opened.
+    /// Pre-reads since the array was assembled.
     pub(crate) fn pre_reads(&self) -> u64 {
         self.world.pre_reads
     }
@@ -279,7 +279,7 @@ impl Host {
         self.array.capacity() / u64::from(self.members.page_bytes)
     }
 
-    /// Submits a request: its tag.
+    /// Submits a request and returns its tag.
     fn submit(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> u64 {
         let page = u64::from(self.members.page_bytes);
         self.tag += 1;
@@ -291,21 +291,22 @@ impl Host {
         tag
     }
 
-    /// Begins a request: its tag.
+    /// Begins a request and returns its tag.
     pub(crate) fn begin(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> u64 {
         let tag = self.submit(kind, chunk, payload);
         self.array.dispatch(&mut self.world);
         tag
     }
 
-    /// Issues what can be. The bytes that came back of the request of a tag, if it has ended, unless it failed.
+    /// Issues all possible operations. If the request of a tag has ended, returns the bytes that it returned, or `None` if
+    /// it failed.
     pub(crate) fn ended(&mut self, tag: u64) -> Option<Option<Box<[u8]>>> {
         self.array.dispatch(&mut self.world);
         let (failed, payload) = self.world.over.remove(&tag)?;
         Some((!failed).then_some(payload))
     }
 
-    /// Does a request to its end: the bytes that came back, if it did not fail.
+    /// Completes a request: the bytes that it returned, or `None` if it failed.
     pub(crate) fn ask(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> Option<Box<[u8]>> {
         let tag = self.submit(kind, chunk, payload);
         loop {
@@ -316,7 +317,8 @@ impl Host {
         }
     }
 
-    /// Flushes; `between` does something before each operation that ends, by its number. Whether the flush succeeded.
+    /// Flushes, and calls `between` before each operation completes, with the operation's number. Returns whether the
+    /// flush succeeded.
     pub(crate) fn flush_while(&mut self, mut between: impl FnMut(&mut Self, u32)) -> bool {
         let tag = self.submit(RequestKind::Flush, 0, Box::default());
         for nth in 0.. {
@@ -331,12 +333,12 @@ impl Host {
         false
     }
 
-    /// Lets everything end that is under way.
+    /// Completes everything in flight.
     pub(crate) fn finish(&mut self) {
         self.finish_within(u32::MAX);
     }
 
-    /// Lets at most so many operations end of what is under way.
+    /// Completes at most `operations` operations in flight.
     pub(crate) fn finish_within(&mut self, operations: u32) {
         self.array.dispatch(&mut self.world);
         for _ in 0..operations {
@@ -380,7 +382,7 @@ impl Host {
         self.array.completed(self.now, id, outcome, Timing::default(), &mut self.world);
     }
 
-    /// So many chunks, all of whose bytes are `value`.
+    /// The content of `chunks` chunks whose bytes are all `value`.
     pub(crate) fn chunks(&self, chunks: u64, value: u8) -> Box<[u8]> {
         vec![value; chunks as usize * self.members.page_bytes as usize].into()
     }
@@ -400,24 +402,24 @@ impl Host {
         assert!(self.ask(RequestKind::Flush, 0, Box::default()).is_some(), "the flush failed");
     }
 
-    /// The value of a chunk, all of whose bytes must have it; none if it cannot be read.
+    /// The value of a chunk, whose bytes must all be equal; `None` if it cannot be read.
     pub(crate) fn read(&mut self, chunk: u64) -> Option<u8> {
         let content = self.ask(RequestKind::Read, chunk, self.chunks(1, 0xee))?;
         assert!(content.iter().all(|&byte| byte == content[0]), "chunk {chunk} is mixed");
         Some(content[0])
     }
 
-    /// Another host over a copy of the disk, opened anew.
+    /// Another host over a copy of the disk, assembled again.
     pub(crate) fn copy(&self) -> Self {
         Self::open(self.scheme.clone(), self.members, self.world.disk.borrow().clone())
     }
 
-    /// Takes what was written and flushed so far.
+    /// Takes the log of writes and flushes so far.
     pub(crate) fn take_log(&mut self) -> Vec<(u16, u32)> {
         std::mem::take(&mut self.world.log)
     }
 
-    /// Opens a copy of the disk so.
+    /// Assembles a copy of the disk with `opening`.
     pub(crate) fn try_open(&self, opening: Opening) -> Result<Self, OpenError> {
         Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
     }
@@ -430,7 +432,7 @@ impl Host {
         self.array.submit(self.now, host, payload, &mut self.world).map_err(|(error, _)| error)
     }
 
-    /// Changes a copy of a member's superblock, which has a page of 4 KiB or several smaller ones.
+    /// Changes one copy of a member's superblock, which takes one page of 4 KiB or several smaller ones.
     pub(crate) fn change_superblock(&mut self, member: usize, copy: Copy, change: &dyn Fn(&mut Superblock)) {
         let page_bytes = self.members.page_bytes as usize;
         let span = superblock_pages(self.members.page_bytes) as usize;
@@ -450,7 +452,7 @@ impl Host {
         self.array.member_failed(self.now, member, &mut self.world);
     }
 
-    /// How `member` comes back: with what its own superblocks say.
+    /// How `member` rejoins, by its own superblocks.
     pub(crate) fn returned(&self, member: u16) -> Rejoining {
         let disk = self.world.disk.borrow();
         let pages = &disk.members[member as usize].pages;
@@ -461,7 +463,7 @@ impl Host {
         Rejoining::Returned { pages: pages.len() as u32, stamp }
     }
 
-    /// Stops the array cleanly, and takes what its members hold.
+    /// Stops the array cleanly, and returns the disk.
     pub(crate) fn stop(mut self) -> Disk {
         self.array.drain(self.now, &mut self.world);
         self.array.checkpoint(self.now, &mut self.world);
@@ -481,17 +483,17 @@ impl Host {
         self.try_rejoin(member, how).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Goes on with what was interrupted, as whoever opened the array does first.
+    /// Resumes interrupted work, as the program that assembled the array does first.
     pub(crate) fn resume(&mut self) {
         self.array.resume(self.now, &mut self.world);
     }
 
-    /// Whether a member has anything to do.
+    /// Whether a member has any operation in flight.
     pub(crate) fn is_busy(&self, member: u16) -> bool {
         self.world.under_way.iter().any(|(_, operation, _)| operation.member == member)
     }
 
-    /// Asks for a checkpoint, and waits for none of it.
+    /// Begins a checkpoint, without waiting for it.
     pub(crate) fn begin_checkpoint(&mut self) {
         self.array.checkpoint(self.now, &mut self.world);
     }
@@ -517,7 +519,7 @@ impl Host {
         self.array.scrub_counts().0
     }
 
-    /// Looks at superblocks as whoever closes the array does last.
+    /// Verifies superblocks, as the program that closes the array does last.
     pub(crate) fn verify_superblocks(&mut self) {
         self.array.verify_superblocks(self.now, &mut self.world);
         while self.array.metadata_scrubbed().1 {

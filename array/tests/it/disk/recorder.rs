@@ -1,10 +1,10 @@
-//! Members that keep what each call wrote, so that power can go between any two of the writes.
+//! Members that record what each call wrote, so that power can fail between any two of the writes.
 
 use stripewise_array::{At, Found, Media, Outcome};
 
 use super::Disk;
 
-/// A disk that keeps what each call wrote.
+/// A disk that records what each call wrote.
 pub(crate) struct Recorder {
     pub(crate) disk: Disk,
     pub(crate) calls: Vec<Vec<(At, Box<[u8]>)>>,
@@ -15,8 +15,8 @@ impl Recorder {
         Self { disk, calls: Vec::new() }
     }
 
-    /// The disk `before`, as it is when power goes during each of the calls, each of which a flush follows: after each of its
-    /// pages, and with its pages on some of the members alone.
+    /// The disk `before` as it is after a power loss during each of the calls. A flush follows each call. Power is lost
+    /// after each of the call's pages, and with its pages on some of the members only.
     pub(crate) fn cuts(self, before: &Disk) -> Vec<Disk> {
         let mut cuts = vec![before.clone()];
         let mut durable = before.clone();

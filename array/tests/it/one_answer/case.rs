@@ -1,4 +1,4 @@
-//! A case: an array with a history, with damage, and what hosts should read of it.
+//! A case: an array with a history and with damage, and the content that hosts should read.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::disk::{Disk, Host};
 
 pub(crate) const PAGE: u32 = 1024;
 
-/// What a scheme promises.
+/// The guarantees of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     name: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Kind {
     pub(crate) is_log: bool,
     pub(crate) has_checksums: bool,
     groups: u64,
-    /// Chunks whose parity may be late.
+    /// The number of chunks whose parity may be deferred.
     window: u32,
 }
 
@@ -63,11 +63,11 @@ impl Kind {
     }
 }
 
-/// What a chunk may read as.
+/// The content that a read of a chunk may return.
 #[derive(Clone, Copy, Debug, Default)]
 struct Content {
     value: u8,
-    /// In place a trim is advice: a chunk that was trimmed may read as before.
+    /// In place, a trim is advisory: a trimmed chunk may return its old content.
     before: Option<u8>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Case {
     /// The members after the damage.
     pub(crate) disk: Disk,
     contents: Vec<Content>,
-    /// Rows of an array without checksums of which a page was changed: what they read as nobody knows.
+    /// Rows of an array without checksums with a changed page: the result of reading them is undefined.
     changed_rows: BTreeSet<u32>,
 }
 
@@ -97,7 +97,7 @@ impl Case {
         case
     }
 
-    /// Writes, trims and flushes, and members that fail between them.
+    /// Writes, trims and flushes, with failures of members in between.
     fn live(&mut self, mut host: Host, members: u64) {
         let chunks = host.capacity();
         let span = 1 + self.random.below(chunks);
@@ -138,7 +138,7 @@ impl Case {
         self.disk = host.copy_of_disk();
     }
 
-    /// Takes members away, and damages pages of the rest.
+    /// Removes members, and damages pages of the rest.
     fn damage(&mut self) {
         let members = self.disk.members.len() as u64;
         if self.random.chance(1, 3) {
@@ -164,7 +164,7 @@ impl Case {
         }
     }
 
-    /// The superblock of the first member that is there.
+    /// The superblock of the first member that is present.
     pub(crate) fn superblock(&self) -> Superblock {
         let pages = superblock_pages(PAGE) as usize;
         let there = self.disk.members.iter().find(|member| !member.is_gone);
@@ -172,8 +172,8 @@ impl Case {
         Superblock::parse(&bytes).expect("superblocks are not damaged")
     }
 
-    /// What a check of the damaged members finds; nothing if there are too few of them. An update that is done again when the
-    /// array is opened for writing goes before it.
+    /// The findings of a check of the damaged members; `None` if there are too few of them. If the check is refused
+    /// because updates must be replayed, the array is first assembled for writing.
     pub(crate) fn checked(&mut self) -> Option<(Checked, Vec<Trouble>)> {
         if let Some(found) = check(&self.scheme, &self.disk) {
             return Some(found);
@@ -186,7 +186,7 @@ impl Case {
         Some(check(&self.scheme, &self.disk).expect("it is done again"))
     }
 
-    /// The array over the damaged members; nothing if it is refused.
+    /// The array over the damaged members; `None` if assembly is refused.
     pub(crate) fn open(&self) -> Option<Host> {
         let mut host = Host::try_open_as(&self.scheme, self.disk.clone(), Opening::default()).ok()?;
         host.resume();
@@ -198,7 +198,7 @@ impl Case {
         Host::open_as(&self.scheme, disk.clone())
     }
 
-    /// Reads of the chunks of `lost` fail, and all others return what was written last.
+    /// Checks that reads of the chunks of `lost` fail, and that all others return the last written content.
     pub(crate) fn reads_fail_exactly_of(&self, host: &mut Host, lost: &BTreeSet<u64>, when: &str) {
         for chunk in 0..host.capacity() {
             let found = host.read_pattern(chunk);
@@ -222,7 +222,8 @@ impl Case {
         host.array.homes(chunk * u64::from(PAGE)).map_or(u32::MAX, |(.., page)| page)
     }
 
-    /// A scrub or a rebuild is over: exactly `lost` is lost, and nothing else is in trouble that it could have repaired.
+    /// Checks, after a scrub or a rebuild, that exactly `lost` is lost, and that no trouble remains that it could have
+    /// repaired.
     pub(crate) fn after(&self, host: &mut Host, lost: &BTreeSet<u64>, when: &str) {
         let (checked, troubles) = check(&self.scheme, &host.copy_of_disk()).expect("it was opened");
         let still: BTreeSet<u64> = super::lost_of(&troubles);
@@ -249,7 +250,7 @@ impl Case {
         })
     }
 
-    /// Whichever P members are absent, everything is read.
+    /// Checks that everything is readable, whichever P members are absent.
     pub(crate) fn tolerates_any_loss(&mut self, disk: &Disk) {
         let members = disk.members.len();
         let first = self.random.below(members as u64) as usize;
@@ -266,7 +267,7 @@ impl Case {
     }
 }
 
-/// Checks the array of `disk`; nothing if it is refused.
+/// Checks the array of `disk`; `None` if assembly is refused.
 pub(crate) fn check(scheme: &str, disk: &Disk) -> Option<(Checked, Vec<Trouble>)> {
     let mut read = disk.clone();
     let members = Members {
@@ -282,7 +283,7 @@ pub(crate) fn check(scheme: &str, disk: &Disk) -> Option<(Checked, Vec<Trouble>)
 }
 
 impl Host {
-    /// The value of a chunk, nothing in it where its bytes differ; nothing if it cannot be read.
+    /// The value of a chunk; `Some(None)` if its bytes differ, `None` if it cannot be read.
     fn read_pattern(&mut self, chunk: u64) -> Option<Option<u8>> {
         let content = self.ask(RequestKind::Read, chunk, self.chunks(1, 0xee))?;
         Some(content.iter().all(|&byte| byte == content[0]).then_some(content[0]))

@@ -1,19 +1,19 @@
-//! Which pages are damaged: any, or several of one row or stripe.
+//! The choice of damaged pages: arbitrary ones, or several of one row or stripe.
 
 use super::case::{Case, PAGE};
 use stripewise_array::format::Summary;
 
-/// A page that is damaged.
+/// A damaged page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Damage {
     pub(crate) member: usize,
     pub(crate) page: u32,
     pub(crate) is_unreadable: bool,
-    /// Its row, counted from the first page of the members.
+    /// The row of the page, counted from the first page of the members.
     pub(crate) row: u32,
 }
 
-/// The pages to be damaged: of data, parity and copies of summaries. Metadata outside of segments has tests of its own.
+/// Draws the pages to damage: data, parity and copies of summaries. Metadata outside of segments has its own tests.
 pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
     let area = case.superblock().data;
     let members = case.disk.members.len() as u64;
@@ -25,7 +25,7 @@ pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
     let clusters = case.random.below(4);
     for nth in 0..clusters + case.random.below(8) {
         let first = area.first + case.random.below(area.pages.into()) as u32;
-        // Stripes of a log take slots of two rows at most.
+        // Stripes of a log take slots of at most two rows.
         let count = if nth < clusters { 1 + case.random.below(case.kind.parity as u64 + 2) } else { 1 };
         for _ in 0..count {
             let member = case.random.below(members) as usize;
@@ -34,7 +34,7 @@ pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
             if !is_used(case, member, page) && case.random.chance(3, 4) {
                 continue;
             }
-            // With all of its copies a summary takes its batch along, and the array is refused.
+            // If all copies of a summary are damaged, its batch is lost, and assembly is refused.
             let bytes = &case.disk.members[member].pages[page as usize];
             assert_eq!(bytes.len(), PAGE as usize);
             if Summary::parse(bytes).is_ok() {

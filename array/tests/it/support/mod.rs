@@ -13,12 +13,12 @@ use stripewise_array::{
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 
-/// What the world saw, in order.
+/// Events, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A member began an operation.
     Started(Operation),
-    /// A host heard of the end of a request.
+    /// A host was notified of the end of a request.
     Acknowledged(u64),
 }
 
@@ -29,9 +29,9 @@ pub struct World {
     running: BTreeMap<u16, (u64, OperationId)>,
     timers: Vec<u64>,
     pub seen: Vec<(u64, Seen)>,
-    /// Slots of an operation on members that need more than one.
+    /// The number of slots per operation, for members that need more than one.
     pub takes: BTreeMap<u16, u64>,
-    /// For how long garbage collection holds up what members are asked.
+    /// How long garbage collection delays reads, by member.
     pub gc_waits: BTreeMap<u16, u64>,
     /// The tags of failed requests.
     pub failed: Vec<u64>,
@@ -110,7 +110,7 @@ impl Rig {
         }
     }
 
-    /// Starts what can be started, and lets a slot of time pass. False when nothing is left to do.
+    /// Starts all possible operations, and advances by one slot. Returns false when nothing is left to do.
     pub fn step(&mut self) -> bool {
         self.array.dispatch(&mut self.world);
         let next_timer = self.world.timers.iter().copied().min();
@@ -133,7 +133,7 @@ impl Rig {
         true
     }
 
-    /// Power is lost and comes back.
+    /// Power is lost and returns.
     pub fn lose_power(self) -> Self {
         let array = self.array.restart().unwrap_or_else(|error| panic!("{error}"));
         let World { slot, takes, gc_waits, .. } = self.world;
@@ -148,7 +148,7 @@ impl Rig {
         while self.step() {}
     }
 
-    /// The slot.
+    /// The current slot.
     pub fn now(&self) -> u64 {
         self.world.slot
     }
@@ -161,7 +161,7 @@ impl Rig {
         })
     }
 
-    /// The requests that were acknowledged, by tag, in order, with the slot.
+    /// The acknowledged requests in order: tag and slot.
     pub fn acknowledged(&self) -> Vec<(u64, u64)> {
         let ended = |&(at, seen): &(u64, Seen)| match seen {
             Seen::Acknowledged(tag) => Some((tag, at)),
