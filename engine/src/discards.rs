@@ -44,7 +44,7 @@ pub(crate) enum Discards {
 pub(crate) enum Cut {
     /// Leave this many pages as they are.
     Leave(u32),
-    /// Make a hole of this many pages, or discard them where zeros are not required.
+    /// Make a hole of this many pages, or discard them if the device's discards make no zeros.
     Hole(u32),
     /// Write zeros to this many pages.
     Zeros(u32),

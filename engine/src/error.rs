@@ -14,11 +14,11 @@ use crate::owner::OwnerError;
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Why it cannot be used.
     pub trouble: FileTrouble,
 }
 
-/// What is wrong with a member file.
+/// Why a member file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileTrouble {
     /// There is no such file.

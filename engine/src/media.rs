@@ -48,8 +48,8 @@ impl FileMedia {
         Self { files, page_bytes, page: vec![0; page_bytes as usize], recording: None }
     }
 
-    /// Records in `folder` what the array gives its members to store, from the assembly on, one file a member. Each
-    /// file has the name of its member, and is appended to if it exists. For tests, which remove what no flush covered.
+    /// Records in `folder` the writes of members, from the assembly on, one file a member. Each
+    /// file has the name of its member, and is appended to if it exists. For tests, which remove writes that no flush covered.
     /// The process ends when a record cannot be written later.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The driver below the controller: carries what the controller asks for to members, timers and hosts.
+//! The driver below the controller: passes its operations to members, its timers to the clock, its acknowledgements to hosts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -145,12 +145,12 @@ pub(crate) struct MemberIo<B> {
     pub(crate) observer: Option<Observer>,
     /// Writes the transcript: the events of the controller and its answers.
     pub(crate) scribe: Option<Box<Scribe>>,
-    /// Records the content that members are given, for tests.
+    /// Records the operations of members, for tests.
     pub(crate) recording: Option<Box<Recording>>,
     counts: Counts,
     /// Writes that failed for lack of space.
     out_of_space: Waiting,
-    /// Detects members that stand still.
+    /// Detects stalled members.
     pub(crate) watch: Watch,
     pub(crate) incidents: Incidents,
     /// Grows with each trouble of a member.
@@ -163,7 +163,7 @@ pub(crate) struct MemberIo<B> {
     /// How long an operation may take.
     pub(crate) timeout: Duration,
     fence: Fence,
-    /// Keeps the array for this host, with the superblock that locates the owner pages. It stands behind the backend,
+    /// Keeps the array for this host, with the superblock that locates the owner pages. It comes after the backend,
     /// so that it is released last.
     pub(crate) keeper: Option<(Keeper, Box<Superblock>)>,
 }

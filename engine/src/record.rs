@@ -8,7 +8,7 @@ use stripewise_array::{Operation, PlanView, Purpose, RowLock, Step};
 pub struct PlanRecord {
     /// Its row.
     pub row: u64,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// How it locks its row.
     pub lock: RowLock,

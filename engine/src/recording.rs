@@ -1,4 +1,4 @@
-//! Records what members are given to store, so that a test can remove what no flush covered. A killed process loses
+//! Records the writes of members, so that a test can remove those that no flush covered. A killed process loses
 //! nothing that it passed to the system; a loss of power does.
 //!
 //! Each member has a file of its own name in one folder. A record is appended before an operation is submitted, and

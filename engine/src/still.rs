@@ -1,4 +1,4 @@
-//! Detects members that stand still: they have operations and complete none. The engine reports them to the controller
+//! Detects stalled members: they have operations and complete none. The engine reports them to the controller
 //! and to its callers.
 
 use std::time::Duration;
@@ -18,14 +18,14 @@ pub(crate) enum Seen {
     Slow,
     /// It was slow, and completes operations again.
     Moves,
-    /// It has stood still for this many nanoseconds, which the operator must know. Reported once.
+    /// It has been stalled for this many nanoseconds, which the operator must know. Reported once.
     Long(Nanos),
 }
 
 /// The state of one member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// How long it has stood still, and how long it had at the last report.
+    /// How long it has been stalled, and how long it had been at the last report.
     still_ns: Nanos,
     told_ns: Nanos,
     /// Whether an operation completed since the last look.
@@ -39,7 +39,7 @@ struct Member {
 #[derive(Debug)]
 pub(crate) struct Watch {
     members: Vec<Member>,
-    /// How long a member stands still before it is slow.
+    /// How long a member is stalled before it counts as slow.
     limit: Nanos,
     looked_at: Nanos,
 }

@@ -1,5 +1,5 @@
 //! The client's side of a connection, for tests and for checks. It is strict, so that it finds a server's errors, and
-//! simple: it copies what it sends and receives.
+//! simple: it copies all that it sends and receives.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -7,7 +7,7 @@
 use stripewise_base::Nanos;
 use stripewise_engine::Troubles;
 
-/// Time after which an error counts half.
+/// Time in which the weight of an error halves.
 const HALF_LIFE_NS: Nanos = 3_600_000_000_000;
 /// Steps of a half-life in which counts decay.
 const STEPS: u64 = 64;

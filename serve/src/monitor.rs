@@ -503,7 +503,7 @@ fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
     }))
 }
 
-/// What the lookout checks of a member. None if it has no path.
+/// The properties of a member that the lookout checks. None if it has no path.
 fn subject(engine: &Engine, number: u16) -> Option<Subject> {
     let superblock = engine.identity_of(number).map(|(array, member)| (array, member, engine.page_bytes()));
     Some(Subject { path: engine.member_path(number)?.into(), superblock })

@@ -1,4 +1,4 @@
-//! The SMART verdict of a drive, from `smartctl` if it is installed. It is queried seldom, by a thread of its own, and
+//! The SMART verdict of a drive, from `smartctl` if it is installed. It is queried rarely, by a thread of its own, and
 //! never required.
 
 use std::io::Read;

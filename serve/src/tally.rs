@@ -152,7 +152,7 @@ impl Tally {
         let page_bytes = u64::from(engine.page_bytes());
         match (engine.array().scrub_counts(), self.scrub_is_complete) {
             ((_, true), _) => self.scrub_before,
-            // A scrub that the array started by itself was not stopped.
+            // A scrub that the array started itself was not stopped.
             ((counts, false), None) if counts == ScrubCounts::default() => None,
             ((counts, false), asked) => Some(Scrubbed {
                 read_bytes: counts.pages * page_bytes,

@@ -9,8 +9,8 @@ use crate::field;
 #[derive(Clone, Copy)]
 pub(super) struct Bytes64(__m512i);
 
-/// The matrix over GF(2) with a product of `factor` times the byte: the byte of row i, counted from the highest, has
-/// bit j if bit i of `factor` times x^j is set.
+/// The matrix over GF(2) that multiplies a byte by `factor`. Row i is one byte, counted from the highest; its bit j is
+/// set if bit i of `factor` times x^j is set.
 const fn matrix(factor: u8) -> i64 {
     let mut matrix = 0;
     let mut column = 0;

@@ -21,15 +21,15 @@ impl<B: Backend> Engine<B> {
     }
 
     /// The first half of [`Engine::close`]: finishes what is in flight and makes it durable, reads the superblocks of
-    /// all members, repairs the damaged ones, and records the clean stop in them. Returns what the check of the
-    /// superblocks found.
+    /// all members, repairs the damaged ones, and records the clean stop in them. Returns the
+    /// findings of the superblock check.
     ///
     /// # Errors
     /// Those of [`Engine::close`].
     pub fn settle_for_good(&mut self) -> Result<MetadataScrubbed, EngineError> {
         let settled = self.settle();
         if settled.is_err() {
-            // A member that stands still must not keep the program from ending.
+            // A stalled member must not keep the program from ending.
             self.member_io.backend.let_go(self.array.memory());
         }
         settled.map(|()| self.array.metadata_scrubbed().0)

@@ -89,7 +89,7 @@ impl<B: Backend> Engine<B> {
         self.edges.is_scrub_stopped = self.array.scrub_counts().1;
     }
 
-    /// Notes what began or ended since the last call.
+    /// Notes the activities that began or ended since the last call.
     #[inline]
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();

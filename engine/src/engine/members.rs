@@ -218,7 +218,7 @@ impl Engine<Files> {
         Ok(())
     }
 
-    /// Adds a member again that was absent: it receives what was written since.
+    /// Adds a member again that was absent: it receives the data that was written since.
     ///
     /// # Errors
     /// When the file is not that member, or the controller does not accept it; see [`RejoinError`].

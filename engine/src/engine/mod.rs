@@ -53,7 +53,7 @@ pub struct Options {
     /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array with metadata has its own page
     /// size.
     pub page_bytes: u32,
-    /// Operations that a member is given at once.
+    /// Most operations of a member in flight.
     pub window: u32,
     /// The order in which the plain backend executes operations.
     pub order: Order,
@@ -61,7 +61,7 @@ pub struct Options {
     pub time: Timekeeping,
     /// The backend that reaches files.
     pub way: Way,
-    /// How fast members are rebuilt and scrubbed.
+    /// The rate of rebuilds and scrubs.
     pub rate: Rate,
     /// The timeout of an operation on a file. The member fails after it.
     pub timeout: Duration,
@@ -159,7 +159,7 @@ impl<B: Backend> Engine<B> {
         &self.array
     }
 
-    /// What the assembly of the array found. Empty if the array has no metadata.
+    /// The findings of the array's assembly. Empty if the array has no metadata.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
@@ -212,7 +212,7 @@ impl<B: Backend> Engine<B> {
     /// controller in the order in which they are submitted.
     ///
     /// # Errors
-    /// [`SubmitError::Busy`] when the scheme's queue is full. Other errors say what is wrong with the request.
+    /// [`SubmitError::Busy`] when the scheme's queue is full. Other errors describe the fault of the request.
     pub fn submit(&mut self, request: Request) -> Result<Ticket, Rejected> {
         if let Err(error) = self.check(&request) {
             return Err(Rejected { error, request });
@@ -392,7 +392,7 @@ impl<B: Backend> Engine<B> {
         is_news
     }
 
-    /// Notifies the controller which members stand still, and which move again. Returns whether that changed.
+    /// Notifies the controller which members have stalled, and which continue again. Returns whether that changed.
     fn tell_of_still(&mut self) -> bool {
         if !self.watches() {
             return false;
@@ -417,7 +417,7 @@ impl<B: Backend> Engine<B> {
         !seen.is_empty()
     }
 
-    /// Whether members that stand still are detected. They are not where this thread itself waits for each member, or
+    /// Whether stalled members are detected. They are not where this thread itself waits for each member, or
     /// where time is counted.
     fn watches(&self) -> bool {
         self.member_io.backend.is_over_before_taken() && !self.clock.is_counted()
@@ -448,7 +448,7 @@ impl<B: Backend> Engine<B> {
         self.array.is_quiet() && self.member_io.jobs.is_idle()
     }
 
-    /// Runs one request to its end.
+    /// Runs one request to completion.
     fn run(&mut self, request: Request) -> Result<Payload, EngineError> {
         let mut request = request;
         let ticket = loop {

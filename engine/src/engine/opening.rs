@@ -209,7 +209,7 @@ impl<B: Backend> Engine<B> {
         scheme.resolve(&members, Pages::CARRIES_DATA)?;
         let mut array = Array::new(&with_own_times(scheme), members, PagePool::new(options.page_bytes))?;
         if is_written {
-            // There is no record of what was written before.
+            // There is no record of earlier writes.
             let pages = array.geometry().pages();
             array.assume_written(pages);
         }

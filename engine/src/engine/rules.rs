@@ -12,7 +12,7 @@ pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Members {
     Members::opaque(count as u32, page_bytes, pages)
 }
 
-/// The purpose of a scheme's trims. Those of a log tell members which pages are unused; those in place make zeros.
+/// The purpose of a scheme's trims. Those of a log inform members of unused pages; those in place make zeros.
 pub(super) fn trims(scheme: &Scheme) -> Trims {
     match scheme.placement.policy {
         PlacementPolicy::Elastic => Trims::Advice,

@@ -107,7 +107,7 @@ pub struct Status {
     pub rebuild_halted: Option<Halt>,
     /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
     pub rebuild_lost: u64,
-    /// What the last scrub found.
+    /// The result of the last scrub.
     pub scrub: ScrubStatus,
     /// Counters of the log.
     pub log: ElasticCounts,

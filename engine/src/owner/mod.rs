@@ -21,7 +21,7 @@ pub use host::Host;
 pub use keeper::Keeper;
 pub use page::{owner_of, release_of};
 
-/// Heartbeats to wait for before an array is taken from a host that seems gone.
+/// Heartbeat intervals for which a host must be silent before its array is taken over.
 pub const WATCH_BEATS: u32 = 12;
 
 /// Heartbeats that a claim over the page of another host waits before the page is read again. More than

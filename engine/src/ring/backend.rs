@@ -145,7 +145,7 @@ impl Backend for Ring {
     fn into_members(mut self) -> Vec<Option<MemberFile>> {
         let members = std::mem::take(&mut self.members);
         let mut take = |place: usize| {
-            // A member that stands still keeps its file while it has operations.
+            // A stalled member keeps its file while it has operations.
             let mut open = self.open[place].take_if(|open| open.in_flight == 0)?;
             self.kernel.forget_file(open.target);
             open.file.serve_no_more();
@@ -173,7 +173,7 @@ impl Backend for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // Pages that the kernel uses must not be used again, so the ring waits for them, unless they were withdrawn. It
-        // does not wait for withdrawn pages of a member that stands still.
+        // does not wait for withdrawn pages of a stalled member.
         let until = Instant::now() + FAREWELL;
         while self.runs.count() > self.again.len() && (self.runs.wanted() > 0 || Instant::now() < until) {
             if self.kernel.wait(Some(FAREWELL)).is_err() {

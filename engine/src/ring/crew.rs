@@ -2,7 +2,7 @@
 //!
 //! The kernel has workers for that too, but one pool of them for all files of a thread: a file that does not answer
 //! occupies them all, and its writes stop writes to other files with the same inode hash (`IO_WQ_HASH_ORDER` of
-//! io_uring/io-wq.c). A member that stands still must not stop another, so each file has threads of its own.
+//! io_uring/io-wq.c). A stalled member must not stop another, so each file has threads of its own.
 
 #![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
 

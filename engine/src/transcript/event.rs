@@ -120,7 +120,7 @@ pub enum Event {
         /// When.
         now: Nanos,
     },
-    /// Work that the end of the last epoch interrupted was resumed.
+    /// Work that was interrupted when the array was closed was resumed.
     Resumed {
         /// When.
         now: Nanos,

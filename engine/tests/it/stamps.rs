@@ -13,7 +13,7 @@ const BITMAP: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel 
      policy = \"intent-bitmap\"\n";
 const PAGE: u32 = 4096;
 const MEMBER_BYTES: u64 = 2 << 20;
-/// Bytes that hosts write; each byte tells the time of the write.
+/// Bytes that hosts write; their value identifies the time of the write.
 const WRITTEN: usize = 1 << 20;
 
 fn scheme(text: &str) -> Scheme {

@@ -46,7 +46,7 @@ impl<S: Fn() -> Answer> Site<S> {
         let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value);
         let (code, kind, body) = match (hosts.next(), hosts.next()) {
             (_, Some(_)) => ("400 Bad Request", TEXT, "one Host, please\n".into()),
-            // Browsers always send it. A client without it is a program, which connects where it was told to.
+            // Browsers always send it. A client without it is a program, which connects to its configured address.
             (None, None) => self.reply(method, path),
             (Some(called), None) if self.hosts.answer_to(called, local) => self.reply(method, path),
             (Some(_), None) => misdirected(),

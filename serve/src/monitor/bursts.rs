@@ -1,4 +1,4 @@
-//! Rate limits for floods of events: the first is reported at once, later ones seldom, so that the events of a bad hour
+//! Rate limits for floods of events: the first is reported at once, later ones rarely, so that the events of a bad hour
 //! do not push all others out of their file.
 
 use stripewise_base::Nanos;
@@ -55,13 +55,13 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Notes that members have no space, and whether writes are refused for that. None when they have space again.
+    /// Notes that members have no space, and whether writes are refused as a result. None when they have space again.
     pub(super) fn members(&mut self, now: Nanos, is_refused: Option<bool>) -> Option<What> {
         self.members = is_refused.map(|is_refused| (SpaceCause::Members, is_refused));
         self.look(now, None)
     }
 
-    /// Whether it must be looked at again.
+    /// Whether another look is needed.
     pub(super) fn is_out(&self) -> bool {
         self.told.is_some()
     }

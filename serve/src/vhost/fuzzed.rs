@@ -27,7 +27,7 @@ pub fn check(bytes: &[u8]) {
         let part = &bytes[..bytes.len().min(MEMORY_BYTES - at)];
         memory.write_slice(part, GuestAddress(at as u64)).expect("it is there");
     }
-    // Nothing was used before, as a guest ensures that begins.
+    // The used ring is empty, as in a guest that has just started.
     memory.write_obj(0u32, GuestAddress(USED)).expect("it is there");
     let disk = Disk { bytes: 1 << 30, page_bytes: 4096, read_only: false, name: "disk".into() };
     let mut queue = Virtqueue::new();
