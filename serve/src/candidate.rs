@@ -102,6 +102,7 @@ impl Candidate {
     /// Opens `path` for `place`, and clears its content if `force` is set. A file that does not exist is created if the
     /// array's members are files. `vacancy` asks the array for its requirements, and is called once more before
     /// anything is cleared.
+    ///
     /// # Errors
     /// Why the file cannot be accepted. It is unchanged then, unless clearing itself failed.
     pub(crate) fn prepare(

@@ -219,7 +219,7 @@ impl Ring {
     fn push(&mut self, number: u32) {
         let run = self.runs.get(number);
         let Some(open) = &mut self.open[run.open] else { return };
-        // Retries of writes are held back. First tries were held back before.
+        // A retry of a write whose first try was before the hold.
         if self.holds_writes && run.kind != OperationKind::Read {
             return self.again.push(number);
         }
@@ -249,7 +249,7 @@ impl Ring {
         };
         // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come; a crew
         // has a copy. Their memory is pages that the controller gave away until their operations are reported as over,
-        // or that were withdrawn from it when they timed out; or zeros that are never written. The memory outlives the
+        // or that were withdrawn from it when they timed out; or zeros that are never modified. The memory outlives the
         // ring: `Engine` drops it later, and dropping a ring waits for all answers, or leaves withdrawn memory to the
         // kernel permanently. The file is open as long as a run of it is in flight.
         let pushed = unsafe {
