@@ -300,7 +300,7 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
             result => break result.map_err(missing_or)?,
         }
     };
-    // The type of the path decided how it was opened.
+    // The earlier type of the path decided how it was opened.
     if file.metadata()?.file_type().is_block_device() != is_device {
         return Err(io::Error::other("it became something else while it was opened; try again").into());
     }

@@ -1,4 +1,4 @@
-//! Checks that the serving thread must not wait for: whether the paths of members still lead to them, whether their
+//! Runs the checks that the serving thread must not wait for: whether the paths of members still lead to them, whether their
 //! superblocks are intact, and the SMART verdict of devices. Each member has threads of its own, because its file
 //! system may hang, and the other members must be checked all the same.
 

@@ -51,7 +51,7 @@ impl Socket {
 /// Why a connection is over.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Over {
-    /// The client disconnected, in order or not.
+    /// The client disconnected, cleanly or not.
     #[error("the client left")]
     Left,
     /// The client broke the protocol.
@@ -243,7 +243,7 @@ impl Session {
             Err(Unsubmitted::Refused(error, asker)) => {
                 let takes_none = matches!(error, SubmitError::ReadOnly | SubmitError::EpochOver);
                 let fault = if takes_none { Fault::Permission } else { Fault::Invalid };
-                // The buffer of the request returns to the pool.
+                // The asker is the one that was submitted: a request of NBD.
                 if let Asker::Nbd(_, pending) = asker {
                     self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
                 }
@@ -320,7 +320,7 @@ impl Session {
         self.handshake_ends
     }
 
-    /// Whether it is over: the client disconnected in order, and has its replies.
+    /// Whether it is over: the client disconnected cleanly, and has its replies.
     fn is_over(&self) -> bool {
         !self.is_waiting() && self.connection.is_over()
     }

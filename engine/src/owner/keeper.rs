@@ -193,8 +193,8 @@ impl Keeper {
         self.shared.is_valid()
     }
 
-    /// Whether the page of `member` was confirmed within this time, or need not be because the member has no
-    /// heartbeats.
+    /// Whether the page of `member` was confirmed within this time. A member without heartbeats counts as confirmed if
+    /// any other member has heartbeats.
     pub(crate) fn is_confirmed(&self, member: u16, within: Duration) -> bool {
         let state = self.shared.lock();
         match self.members.get(usize::from(member)).copied().flatten() {

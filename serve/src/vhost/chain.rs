@@ -110,7 +110,7 @@ impl Chain {
                 is_ordered &= self.writable.0.is_empty();
                 self.readable.0.push(piece);
             }
-            // If the next descriptor is missing, the last one has its flag set.
+            // If the next descriptor cannot be read, the last one still has its next flag set.
             is_whole = !descriptor.has_next();
         }
         self.status = self.writable.take_last();
