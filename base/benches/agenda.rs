@@ -15,21 +15,20 @@ use stripewise_base::prng::Prng;
 
 const REPEATS: usize = 7;
 
-/// Delays of each kind, drawn beforehand so that drawing is not measured. A power of two many.
+/// Delays of each kind, a power of two many. They are drawn beforehand so that drawing is not measured.
 fn delays(kind: &str) -> Vec<u64> {
     let mut prng = Prng::new(1);
     let one = |prng: &mut Prng| match kind {
-        // One constant: what a single operation type gives.
+        // One constant: the delays of a single operation type.
         "constant" => 25_000,
-        // Bus transfers, cell reads, programs and erases, in the proportions of updates with garbage
-        // collection.
+        // Bus transfers, cell reads, programs and erases, in the proportions of updates with garbage collection.
         "flash" => match prng.below(100) {
             0..45 => 20_000 + prng.below(40_000),
             45..70 => 25_000,
             70..98 => 200_000 + prng.below(1_000_000),
             _ => 1_500_000 + prng.below(2_000_000),
         },
-        // Evenly over a millisecond.
+        // Uniform over a millisecond.
         _ => prng.below(1_000_000),
     };
     (0..1 << 16).map(|_| one(&mut prng)).collect()

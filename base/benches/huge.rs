@@ -20,7 +20,7 @@ fn measure<A: Deref<Target = [u32]> + DerefMut>(name: &str, fresh: impl Fn() -> 
     let mut prng = Prng::new(1);
     let begin = Instant::now();
     for _ in 0..ACCESSES {
-        // Through the dereference every time, as careless callers do.
+        // Through the dereference every time, as in code that is not optimized.
         array[prng.next_u64() as usize % LENGTH] += 1;
     }
     let access = begin.elapsed().as_nanos() as f64 / f64::from(ACCESSES);

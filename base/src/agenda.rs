@@ -1,16 +1,16 @@
 //! The agenda: events in the future, popped in order of time and, at equal times, in order of scheduling.
 //!
-//! A calendar queue (Brown, "Calendar Queues", Communications of the ACM 31(10), 1988) arranged for the
-//! delays of flash, tens of nanoseconds to a few milliseconds:
+//! A calendar queue (Brown, "Calendar Queues", Communications of the ACM 31(10), 1988) arranged for the delays of
+//! flash, tens of nanoseconds to a few milliseconds:
 //!
-//! - the *front*, a short sorted array, holds every event before the horizon; pops come from it alone;
-//! - the *calendar* holds events behind the horizon by bucket of about a microsecond, unsorted, and a bitmap
-//!   that tells which buckets are occupied;
-//! - the *far* heap holds what lies beyond the calendar's 8 ms.
+//! - the *front*, a short sorted array, has every event before the horizon; events are popped only from it;
+//! - the *calendar* has the events behind the horizon by bucket of about a microsecond, unsorted, with a bitmap of the
+//!   occupied buckets;
+//! - the *far* heap has the events beyond the calendar's 8 ms.
 //!
-//! When the front is empty the next occupied bucket is sorted into it and the horizon moves. A front that
-//! grows too long moves its later half to the calendar. As long as few events wait, all of them are in the
-//! front, the horizon is infinite and nothing else is touched.
+//! When the front is empty the next occupied bucket is sorted into it and the horizon moves. A front that grows too
+//! long moves its later half to the calendar. As long as few events wait, all of them are in the front, the horizon is
+//! infinite and nothing else is touched.
 //!
 //! Nothing is allocated once the arrays have grown to the largest number of events that ever waited.
 
@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 use crate::Nanos;
 
-/// What an event means is known to whoever scheduled it; to the agenda it is a number.
+/// An event. To the agenda it is a number; only the code that schedules it knows its meaning.
 pub type Event = u32;
 
 /// A bucket spans 2^10 ns.
@@ -29,18 +29,18 @@ const BUCKETS: usize = 8192;
 const WORDS: usize = BUCKETS / 64;
 /// The front moves its later part to the calendar when it is longer than this.
 const FRONT_LONG: usize = 12;
-/// So many events stay in a front that was too long.
+/// Number of events that stay in a front that was too long.
 const FRONT_KEPT: usize = 6;
-/// With so few events left in the calendar and the heap, all of them become the front.
+/// With this few events left in the calendar and the heap, all of them become the front.
 const FRONT_ALL: usize = 4;
-/// Array of the front; the room beyond its longest length is used up by pops before it is moved together.
+/// Capacity of the front. Pops use up the room beyond its longest length before it is compacted.
 const FRONT_ROOM: usize = 256;
 /// The horizon's bucket when every event is in the front.
 const OPEN: u64 = u64::MAX;
 /// End of a list of nodes.
 const NONE: u32 = u32::MAX;
 
-/// Time, order of scheduling and event, so that comparing keys compares just that.
+/// Time, order of scheduling and event, so that comparing keys compares these in this order.
 type Key = u128;
 
 #[inline(always)]
@@ -67,7 +67,7 @@ pub struct Agenda {
     start: u64,
     calendar: Calendar,
     far: BinaryHeap<Reverse<Key>>,
-    /// Of the next event; 32 bits, renumbered when they are used up.
+    /// The sequence number of the next event: 32 bits, renumbered when they are used up.
     sequence: u32,
 }
 
@@ -128,12 +128,12 @@ impl Agenda {
         Some((self.now, key as Event))
     }
 
-    /// Number of events that wait.
+    /// Number of waiting events.
     pub fn len(&self) -> usize {
         self.front.len() - self.head + self.calendar.len + self.far.len()
     }
 
-    /// Whether no event waits.
+    /// Whether no event is waiting.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -157,7 +157,7 @@ impl Agenda {
         }
     }
 
-    /// Puts `key`, which lies behind the horizon, in the calendar or beyond it.
+    /// Puts `key`, which lies behind the horizon, into the calendar or the far heap.
     #[inline]
     fn park(&mut self, key: Key) {
         let bucket = bucket_of(key);
@@ -170,8 +170,8 @@ impl Agenda {
         self.calendar.put(bucket, key);
     }
 
-    /// The front has reached the end of its array: moves it to the beginning, and the later part of a long
-    /// one to the calendar. Many events within one bucket cannot be split; for them the array grows.
+    /// The front has reached the end of its array: moves it to the beginning, and the later part of a long front to the
+    /// calendar. Many events within one bucket cannot be split; for them the array grows.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
@@ -224,8 +224,7 @@ impl Agenda {
         }
     }
 
-    /// The sequence is used up, once in four billion events: numbers the events that wait anew, in their
-    /// order.
+    /// The sequence numbers are used up, once in four billion events: renumbers the waiting events, in their order.
     #[cold]
     #[inline(never)]
     fn renumber(&mut self) {
@@ -251,7 +250,7 @@ impl Agenda {
 struct Calendar {
     /// First node of each bucket; valid where the bucket's bit is set.
     heads: Box<[u32; BUCKETS]>,
-    /// A bit for each bucket, and above them one for each word of bits.
+    /// A bit for each bucket, and above them a bit for each word of bits.
     occupied: Box<[u64; WORDS]>,
     words: [u64; WORDS / 64],
     nodes: Vec<Node>,
@@ -298,7 +297,7 @@ impl Calendar {
         self.len += 1;
     }
 
-    /// The first occupied bucket from `start` on, where all lie within one calendar's span of it.
+    /// The first occupied bucket from `start` on. All occupied buckets must lie within one calendar's span of it.
     #[inline]
     fn next(&self, start: u64) -> Option<u64> {
         let from = start as usize % BUCKETS;
@@ -306,7 +305,7 @@ impl Calendar {
         if rest != 0 {
             return Some(start + u64::from(rest.trailing_zeros()));
         }
-        // The next occupied word, going round; its own word comes last, for the bits before `from`.
+        // The next occupied word, with wrap-around; the word of `from` comes last, for the bits before `from`.
         let first = from / 64 + 1;
         let ahead = (0..=WORDS / 64).find_map(|step| {
             let at = (first / 64 + step) % (WORDS / 64);
@@ -352,8 +351,7 @@ mod tests {
         for before in [0, 1, 2, 3, 10, 500, 999] {
             let mut agenda = Agenda::new();
             agenda.sequence = u32::MAX - before;
-            // Three times a thousand events at few distinct times, some of each scheduled after the
-            // renumbering.
+            // Three times a thousand events at few distinct times, some of each scheduled after the renumbering.
             let times = [1_000, 2_000_000, 3_600_000_000_000u64];
             (0..3_000u32).for_each(|event| agenda.schedule(times[event as usize % 3], event));
             assert!(agenda.sequence <= 3_000, "renumbered");

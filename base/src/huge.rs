@@ -1,9 +1,9 @@
 //! Flat arrays of zeroes for device state: page maps, reverse maps, counters.
 //!
-//! A 512 GiB device has half a gigabyte of page map. Ordinary memory would take that in 4 KiB pages, each
-//! with a fault of its own and a TLB entry of its own; so large arrays are anonymous mappings advised to use
-//! huge pages, which come zeroed and cost nothing until they are touched. Small arrays, and machines that
-//! refuse, get a `Vec`.
+//! A 512 GiB device has half a gigabyte of page map. Ordinary memory would provide it in 4 KiB pages, each with a page
+//! fault and a TLB entry of its own. So large arrays are anonymous mappings advised to use huge pages, which are zeroed
+//! and cost nothing until they are touched. Small arrays get a `Vec`, and so do all arrays on machines that refuse
+//! mappings.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -11,10 +11,10 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// Arrays from this size on are mapped; below it the allocator does as well.
+/// Arrays from this size on are mapped; below it the allocator is as good.
 const MAPPED_FROM_BYTES: usize = 4 << 20;
 
-/// A fixed-length array of integers, all zero at first, in huge pages where that helps.
+/// A fixed-length array of integers, all zero at first, in huge pages where these help.
 ///
 /// It dereferences to a slice. In a tight loop take the slice once: each dereference costs a few
 /// instructions.
@@ -31,7 +31,7 @@ impl<T: Pod> Huge<T> {
     /// An array of `length` zeroes.
     ///
     /// # Panics
-    /// If `length` members are more bytes than an address can count.
+    /// If the array would be larger than the address space.
     pub fn zeroed(length: usize) -> Self {
         let bytes = length.checked_mul(size_of::<T>()).expect("an array larger than the address space");
         let mapped = if bytes >= MAPPED_FROM_BYTES { map(bytes) } else { None };
@@ -42,12 +42,12 @@ impl<T: Pod> Huge<T> {
         Self { place }
     }
 
-    /// Bytes of address space that the array takes; memory is taken as it is touched.
+    /// Bytes of address space that the array takes. Memory is allocated as it is touched.
     pub fn bytes(&self) -> usize {
         size_of_val::<[T]>(self)
     }
 
-    /// Whether the array is a mapping of its own, rather than a `Vec`.
+    /// Whether the array is a separate mapping, rather than a `Vec`.
     pub fn is_mapped(&self) -> bool {
         matches!(self.place, Place::Mapped(_))
     }

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers as text for people.
 
 /// A whole number with a comma at every third digit.
 pub fn count(number: u64) -> String {
@@ -13,7 +13,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A number a second or the like, to three digits and in thousands where it is large.
+/// A rate, such as a number a second, to three digits, in thousands if it is large.
 pub fn rate(value: f64) -> String {
     scaled(value, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
 }
@@ -37,7 +37,7 @@ pub fn time(ns: u64) -> String {
 
 fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     let mut unit = 0;
-    // What would be printed as a whole step belongs to the next unit.
+    // A value that rounds up to a whole step belongs to the next unit.
     while value >= step - 0.5 && unit + 1 < units.len() {
         value /= step;
         unit += 1;

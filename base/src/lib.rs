@@ -1,6 +1,6 @@
-//! What every layer of Stripewise needs and none should own: simulated time, quantities with units, a seeded
-//! generator of random numbers, the agenda of future events, text of others on its way to people, and flat arrays for device
-//! state.
+//! The base of every layer of Stripewise, which belongs to none of them: simulated time, quantities with units, a
+//! seeded generator of random numbers, the agenda of future events, the display of foreign text, and flat arrays for
+//! device state.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The one generator of random numbers: xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom
 //! Number Generators", 2019) seeded by SplitMix64.
 //!
-//! It is our own so that results never move with a dependency; known-answer tests hold it in place.
+//! It is our own so that results never change with a dependency; known-answer tests fix it.
 
 /// A seeded stream of random numbers. Equal seeds give equal streams on every machine.
 #[derive(Clone, Debug)]
@@ -10,13 +10,13 @@ pub struct Prng {
 }
 
 impl Prng {
-    /// A stream for `seed`; every seed, zero included, is good.
+    /// A stream for `seed`. Every seed is valid, including zero.
     pub fn new(seed: u64) -> Self {
         let mut split = seed;
         Self { state: std::array::from_fn(|_| split_mix(&mut split)) }
     }
 
-    /// A stream of its own for part `index` of whatever this seed drives, independent of its siblings.
+    /// A separate stream for part `index` of the work of this seed, independent of its siblings.
     pub fn stream(seed: u64, index: u64) -> Self {
         let mut split = seed ^ index.wrapping_mul(0xD134_2543_DE82_EF95);
         Self::new(split_mix(&mut split))
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(Prng::stream(7, 3).next_u64(), Prng::stream(7, 3).next_u64());
     }
 
-    /// Standard deviations by which the chi-square statistic of `counts` lies from its mean under uniformity.
+    /// The distance of the chi-square statistic of `counts` from its mean under uniformity, in standard deviations.
     fn deviation_from_uniform(counts: &[u64]) -> f64 {
         let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         let chi_square: f64 = counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum();
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_bound_near_the_width_of_a_word_shows_no_bias() {
-        // Without rejection one third of this range would come up twice as often as the others.
+        // Without rejection one third of this range would occur twice as often as the others.
         let bound = 3 << 62;
         let mut prng = Prng::new(1);
         let mut thirds = [0; 3];

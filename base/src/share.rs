@@ -16,7 +16,7 @@ pub struct Share(pub u32);
 pub struct ShareError(String);
 
 impl Share {
-    /// Nothing.
+    /// No part of it.
     pub const NONE: Self = Self(0);
     /// All of it.
     pub const ALL: Self = Self(1_000_000);
@@ -78,7 +78,7 @@ impl Visitor<'_> for Reader {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Share, E> {
-        // The shortest decimal that reads back as this number is what was written.
+        // The shortest decimal that reads back as this number is the number that was written.
         number.to_string().parse().map_err(E::custom)
     }
 

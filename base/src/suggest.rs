@@ -1,13 +1,13 @@
-//! "Did you mean …?": the nearest known name, and configuration errors that give it together with the file,
-//! the line and a caret.
+//! "Did you mean …?": the nearest known name, and configuration errors that include it together with the file, the line
+//! and a caret.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-/// The name of `known` nearest to `name`, if any is near enough to be what was meant: at most one edit in
-/// three characters, where case and the choice of `-`, `_` or a space do not count. The first of equals wins.
+/// The name of `known` nearest to `name`, if any is near enough to be the intended one: at most one edit in three
+/// characters, where case and the choice of `-`, `_` or a space do not count. Among equals the first wins.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     let distances = known.into_iter().map(|candidate| {
@@ -24,8 +24,8 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// What to say about an unknown `name` of a thing called `what` ("key", "scheme", "format"): the nearest
-/// known name where one is near, all of them otherwise.
+/// The message for an unknown `name` of a thing called `what` ("key", "scheme", "format"): the nearest known name if
+/// one is near, else all of them.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
@@ -34,18 +34,18 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
-/// A configuration that could not be read: where, what, and the line with a caret under the culprit.
+/// A configuration that could not be read: the position, the error, and the line with a caret under the error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file, as the user named it.
     pub file: String,
-    /// Line from 1; 0 when the parser could not tell.
+    /// Line from 1; 0 if the parser does not report it.
     pub line: usize,
-    /// Column from 1, in characters; 0 when the parser could not tell.
+    /// Column from 1, in characters; 0 if the parser does not report it.
     pub column: usize,
-    /// What is wrong and what would be right.
+    /// The error and the remedy.
     pub message: String,
-    /// The text of the line and how many characters of it, from `column`, are meant.
+    /// The text of the line, and the number of its characters, from `column`, that are marked.
     excerpt: Option<(String, usize)>,
 }
 
@@ -72,12 +72,12 @@ impl ConfigError {
         }
     }
 
-    /// Takes over an error of the TOML parser; an unknown key or value is said with the nearest known one.
+    /// Converts an error of the TOML parser. For an unknown key or value the message includes the nearest known one.
     pub fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let Some(unknown) = Unknown::parse(error.message()) else {
             return Self::at(file, text, error.span(), error.message().to_owned());
         };
-        // Tagged and flattened tables are buffered by serde, which then shows the whole table: look for the
+        // serde buffers tagged and flattened tables, and then reports the whole table as the position: look for the
         // name.
         let shown = error.span().and_then(|span| text.get(span)).unwrap_or("");
         let exact = shown.trim_matches(['"', '\'']) == unknown.name;
@@ -94,7 +94,7 @@ impl fmt::Display for ConfigError {
         };
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        // Tabs stay tabs so that the caret stands where the terminal puts the culprit.
+        // Tabs stay tabs so that the caret stands where the terminal puts the error.
         let lead = excerpt.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' });
         let lead: String = lead.collect();
         writeln!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
@@ -109,7 +109,7 @@ impl std::error::Error for ConfigError {}
 /// Reads `text`, the contents of `file`, as TOML.
 ///
 /// # Errors
-/// What is wrong, with file, line and caret; an unknown key names the nearest known one.
+/// The error, with file, line and caret. For an unknown key the message includes the nearest known one.
 pub fn read_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| ConfigError::from_toml(file, text, &error))
 }
@@ -127,8 +127,7 @@ impl Unknown {
             Some(rest) => ("key", rest),
             None => ("value", message.strip_prefix("unknown variant ")?),
         };
-        // The name comes from outside and may hold anything, even backquotes: serde's own words follow the
-        // last.
+        // The name comes from outside and may contain anything, even backquotes: serde's own words follow the last one.
         let split = rest.rfind("`, expected ").map(|at| (at, at + "`, expected ".len()));
         let (end, tail) = split.or_else(|| rest.rfind("`, there are no ").map(|at| (at, rest.len())))?;
         let name = rest.get(1..end)?.to_owned();
@@ -137,7 +136,7 @@ impl Unknown {
     }
 }
 
-/// The only place where `name` stands as a whole word in `text`.
+/// The only place where `name` occurs as a whole word in `text`.
 fn find_once(text: &str, name: &str) -> Option<Range<usize>> {
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let mut places = text

@@ -1,13 +1,13 @@
-//! Text of others on its way to people. What stands on media, in files and in messages of other programs may hold anything, and a
-//! terminal obeys some of it: escape sequences, line feeds, marks that turn the order of what is read. Whatever is printed goes
-//! through here, and then shows what it holds instead of doing it.
+//! Foreign text on its way to people. Text from media, files and messages of other programs may contain anything, and a
+//! terminal acts on some of it: escape sequences, line feeds, marks that change the reading order. All printed text
+//! goes through this module, which shows such characters in escaped form.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io;
 
-/// Whether a terminal, or whoever reads lines, takes `c` for more than a sign to show: control characters, line separators,
-/// marks of writing direction, and invisible ones.
+/// Whether a terminal or a reader of lines acts on `c`: control characters, line separators, marks of writing
+/// direction, and invisible characters.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -15,11 +15,11 @@ fn is_obeyed(c: char) -> bool {
 
 /// Whether `text` may be printed as it is.
 pub fn is_plain(text: &str) -> bool {
-    // Below space, DEL, or not ASCII: most texts have none, and are not looked at sign by sign.
+    // Below space, DEL, or not ASCII: most texts have none, and need no check of each character.
     text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) || !text.chars().any(is_obeyed)
 }
 
-/// `text` on one line, with `\u{1b}` and the like in the place of what would be obeyed.
+/// `text` on one line, with characters that a terminal acts on escaped like `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -42,7 +42,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines)
 }
 
-/// Text of JSON: what would be obeyed stands in its strings alone, and is written there as JSON escapes it.
+/// JSON text: characters that a terminal acts on occur only in its strings, and are escaped as JSON escapes them.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| is_obeyed(c) && !c.is_ascii_whitespace();
     if !json.contains(is_escaped) {
@@ -63,7 +63,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// What `T` displays, as [`visible`] has it; padding and precision apply to what is shown.
+/// The text of `T`, as with [`visible`]. Padding and precision apply to the escaped text.
 #[derive(Clone, Copy, Debug)]
 pub struct Visible<T>(pub T);
 
@@ -89,16 +89,17 @@ impl fmt::Write for Shown {
     }
 }
 
-/// A writer of lines for people, of which nothing is obeyed but line feeds and tabs. Bytes that are no text are shown as such.
+/// A writer of lines for people, in which only line feeds and tabs take effect. Bytes that are not text are shown as
+/// such.
 #[derive(Debug)]
 pub struct VisibleLines<W> {
     to: W,
-    /// The beginning of a sign whose other bytes have not come yet.
+    /// The beginning of a character with bytes that have not arrived yet.
     begun: Vec<u8>,
 }
 
 impl<W: io::Write> VisibleLines<W> {
-    /// In front of `to`.
+    /// A writer in front of `to`.
     pub fn new(to: W) -> Self {
         Self { to, begun: Vec::new() }
     }
@@ -137,7 +138,8 @@ mod tests {
 
     use super::*;
 
-    /// What terminals obey: a title, a colour, one of C1 in its own right, a carriage return, a right-to-left override.
+    /// Characters that terminals act on: a title, a colour, a single C1 code, a carriage return, a right-to-left
+    /// override.
     const OBEYED: &str = "a\u{1b}]0;x\u{7}b\u{1b}[31mc\u{9b}2Jd\re\u{202e}f\u{7f}";
     const SHOWN: &str = "a\\u{1b}]0;x\\u{7}b\\u{1b}[31mc\\u{9b}2Jd\\re\\u{202e}f\\u{7f}";
 

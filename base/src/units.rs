@@ -1,8 +1,8 @@
 //! Quantities as people write them: sizes (`"4KiB"`), spans of time (`"25us"`) and counts (`"3M"`).
 //!
-//! Arithmetic is exact in integers. `"1.5KiB"` is 1536 bytes; `"0.3B"` is refused rather than rounded. A bare
-//! number is refused for sizes and times, because nobody can tell KiB from pages or us from ms afterwards;
-//! only zero needs no unit.
+//! Arithmetic is exact in integers. `"1.5KiB"` is 1536 bytes; `"0.3B"` is refused rather than rounded. A bare number is
+//! refused for sizes and times, because a reader cannot distinguish KiB from pages or us from ms afterwards; only zero
+//! needs no unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,15 +12,15 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::suggest;
 
-/// Why a quantity could not be read. Every message says the remedy.
+/// Why a quantity could not be read. Every message includes the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// Nothing, or no digit where a number should begin.
     #[error("expected {expected}, found `{found}`")]
     NotANumber {
-        /// An example of what is meant.
+        /// An example of a valid quantity.
         expected: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// A number without a unit.
@@ -59,7 +59,7 @@ pub enum UnitError {
     },
 }
 
-/// One kind of quantity: its units, smallest first, and how to speak of it.
+/// One kind of quantity: its units, smallest first, and its wording in messages.
 struct Kind {
     expected: &'static str,
     smallest: &'static str,
@@ -163,7 +163,7 @@ impl Kind {
         let numerator = mantissa.and_then(|mantissa| mantissa.checked_mul(u128::from(scale)));
         let divisor = u32::try_from(fraction.len()).ok().and_then(|places| 10u128.checked_pow(places));
         let Some(divisor) = divisor else {
-            // 38 decimals or more: no unit is that fine.
+            // 38 decimals or more: no unit is that small.
             return Err(UnitError::NotExact { found: found(), smallest: self.smallest });
         };
         let numerator = numerator.ok_or_else(too_large)?;

@@ -1,4 +1,4 @@
-//! The agenda pops exactly what a binary heap pops, whatever the delays.
+//! The agenda pops exactly the events that a binary heap pops, whatever the delays.
 
 #[allow(unreachable_pub, reason = "shared by tests and benchmarks")]
 mod heap;
@@ -93,7 +93,7 @@ fn a_long_run_with_flash_like_delays_agrees_at_every_load() {
     }
 }
 
-/// What happens next: so many events are scheduled with delays of one kind, then so many are popped.
+/// The next actions: schedule a number of events with delays of one kind, then pop a number of events.
 #[derive(Clone, Debug)]
 struct Step {
     base: u64,
@@ -103,8 +103,8 @@ struct Step {
     peeks: bool,
 }
 
-/// Delays around every boundary of the agenda: same instant, same bucket, next buckets, round the calendar,
-/// just beyond it, days.
+/// Delays around every boundary of the agenda: same instant, same bucket, next buckets, around the calendar, just
+/// beyond it, days.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     const EDGES: [u64; 14] = [
         0,

@@ -1,4 +1,4 @@
-//! Errors about names give the nearest known one, and keep file, line and caret.
+//! Errors about names include the nearest known one, and keep file, line and caret.
 
 use serde::Deserialize;
 use stripewise_base::suggest::{ConfigError, nearest, read_toml, unknown};

@@ -1,4 +1,4 @@
-//! Quantities read exactly, print shortest, and errors say the remedy.
+//! Quantities are read exactly and printed shortest, and errors include the remedy.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};

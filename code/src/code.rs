@@ -6,7 +6,7 @@ use crate::cost::{self, Cost};
 use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
 use crate::{evenodd, pq, rdp};
 
-/// Which parity code.
+/// A parity code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Parity members, and so the erasures that the code tolerates.
+    /// Number of parity members, and so of erasures that the code tolerates.
     pub fn parity(self) -> u32 {
         if self == Self::Xor { 1 } else { 2 }
     }
@@ -46,30 +46,30 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Why a code cannot be formed.
+/// Why a code cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodeError {
-    /// X-Code has no parity members of its own.
+    /// X-Code has no separate parity members.
     #[error(
         "x-code is vertical: its parity stands inside the data members, which an array of separate parity chunks \
          cannot place; choose xor, pq, rdp or evenodd"
     )]
     Vertical,
-    /// The code knows no prime.
+    /// The code uses no prime.
     #[error("{0} takes no prime; leave `prime` out, or choose rdp or evenodd")]
     PrimeUnused(Kind),
-    /// The number given as a prime is not one, or is 2.
+    /// The given number is not an odd prime.
     #[error("{kind} needs an odd prime, and {prime} is none; 5, 17 and 257 suit pages of a power of two")]
     NotPrime {
         /// The code.
         kind: Kind,
-        /// What was given.
+        /// The given number.
         prime: u32,
     },
-    /// X-Code cannot have so many columns.
+    /// X-Code does not support this number of columns.
     #[error("x-code takes a prime number of columns from 5 to {most}, and {prime} were asked for")]
     Columns {
-        /// What was asked for.
+        /// The requested number.
         prime: u32,
         /// Most columns.
         most: u32,
@@ -79,7 +79,7 @@ pub enum CodeError {
     Data {
         /// The code.
         kind: Kind,
-        /// What was asked for.
+        /// The requested number.
         data: u32,
         /// Most data members.
         most: u32,
@@ -98,7 +98,7 @@ fn with_prime(prime: Option<u32>) -> String {
 pub struct TooManyLost {
     /// Members lost.
     pub lost: u32,
-    /// Members whose loss the code tolerates.
+    /// Losses that the code tolerates.
     pub parity: u32,
 }
 
@@ -110,17 +110,17 @@ pub struct TooManyLost {
 pub struct Code {
     kind: Kind,
     data: u32,
-    /// 0 where the code knows none.
+    /// 0 if the code uses none.
     prime: u32,
     kernels: Kernels,
 }
 
-/// The primes that are tried when none is named: members of 16 and of 256 parts.
+/// The primes to try by default: members of 16 and of 256 parts.
 const PRIMES: [u32; 2] = [17, 257];
 
 impl Code {
-    /// The code of `data` members; `prime` is for RDP (`data` below the prime) and EVENODD (`data` up to it), and 17
-    /// or, where that does not suffice, 257 if none is named.
+    /// The code of `data` members. `prime` applies to RDP (`data` below the prime) and EVENODD (`data` up to the
+    /// prime). The default is 17 or, if that is too small, 257.
     pub fn new(kind: Kind, data: u32, prime: Option<u32>) -> Result<Self, CodeError> {
         let masked = COLUMNS_MAX as u32 - kind.parity();
         let most = |prime: u32| match kind {
@@ -148,7 +148,7 @@ impl Code {
         Ok(Self { kernels: Kernels::of(level)?, ..self })
     }
 
-    /// Which code it is.
+    /// The kind of the code.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -158,7 +158,7 @@ impl Code {
         self.data
     }
 
-    /// Parity members, and so the erasures that the code tolerates.
+    /// Number of parity members, and so of erasures that the code tolerates.
     pub fn parity(&self) -> u32 {
         self.kind.parity()
     }
@@ -168,18 +168,18 @@ impl Code {
         (self.prime > 0).then_some(self.prime)
     }
 
-    /// Parts of a member, of which its length in bytes is a multiple: 1 for XOR and P+Q, one less than the prime for
-    /// RDP and EVENODD.
+    /// Parts of a member. The length of a member in bytes is a multiple of it: 1 for XOR and P+Q, one less than the
+    /// prime for RDP and EVENODD.
     pub fn granularity(&self) -> u32 {
         self.prime.saturating_sub(1).max(1)
     }
 
-    /// What encoding, updating and decoding cost.
+    /// The cost of encoding, updating and decoding.
     pub fn cost(&self) -> Cost {
         cost::of(self)
     }
 
-    /// How many parts of the parities depend on part `part` of data member `index`: its update cost.
+    /// The number of parity parts that depend on part `part` of data member `index`: its update cost.
     pub fn changes(&self, index: u32, part: u32) -> u32 {
         assert!(index < self.data && part < self.granularity(), "no part {part} of data member {index}");
         match self.kind {
@@ -191,10 +191,10 @@ impl Code {
         }
     }
 
-    /// Makes every parity from all data.
+    /// Computes every parity from all data.
     ///
     /// # Panics
-    /// If there are not as many slices as members, or not all of one length, or that is no multiple of the
+    /// If the number of slices is not the number of members, or the slices do not have one length, a multiple of the
     /// granularity.
     pub fn encode(&self, data: &[&[u8]], parity: &mut [&mut [u8]]) {
         assert_eq!(data.len(), self.data as usize, "one slice for each data member");
@@ -212,7 +212,7 @@ impl Code {
     /// Adds the change (old XOR new) of data member `index` to every parity.
     ///
     /// # Panics
-    /// As [`Code::encode`], and if there is no such data member.
+    /// As [`Code::encode`], and if the data member does not exist.
     pub fn update(&self, index: u32, change: &[u8], parity: &mut [&mut [u8]]) {
         assert!(index < self.data, "there is no data member {index}");
         self.check(parity, change.len());
@@ -240,13 +240,13 @@ impl Code {
         );
     }
 
-    /// Makes the members of `wanted` from those that are not in `lost`, of which it is a subset.
+    /// Computes the members of `wanted`, a subset of `lost`, from those that are not in `lost`.
     ///
-    /// Slices of lost members that are not wanted may be empty. Only as many parities are read as data members are
-    /// lost, the first ones first; slices of parities that are not read may be empty, too.
+    /// Slices of lost members that are not wanted may be empty. The number of parities that are read is the number of
+    /// lost data members, the first parities first; slices of parities that are not read may be empty, too.
     ///
     /// # Panics
-    /// As [`Code::encode`], and if a mask names a member that there is not or `wanted` one that is not lost.
+    /// As [`Code::encode`], and if a mask names a member that does not exist or `wanted` one that is not lost.
     pub fn decode(&self, members: &mut [&mut [u8]], lost: u64, wanted: u64) -> Result<(), TooManyLost> {
         let count = (self.data + self.parity()) as usize;
         assert_eq!(members.len(), count, "one slice for each member");
@@ -258,7 +258,7 @@ impl Code {
         if wanted == 0 {
             return Ok(());
         }
-        // Data and the first parity are one row of XOR in every code: the loss that is by far the most frequent.
+        // In every code, data and the first parity are one row of XOR. A loss within it is by far the most frequent.
         let in_row = u64::MAX >> (63 - self.data);
         if wanted == lost & in_row && wanted.is_power_of_two() {
             let index = wanted.trailing_zeros() as usize;
@@ -270,13 +270,13 @@ impl Code {
         Ok(())
     }
 
-    /// The losses that take more than the row of data and the first parity.
+    /// Decodes losses that need more than the row of data and the first parity.
     #[inline(never)]
     fn decode_beyond_row(&self, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
         let count = members.len();
         let length = members[wanted.trailing_zeros() as usize].len();
         self.check_length(length);
-        // The parities that are read: the first of those that are left, as many as lost data members need.
+        // The parities that are read: the first remaining ones, as many as there are lost data members.
         let mut needed = (lost & ((1 << self.data) - 1)).count_ones();
         let mut read = !lost;
         for parity in self.data as usize..count {

@@ -1,22 +1,24 @@
-//! What a code costs, in operations on bytes.
+//! The cost of codes, in operations on bytes.
 
 use crate::code::{Code, Kind};
 
-/// Operations of a code, each one addition (XOR) or multiplication and addition of a part of a member to another.
+/// Operations of a code. Each is one addition (XOR), or one multiplication and addition, of a part of a member to
+/// another.
 ///
-/// A member has `parts` parts ([`Code::granularity`]), so an operation touches a `parts`th of its bytes: with XOR and
-/// P+Q, all of them.
+/// A member has `parts` parts ([`Code::granularity`]), so an operation touches a `parts`th of its bytes: all of them
+/// with XOR and P+Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Parts of a member.
     pub parts: u32,
-    /// Making every parity from all data.
+    /// Computing every parity from all data.
     pub encode: u32,
-    /// Adding the change of a whole data member to every parity; of the dearest member.
+    /// Adding the change of a whole data member to every parity, for the member with the highest cost.
     pub update: u32,
-    /// Making one lost data member.
+    /// Computing one lost data member.
     pub decode_one: u32,
-    /// Making two lost data members, the dearest; none if the code does not tolerate it.
+    /// Computing two lost data members, for the pair with the highest cost. None if the code does not tolerate that
+    /// loss.
     pub decode_two: Option<u32>,
 }
 
@@ -24,7 +26,7 @@ pub(crate) fn of(code: &Code) -> Cost {
     let (data, parts) = (code.data(), code.granularity());
     let update = |index| (0..parts).map(|part| code.changes(index, part)).sum::<u32>();
     let row = (data - 1) * parts;
-    // S adds up one part of each member but the first.
+    // S sums up one part of each member but the first.
     let s = data.saturating_sub(2);
     let (encode, decode_two) = match code.kind() {
         Kind::Xor => (row, None),
@@ -32,7 +34,7 @@ pub(crate) fn of(code: &Code) -> Cost {
         Kind::Pq => (2 * row, Some(2 * (data.max(2) - 2) + 3)),
         // Each stored diagonal goes through all d + 1 columns but one, whichever are lost.
         Kind::Rdp => (row + data * (parts - 1), Some(row + data * (parts - 1))),
-        // Each part of Q adds up its diagonal and S; decoding gets S from both parities.
+        // Each part of Q sums up its diagonal and S; decoding gets S from both parities.
         Kind::Evenodd => {
             (row + s + data * parts - (data - 1), Some(2 * parts - 1 + row + data * parts - (data - 1)))
         }

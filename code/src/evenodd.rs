@@ -1,4 +1,4 @@
-//! EVENODD. P is the sum of each row of the data; Q the sum of each diagonal of the data, plus S, the sum of the
+//! EVENODD. P is the sum of each row of the data. Q is the sum of each diagonal of the data, plus S, the sum of the
 //! diagonal for which no parity is stored.
 //!
 //! Source: Blaum, Brady, Bruck and Menon, "EVENODD: An Efficient Scheme for Tolerating Double Disk Failures in RAID
@@ -9,13 +9,13 @@ use std::ops::Range;
 use crate::kernels::Kernels;
 use crate::parts::{Parts, TILE, put_back, take_lost};
 
-/// How many parts of the parities depend on part `part` of data member `index`: all of Q if it lies on the diagonal of
-/// S.
+/// The number of parity parts that depend on part `part` of data member `index`: all of Q if the part lies on the
+/// diagonal of S.
 pub(crate) fn changes(prime: u32, index: u32, part: u32) -> u32 {
     if index + part == prime - 1 { prime } else { 2 }
 }
 
-/// Makes P and Q.
+/// Computes P and Q.
 pub(crate) fn encode(kernels: Kernels, prime: usize, data: &[&[u8]], p: &mut [u8], q: &mut [u8]) {
     kernels.xor_of(p, data.iter().copied());
     encode_diagonals(kernels, prime, data.iter().copied(), q);
@@ -64,7 +64,7 @@ pub(crate) fn update(
     add_column(Parts::new(kernels, prime, change.len()), q, index, change);
 }
 
-/// Adds the column with `shift` to Q: each part to its diagonal, that on the diagonal of S to all.
+/// Adds the column with `shift` to Q: each part to its diagonal, and the part on the diagonal of S to all.
 fn add_column(parts: Parts, q: &mut [u8], shift: usize, column: &[u8]) {
     parts.add_column(q, shift, column);
     if let Some(row) = parts.row(parts.prime - 1, shift) {
@@ -73,7 +73,7 @@ fn add_column(parts: Parts, q: &mut [u8], shift: usize, column: &[u8]) {
     }
 }
 
-/// Makes `wanted` of the `lost` members.
+/// Computes `wanted` of the `lost` members.
 pub(crate) fn decode(
     kernels: Kernels,
     prime: usize,
@@ -106,8 +106,8 @@ pub(crate) fn decode(
     }
 }
 
-/// Q, where one data member may be lost and not be wanted: it is the sum of P and the others, so each of them counts
-/// on its diagonals, too.
+/// Computes Q when one data member may be lost and not wanted. The lost member is the sum of P and the others, so each
+/// of these counts on its diagonals, too.
 fn restore_q(kernels: Kernels, prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
     let (columns, parity) = members.split_at_mut(data);
     let (p, q) = parity.split_at_mut(1);
@@ -126,7 +126,8 @@ fn restore_q(kernels: Kernels, prime: usize, data: usize, members: &mut [&mut [u
     }
 }
 
-/// A data member and P: the diagonal that misses the data member gives S, the others give its parts, and these P.
+/// Computes a data member and P: the diagonal that misses the data member gives S, the others give its parts, and the
+/// parts give P.
 fn decode_by_diagonals(
     kernels: Kernels,
     prime: usize,
@@ -142,7 +143,7 @@ fn decode_by_diagonals(
     let q = &*members[data + 1];
     let columns = members[..data].iter().map(|column| &**column).enumerate();
     let columns = columns.filter(|(_, column)| !column.is_empty());
-    // What a diagonal's parity holds; nothing where none is stored.
+    // The parity of a diagonal. None for the one that is not stored.
     let parity = |diagonal: usize, tile: &Range<usize>| {
         (diagonal < prime - 1).then(|| &q[parts.place(diagonal, tile)])
     };
@@ -167,8 +168,9 @@ fn decode_by_diagonals(
     put_back(members, taken);
 }
 
-/// Two data members. S is the sum of both parities. The chain begins at the diagonal that misses the second: it gives
-/// a part of the first, its row one of the second, the diagonal of that one of the first again.
+/// Computes two data members. S is the sum of both parities. The chain begins at the diagonal that misses the second
+/// member: it gives a part of the first, the row of which gives a part of the second, the diagonal of which gives a
+/// part of the first again.
 fn decode_two(
     kernels: Kernels,
     prime: usize,

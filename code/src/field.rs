@@ -3,9 +3,9 @@
 //!
 //! Source: Anvin, "The mathematics of RAID-6"; it is the field of Linux md.
 
-/// What x^8 is in this field.
+/// The value of x^8 in this field.
 pub(crate) const REDUCTION: u8 = 0x1D;
-/// Elements other than zero: the generator's powers repeat after so many.
+/// The number of elements other than zero: the generator's powers repeat after this many.
 const ORDER: u32 = 255;
 
 /// `a` times x, the generator.
@@ -47,7 +47,7 @@ pub(crate) const fn inverse_power(exponent: u32) -> u8 {
     power(ORDER - exponent % ORDER)
 }
 
-/// The power of the generator that each element is, and zero for zero.
+/// The logarithm of each element to the base of the generator, and zero for zero.
 const LOGARITHMS: [u8; 256] = {
     let mut logarithms = [0; 256];
     let mut exponent = 0;

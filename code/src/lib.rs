@@ -1,7 +1,7 @@
 //! Parity codes: from the data members of a row to its parity members, and back.
 //!
-//! [`Code`] is one of the horizontal codes, whose parity stands in members of its own: exclusive or (RAID-5), P+Q,
-//! RDP and EVENODD (RAID-6). [`XCode`] is vertical: its parity stands inside the members.
+//! [`Code`] is one of the horizontal codes, with parity in separate members: exclusive or (RAID-5), P+Q, RDP and
+//! EVENODD (RAID-6). [`XCode`] is vertical: its parity lies inside the members.
 
 #![deny(unsafe_code)]
 

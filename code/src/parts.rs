@@ -1,13 +1,13 @@
-//! What RDP and EVENODD share: members of p - 1 parts, seen as columns, and the diagonals through them.
+//! Common parts of RDP and EVENODD: members of p - 1 parts, regarded as columns, and the diagonals through them.
 //!
-//! Part i of the column with shift c lies on diagonal (i + c) mod p. A column has no part p - 1, so one diagonal
-//! misses it; and no parity is stored for diagonal p - 1.
+//! Part i of the column with shift c lies on diagonal (i + c) mod p. A column has no part p - 1, so one diagonal misses
+//! it. No parity is stored for diagonal p - 1.
 
 use std::ops::Range;
 
 use crate::kernels::Kernels;
 
-/// Bytes of a part that are worked on at a time where a result must be kept aside.
+/// Bytes of a part that are processed at a time where a result must be kept separately.
 pub(crate) const TILE: usize = 1024;
 
 /// Members of `prime` - 1 parts of `bytes` each.
@@ -19,7 +19,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of members that are `length` long.
+    /// Parts of members that are `length` long.
     pub(crate) fn new(kernels: Kernels, prime: usize, length: usize) -> Self {
         Self { kernels, prime, bytes: length / (prime - 1) }
     }
@@ -35,24 +35,24 @@ impl Parts {
         (row + shift) % self.prime
     }
 
-    /// Bytes of `tile` (a range within parts) of part `row`.
+    /// The bytes of `tile` (a range within parts) in part `row`.
     pub(crate) fn place(self, row: usize, tile: &Range<usize>) -> Range<usize> {
         let at = row * self.bytes;
         at + tile.start..at + tile.end
     }
 
-    /// Bytes of parts `rows`.
+    /// The bytes of parts `rows`.
     pub(crate) fn run(self, rows: Range<usize>) -> Range<usize> {
         rows.start * self.bytes..rows.end * self.bytes
     }
 
-    /// The parts cut into tiles.
+    /// The parts, split into tiles.
     pub(crate) fn tiles(self) -> impl Iterator<Item = Range<usize>> {
         (0..self.bytes).step_by(TILE).map(move |at| at..self.bytes.min(at + TILE))
     }
 
-    /// `q` becomes the stored diagonals of `columns`, each a shift with its member: runs of diagonals that no column
-    /// begins, ends or misses in between are one sum each.
+    /// `q` becomes the stored diagonals of `columns`, each a shift with its member. A run of diagonals is one sum if no
+    /// column begins, ends or misses a diagonal within it.
     pub(crate) fn diagonals<'a>(
         self,
         q: &mut [u8],
@@ -81,7 +81,7 @@ impl Parts {
     }
 }
 
-/// Takes the slices of the `lost` members out and puts an empty one in their places.
+/// Takes the slices of the `lost` members away, and leaves empty ones in their places.
 pub(crate) fn take_lost<'a>(members: &mut [&'a mut [u8]], lost: u64) -> [(usize, &'a mut [u8]); 2] {
     let mut taken = [(usize::MAX, Default::default()), (usize::MAX, Default::default())];
     let is_lost = |(index, _): &(usize, &mut &mut [u8])| lost >> index & 1 != 0;
@@ -91,7 +91,7 @@ pub(crate) fn take_lost<'a>(members: &mut [&'a mut [u8]], lost: u64) -> [(usize,
     taken
 }
 
-/// Puts back what [`take_lost`] took.
+/// Puts the slices back that [`take_lost`] took.
 pub(crate) fn put_back<'a>(members: &mut [&'a mut [u8]], taken: [(usize, &'a mut [u8]); 2]) {
     for (index, member) in taken {
         if let Some(place) = members.get_mut(index) {

@@ -1,4 +1,4 @@
-//! P+Q Reed-Solomon, the code of Linux md's RAID-6: P is the sum of the data, Q the sum of each member times the
+//! P+Q Reed-Solomon, the code of Linux md's RAID-6: P is the sum of the data; Q is the sum of each member times the
 //! generator to the power of its number.
 //!
 //! Source: Anvin, "The mathematics of RAID-6".
@@ -12,8 +12,8 @@ pub(crate) fn update(kernels: Kernels, index: usize, change: &[u8], p: &mut [u8]
     kernels.pq_add(p, q, change, field::power(index as u32));
 }
 
-/// What each wanted member is made of: the factors of the syndromes of P and of Q, where a lost parity counts as zero
-/// in its syndrome.
+/// How each wanted member is computed: the factors of the syndromes of P and of Q. A lost parity counts as zero in its
+/// syndrome.
 fn factors(data: usize, member: usize, lost_data: &[u32], p_lost: bool) -> [u8; 2] {
     let (is_p, is_q) = (member == data, member == data + 1);
     match *lost_data {
@@ -32,7 +32,7 @@ fn factors(data: usize, member: usize, lost_data: &[u32], p_lost: bool) -> [u8; 
     }
 }
 
-/// Makes `wanted` of the `lost` members.
+/// Computes `wanted` of the `lost` members.
 pub(crate) fn decode(kernels: Kernels, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
     let p_lost = lost >> data & 1 != 0;
     let mut taken = take_lost(members, lost);

@@ -1,11 +1,11 @@
-//! Row-diagonal parity. R is the sum of each row of the data; Q the sum of each diagonal of data and R, of which one
+//! Row-diagonal parity. R is the sum of each row of the data. Q is the sum of each diagonal of data and R; one diagonal
 //! is not stored.
 //!
 //! Source: Corbett, English, Goel, Grcanac, Kleiman, Leong and Sankar, "Row-Diagonal Parity for Double Disk Failure
 //! Correction", FAST 2004.
 //!
-//! The columns that rows and diagonals run through are the data members, with their number as shift, and R, with
-//! shift p - 1. Without Q they are one XOR code, so a loss of R is a loss like that of data.
+//! Rows and diagonals run through these columns: the data members, with their number as shift, and R, with shift p - 1.
+//! Without Q the columns are one XOR code, so a loss of R is like a loss of data.
 
 use crate::kernels::Kernels;
 use crate::parts::{Parts, TILE, put_back, take_lost};
@@ -15,14 +15,14 @@ fn shift(prime: usize, data: usize, index: usize) -> usize {
     if index == data { prime - 1 } else { index }
 }
 
-/// How many parts of the parities depend on part `part` of data member `index`.
+/// The number of parity parts that depend on part `part` of data member `index`.
 pub(crate) fn changes(prime: u32, index: u32, part: u32) -> u32 {
     let own_diagonal = index + part != prime - 1;
     let diagonal_of_r = part != 0;
     1 + u32::from(own_diagonal) + u32::from(diagonal_of_r)
 }
 
-/// Makes R and Q.
+/// Computes R and Q.
 pub(crate) fn encode(kernels: Kernels, prime: usize, data: &[&[u8]], r: &mut [u8], q: &mut [u8]) {
     kernels.xor_of(r, data.iter().copied());
     let columns = data.iter().copied().enumerate().chain([(prime - 1, &*r)]);
@@ -44,7 +44,7 @@ pub(crate) fn update(
     parts.add_column(q, prime - 1, change);
 }
 
-/// Makes `wanted` of the `lost` members.
+/// Computes `wanted` of the `lost` members.
 pub(crate) fn decode(
     kernels: Kernels,
     prime: usize,
@@ -71,8 +71,8 @@ pub(crate) fn decode(
     }
 }
 
-/// Q, where one column may be lost and not be wanted: it is the sum of the others, so each of them counts on its own
-/// diagonals and on those of the lost one.
+/// Computes Q when one column may be lost and not wanted. The lost column is the sum of the others, so each of them
+/// counts on its own diagonals and on those of the lost one.
 fn encode_diagonals(kernels: Kernels, prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
     let (columns, parity) = members.split_at_mut(data + 1);
     let q = &mut *parity[0];
@@ -89,9 +89,9 @@ fn encode_diagonals(kernels: Kernels, prime: usize, data: usize, members: &mut [
     }
 }
 
-/// Two lost columns, from two chains. Each begins at the diagonal that misses one of them, and so gives a part of the
-/// other; the row of that gives a part of the first, its diagonal one of the other again, until the diagonal is the
-/// one that is not stored.
+/// Computes two lost columns, by two chains. Each chain begins at the diagonal that misses one of the columns, and so
+/// gives a part of the other. The row of that part gives a part of the first, the diagonal of which gives a part of the
+/// other again, and so on, until the diagonal is the one that is not stored.
 fn decode_two(
     kernels: Kernels,
     prime: usize,

@@ -1,5 +1,5 @@
-//! X-Code, a vertical code: each of p columns has p parts, the last two of which are parity over diagonals of slope 1
-//! and -1 through the data parts of the other columns.
+//! X-Code, a vertical code: each of p columns has p parts. The last two parts are parity over diagonals of slope 1 and
+//! -1 through the data parts of the other columns.
 //!
 //! Source: Xu and Bruck, "X-Code: MDS Array Codes with Optimal Encoding", IEEE Transactions on Information Theory
 //! 45(1), 1999.
@@ -10,7 +10,7 @@ use crate::code::{CodeError, Kind, TooManyLost, is_odd_prime};
 use crate::cost::Cost;
 use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
 
-/// X-Code over `prime` columns of `prime` parts; a column's length is a multiple of that.
+/// X-Code over `prime` columns of `prime` parts. The length of a column is a multiple of `prime`.
 ///
 /// Parts 0 to `prime` - 3 of a column are data, the last two parity. It tolerates the loss of any two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct XCode {
     kernels: Kernels,
 }
 
-/// A diagonal with its parity part, which stands in column `home`.
+/// A diagonal with its parity part, which lies in column `home`.
 #[derive(Clone, Copy)]
 struct Line {
     rising: bool,
@@ -49,7 +49,7 @@ impl XCode {
         self.prime as u32
     }
 
-    /// What it costs, in operations on parts.
+    /// The cost of the code, in operations on parts.
     pub fn cost(&self) -> Cost {
         let p = self.prime as u32;
         Cost {
@@ -61,18 +61,18 @@ impl XCode {
         }
     }
 
-    /// The columns that hold the two parities of data part `part` of `column`: that of the rising diagonal in part
-    /// `prime` - 2, that of the falling one in part `prime` - 1.
+    /// The columns with the two parities of data part `part` of `column`: that of the rising diagonal is part `prime` -
+    /// 2, that of the falling one is part `prime` - 1.
     pub fn parity_of(&self, column: u32, part: u32) -> [u32; 2] {
         let p = self.prime();
         assert!(column < p && part < p - 2, "no data part {part} of column {column}");
         [(column + 2 * p - part - 2) % p, (column + part + 2) % p]
     }
 
-    /// Makes the parity parts of all columns from their data parts.
+    /// Computes the parity parts of all columns from their data parts.
     ///
     /// # Panics
-    /// If there are not as many columns as the prime, all of one length, which is a multiple of it.
+    /// If the number of columns is not the prime, or the columns do not have one length, a multiple of the prime.
     pub fn encode(&self, columns: &mut [&mut [u8]]) {
         self.check(columns);
         for home in 0..self.prime {
@@ -82,8 +82,8 @@ impl XCode {
         }
     }
 
-    /// Adds the change (old XOR new) of data part `part` of `column` to its parities; the part itself is the caller's
-    /// to write.
+    /// Adds the change (old XOR new) of data part `part` of `column` to its parities. The caller writes the part
+    /// itself.
     ///
     /// # Panics
     /// As [`XCode::encode`], and if there is no such data part or the change is not one part long.
@@ -95,10 +95,10 @@ impl XCode {
         }
     }
 
-    /// Makes the `lost` columns (a mask) from the others.
+    /// Computes the `lost` columns (a mask) from the others.
     ///
     /// # Panics
-    /// As [`XCode::encode`], and if the mask names a column that there is not.
+    /// As [`XCode::encode`], and if the mask names a column that does not exist.
     pub fn decode(&self, columns: &mut [&mut [u8]], lost: u64) -> Result<(), TooManyLost> {
         self.check(columns);
         assert!(lost >> self.prime == 0, "a column is lost that there is not");
@@ -128,8 +128,8 @@ impl XCode {
         Ok(())
     }
 
-    /// Begins at the diagonal that misses one lost column, which gives a part of the other; the other diagonal through
-    /// that gives one of the first, and so on, until the part is a parity, through which no other diagonal goes.
+    /// Begins at the diagonal that misses one lost column, which gives a part of the other. The other diagonal through
+    /// that part gives a part of the first, and so on, until the part is a parity, which no other diagonal crosses.
     fn chain(&self, columns: &mut [&mut [u8]], rising: bool, missed: usize, other: usize) {
         let p = self.prime;
         let home = if rising { missed + p - 1 } else { missed + 1 } % p;
@@ -159,7 +159,8 @@ impl XCode {
         }
     }
 
-    /// Makes the part where `line` meets column `target` from the others on it. Returns the part if it is data.
+    /// Computes the part where `line` meets column `target` from the others on the line. Returns the part if it is
+    /// data.
     fn solve(&self, columns: &mut [&mut [u8]], line: Line, target: usize) -> Option<usize> {
         let part = self.part(line, target)?;
         let out = take(&mut columns[target]);

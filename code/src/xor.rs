@@ -1,8 +1,7 @@
 //! XOR parity, the code of RAID-5.
 //!
-//! Source: Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks (RAID)", SIGMOD
-//! 1988, section 9: parity is the exclusive or of the data, so any one missing member is the exclusive or of
-//! the others.
+//! Source: Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks (RAID)", SIGMOD 1988, section
+//! 9: parity is the exclusive or of the data, so any one missing member is the exclusive or of the others.
 
 use crate::kernels::Kernels;
 

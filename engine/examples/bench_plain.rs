@@ -1,8 +1,8 @@
-//! How many random 4 KiB requests a second the engine does over files in the temporary folder.
+//! Measures how many random 4 KiB requests a second the engine serves over files in the temporary folder.
 //!
-//! This is the plain driver, the oracle of faster ones: one thread, one blocking call after the other, every byte
-//! copied. It mostly shows what the operating system's page cache does; the last line, bare calls without an array,
-//! is the yardstick. An update of RAID-5 by read-modify-write is four calls where a bare write is one.
+//! It uses the plain backend, the oracle of faster ones: one thread, one blocking call after the other, every byte
+//! copied. The result mostly shows the speed of the operating system's page cache. The last line, bare calls without an
+//! array, is the yardstick. A RAID-5 update by read-modify-write takes four calls; a bare write takes one.
 //!
 //! Run it with `cargo run --release -p stripewise-engine --example bench_plain [REQUESTS]`.
 
@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 const MEMBERS: usize = 6;
 const MEMBER_BYTES: u64 = 64 << 20;
 
-/// What is timed.
+/// The kind of request that is timed.
 #[derive(Clone, Copy)]
 enum Kind {
     Read,
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Requests a second with so many in flight.
+/// Requests a second with `in_flight` requests in flight.
 fn rate(engine: &mut Engine, requests: u64, in_flight: u64, kind: Kind) -> Result<u64, EngineError> {
     let mut prng = Prng::new(1);
     let pages = engine.capacity() / PAGE;

@@ -1,14 +1,14 @@
-//! Which chunk sizes suit random reads and writes of which sizes over four real files: the experiment of paper 004, section
-//! 2.2 (Fig. 2), by the plain driver.
+//! Measures which chunk sizes suit random reads and writes of which sizes over four real files, with the plain backend:
+//! the experiment of paper 004, section 2.2 (Fig. 2).
 //!
-//! RAID-5 over four files, chunks of 4 to 128 KiB, requests of 4 to 128 KiB at random multiples of their size, 32 under way. The
-//! plain driver carries out one blocking call for each page, one after the other, so that what a chunk does to parallelism
-//! does not show; what it does to the number of calls does: pre-reads and parity pages, printed beside the rates. Before reads
-//! the files are flushed and the operating system is asked to forget them (`POSIX_FADV_DONTNEED`); writes end with a flush,
-//! which counts.
+//! RAID-5 over four files, chunks of 4 to 128 KiB, requests of 4 to 128 KiB at random multiples of their size, 32 in
+//! flight. The plain backend executes one blocking call for each page, one after the other, so the effect of the chunk
+//! size on parallelism does not show. Its effect on the number of calls does: pre-reads and parity pages, printed
+//! beside the rates. Before reads the files are flushed and the operating system is asked to drop them from its cache
+//! (`POSIX_FADV_DONTNEED`). Writes end with a flush, which is included in the time.
 //!
-//! Run it with `cargo run --release -p stripewise-engine --example chunk_sizes [FOLDER [MIB]]`: where the files are made
-//! (default: the temporary folder), and how much is read or written for each cell (default: 32 MiB).
+//! Run it with `cargo run --release -p stripewise-engine --example chunk_sizes [FOLDER [MIB]]`: the folder of the files
+//! (default: the temporary folder), and the amount to read or write for each cell (default: 32 MiB).
 
 use std::error::Error;
 use std::fs::File;
@@ -22,13 +22,13 @@ use stripewise_engine::{Engine, Options, Request};
 
 const MEMBERS: usize = 4;
 const MEMBER_BYTES: u64 = 64 << 20;
-/// Requests under way.
+/// Requests in flight.
 const DEPTH: u64 = 32;
 /// As in `stripewise paper 004`, in KiB.
 const CHUNKS: [u32; 6] = [4, 8, 16, 32, 64, 128];
 const SIZES: [u32; 10] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 
-/// What is timed.
+/// The kind of request that is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All request sizes with one chunk size, over files that were written whole before.
+/// All request sizes with one chunk size, over files that were fully written before.
 fn column(folder: &Path, chunk: u32, kind: Kind, bytes: u64) -> Result<Vec<Cell>, Box<dyn Error>> {
     let scheme = format!(
         "name = \"chunk\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"{chunk}KiB\"\n[update]\npolicy = \"rmw-vs-reconstruct\""

@@ -1,4 +1,4 @@
-//! How the operations that the controller starts reach members.
+//! The interface through which the controller's operations reach members.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -9,104 +9,106 @@ use std::time::Duration;
 use stripewise_array::{Operation, OperationId, PageId, PagePool};
 use stripewise_base::Nanos;
 
-/// What a host brings to be written or offers to be filled: a buffer that goes to the engine with the request and comes back with
-/// the completion, to be used again.
+/// A buffer of a host, to be written or filled. It goes to the engine with the request and returns with the completion,
+/// to be used again.
 pub type Payload = bytes::BytesMut;
 
-/// The pages of the controller. What lies in one that an operation was started with must not be touched before that is over.
+/// The memory of the controller. The page that an operation was started with must not be touched before the operation
+/// is over.
 pub type Pages = PagePool<Payload>;
 
-/// An operation that is over.
+/// A completed operation.
 #[derive(Debug)]
 pub struct Ended {
-    /// Which one.
+    /// Its identifier.
     pub id: OperationId,
-    /// What it was.
+    /// The operation.
     pub operation: Operation,
-    /// The page of the memory that it was started with.
+    /// The page of memory that it was started with.
     pub page: PageId,
-    /// How it ended.
+    /// Its result.
     pub result: io::Result<()>,
     /// How long the member had it.
     pub took_ns: Nanos,
 }
 
-/// Members, and the way in which operations are carried out on them.
+/// Members, and the way in which operations are executed on them.
 ///
-/// An operation is started, then handed on with [`Backend::submit`], and is over when [`Backend::take`] returns it. Only
-/// [`Backend::wait`] waits for anything but a blocking call of its own.
+/// An operation is started, then submitted with [`Backend::submit`], and is over when [`Backend::take`] returns it.
+/// Only [`Backend::wait`] waits for anything other than a blocking call of its own.
 pub trait Backend {
     /// A member.
     type Member;
 
-    /// How many operations are taken before the controller is asked what follows from them.
+    /// How many completed operations are taken before the controller acts on them.
     const BATCH: usize;
 
-    /// Accepts an operation on `page` of the memory; trims and flushes have none.
+    /// Accepts an operation on `page` of the memory. Trims and flushes have none.
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages);
 
-    /// Hands on to the system what was started, and learns what is over.
+    /// Submits started operations to the system, and collects completed ones.
     fn submit(&mut self, memory: &mut Pages);
 
-    /// An operation that is over.
+    /// A completed operation.
     fn take(&mut self, memory: &mut Pages) -> Option<Ended>;
 
-    /// Whether operations are over when they are taken, so that taking one takes no time.
+    /// Whether operations complete before they are taken, so that taking one takes no time.
     fn is_over_before_taken(&self) -> bool {
         false
     }
 
-    /// From now on nothing but reads reaches members, or everything does again. What a member has already stays with it.
+    /// If `holds`, only reads reach members from now on; else all operations do again. Operations that a member has
+    /// already stay with it.
     fn hold_writes(&mut self, holds: bool);
 
     /// Operations that were started and not taken.
     fn in_flight(&self) -> usize;
 
-    /// Waits until an operation is over, at most so long.
+    /// Waits until an operation completes, for `at_most` at most.
     fn wait(&mut self, at_most: Option<Duration>);
 
-    /// How long it may be left alone although nothing becomes readable: something may time out.
+    /// How long the caller may leave the backend alone although nothing becomes readable: an operation may time out.
     fn patience(&self) -> Option<Duration> {
         None
     }
 
-    /// What becomes readable when an operation is over; none where operations are over as soon as they are taken.
+    /// Becomes readable when an operation completes. None where operations complete only when they are taken.
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// Members, those that are absent among them.
+    /// Number of members, absent ones included.
     fn count(&self) -> u16;
 
-    /// Where a member is, or was before it was closed, if that is known.
+    /// The path of a member, or its last path if it was closed. None if it has none.
     fn path(&self, _member: u16) -> Option<&Path> {
         None
     }
 
-    /// The file system that a member takes its space from, where it is a file of one that is known.
+    /// The file system that provides a member's space. None if the member is not a file.
     fn file_system(&self, member: u16) -> Option<u64> {
         let found = self.path(member)?.metadata().ok()?;
         found.is_file().then(|| found.dev())
     }
 
-    /// A handle of its own on a member, and the pages of that, where it is a file.
+    /// A separate handle of a member, and its number of pages, if it is a file.
     fn handle(_member: &Self::Member) -> Option<(OwnedFd, u32)> {
         None
     }
 
-    /// Lets go of a member that the controller does without. What it was given may still return.
+    /// Closes a member that the array runs without. Its operations in flight may still complete.
     fn close(&mut self, member: u16);
 
-    /// Waits for what is in flight, as long as an operation may take, and gives the rest up. The memory of that is given to
-    /// nobody.
+    /// Waits for operations in flight, for as long as the timeout of an operation, and abandons the rest. Their memory
+    /// is not used again.
     fn let_go(&mut self, _memory: &mut Pages) {}
 
-    /// Puts a member in the place of another, whose operations that are in flight stay with it.
+    /// Puts a member in the place of another. Operations in flight stay with the old member.
     fn put(&mut self, member: u16, store: Self::Member);
 
-    /// The members again, in order, where they are there. Nothing may be in flight.
+    /// Returns the members in order; none where one is absent. Nothing may be in flight.
     fn into_members(self) -> Vec<Option<Self::Member>>;
 
-    /// What it is, for people.
+    /// The name of the backend, for people.
     fn name(&self) -> &'static str;
 }

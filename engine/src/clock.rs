@@ -1,4 +1,4 @@
-//! The time that the engine tells the controller.
+//! The clock of the engine: the time that the controller receives.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ pub enum Timekeeping {
     /// The monotonic clock of the system.
     #[default]
     Real,
-    /// Counted: every operation takes this many nanoseconds, and idle time passes at once. Equal requests then give
-    /// equal runs.
+    /// Counted time: every operation takes this many nanoseconds, and idle time passes at once. Equal requests then
+    /// give equal runs.
     Counted(Nanos),
 }
 
@@ -35,12 +35,12 @@ impl Clock {
         }
     }
 
-    /// Whether time passes with operations alone.
+    /// Whether time passes only with operations.
     pub(crate) fn is_counted(&self) -> bool {
         self.keeping != Timekeeping::Real
     }
 
-    /// Lets the time of one operation pass where it does not pass by itself. How long it took, of one that was measured so.
+    /// Advances counted time by one operation. Returns how long the operation took: `measured` in real time.
     pub(crate) fn tick(&mut self, measured: Nanos) -> Nanos {
         match self.keeping {
             Timekeeping::Real => measured,
@@ -51,7 +51,7 @@ impl Clock {
         }
     }
 
-    /// Lets time pass until `at`.
+    /// Waits until `at`. Counted time advances at once.
     pub(crate) fn wait_until(&mut self, at: Nanos) {
         match self.keeping {
             Timekeeping::Real => std::thread::sleep(Duration::from_nanos(at.saturating_sub(self.now()))),

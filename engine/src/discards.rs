@@ -1,7 +1,8 @@
-//! Which trims a member is given: what block devices say of discards, and how a run of trimmed pages is cut for them.
+//! Which trims a member receives: how block devices describe their discards, and how a run of trimmed pages is split
+//! for them.
 //!
-//! Source: the kernel's Documentation/ABI/stable/sysfs-block: `discard_granularity`, `discard_max_bytes`, `discard_alignment`,
-//! `write_zeroes_max_bytes`.
+//! Source: the kernel's Documentation/ABI/stable/sysfs-block: `discard_granularity`, `discard_max_bytes`,
+//! `discard_alignment`, `write_zeroes_max_bytes`.
 
 use std::fs::File;
 use std::io;
@@ -9,31 +10,31 @@ use std::path::Path;
 
 use rustix::fs::{FileType, fstat, major, minor};
 
-/// What trims are for.
+/// The purpose of trims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trims {
-    /// What is trimmed is to read as zeros, as parity in place takes for granted; where no hole can be made, zeros are written.
+    /// Trimmed pages must read as zeros, as parity in place requires. Where no hole can be made, zeros are written.
     Zeros,
-    /// Nobody reads what is trimmed before it is written again, as in a log: only what a member gains by is trimmed.
+    /// Trimmed pages are not read before they are written again, as in a log. Only trims that help a member are issued.
     Advice,
 }
 
-/// What a member makes of trims.
+/// How a member handles trims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Discards {
-    /// It has no holes.
+    /// It cannot make holes.
     Never,
-    /// Any pages become a hole.
+    /// Any pages can become a hole.
     Any,
-    /// It keeps its space in larger pieces.
+    /// It manages its space in larger granules.
     Granules {
-        /// Bytes of a piece.
+        /// Bytes of a granule.
         bytes: u64,
-        /// Where the first whole piece begins, below the bytes of one.
+        /// Offset of the first whole granule, less than the bytes of one.
         first: u64,
-        /// Bytes that it takes at once, whole pieces.
+        /// Most bytes of one discard, in whole granules.
         most: u64,
-        /// Whether what is given back reads as zeros; else anything may be read there.
+        /// Whether discarded bytes read as zeros. Else their content is undefined.
         makes_zeros: bool,
     },
 }
@@ -41,34 +42,34 @@ pub(crate) enum Discards {
 /// The next part of a run of trimmed pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// So many pages are left as they are.
+    /// Leave this many pages as they are.
     Leave(u32),
-    /// So many become a hole, or are discarded where nothing makes zeros.
+    /// Make a hole of this many pages, or discard them if the device's discards make no zeros.
     Hole(u32),
-    /// So many are written with zeros.
+    /// Write zeros to this many pages.
     Zeros(u32),
 }
 
 impl Discards {
-    /// What an open file or block device makes of trims.
+    /// How an open file or block device handles trims.
     pub(crate) fn of(file: &File) -> Self {
         match fstat(file) {
             Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice => {
                 let device = format!("{}:{}", major(found.st_rdev), minor(found.st_rdev));
                 Self::read(&Path::new("/sys/dev/block").join(device))
             }
-            // What the file system makes of them shows when it is asked for a hole.
+            // Punching a hole shows whether the file system supports it.
             _ => Self::Any,
         }
     }
 
-    /// What sysfs says of a device, whose folder this is.
+    /// Reads the limits of a device from its sysfs folder.
     fn read(device: &Path) -> Self {
         let number = |name: &str| -> io::Result<u64> {
             let text = std::fs::read_to_string(device.join(name))?;
             text.trim().parse().map_err(io::Error::other)
         };
-        // The queue of a partition is that of its disk.
+        // A partition uses the queue of its disk.
         let queue =
             |name: &str| number(&format!("queue/{name}")).or_else(|_| number(&format!("../queue/{name}")));
         let Ok(bytes) = queue("discard_granularity") else { return Self::Any };
@@ -81,12 +82,12 @@ impl Discards {
         Self::Granules { bytes, first, most: (most / bytes).max(1).saturating_mul(bytes), makes_zeros }
     }
 
-    /// Whether it has holes that read as zeros.
+    /// Whether its holes read as zeros.
     pub(crate) fn makes_zeros(self) -> bool {
         matches!(self, Self::Any | Self::Granules { makes_zeros: true, .. })
     }
 
-    /// Whether trims for this gain anything.
+    /// Whether trims for this purpose are useful.
     pub(crate) fn serves(self, trims: Trims) -> bool {
         match trims {
             Trims::Zeros => self.makes_zeros(),
@@ -105,15 +106,15 @@ impl Discards {
             };
         }
         let Self::Granules { bytes, first, most, .. } = self else { return Cut::Hole(pages) };
-        // Below two pages there may be no whole page in a piece; then there is nothing to be won by looking for one.
+        // A granule below two pages may have no whole page; looking for one gains nothing then.
         if trims == Trims::Zeros || bytes < 2 * page_bytes {
             return Cut::Hole(pages.min(at_once(most)));
         }
         let (from, to) = (u64::from(page), u64::from(page) + u64::from(pages));
-        // A bound of pieces need not be one of pages: of a piece there are the pages that lie wholly in it.
+        // The bounds of a granule need not be those of pages: a granule has the pages that lie wholly in it.
         let begin = |piece: u64| (first + piece * bytes).div_ceil(page_bytes);
         let end = |piece: u64| (first + piece * bytes) / page_bytes;
-        // The first piece that begins in the run, and the first that does not end in it.
+        // The first granule that begins in the run, and the first that does not end in it.
         let before = (from * page_bytes).checked_sub(page_bytes + first);
         let piece = before.map_or(0, |before| before / bytes + 1);
         let behind = ((to + 1) * page_bytes).checked_sub(first + 1);
@@ -130,7 +131,8 @@ impl Discards {
 mod tests {
     use super::*;
 
-    /// A folder as sysfs has it for disk `sda` and its first partition, with these files of the queue; the folders by number.
+    /// A sysfs folder for disk `sda` and its first partition, with these files of the queue, and the folders by device
+    /// number.
     fn sysfs(files: &[(&str, &str)], alignment: &str) -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let disk = folder.path().join("devices/sda");
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(Discards::read(&disk), Discards::Never);
     }
 
-    /// The pages that become holes, by walking over the cuts; each part of the run is told once.
+    /// The pages that become holes, by walking over the parts; each page of the run is in exactly one part.
     fn holes(discards: Discards, trims: Trims, page_bytes: u32, page: u32, pages: u32) -> Vec<(u32, u32)> {
         let (mut at, end) = (page, page + pages);
         let mut holes = Vec::new();
@@ -203,7 +205,7 @@ mod tests {
         let pieces =
             |makes_zeros| Discards::Granules { bytes: 65536, first: 4096, most: 2 * 65536, makes_zeros };
         let discards = pieces(true);
-        // Pieces begin at pages 1, 17, 33, 49 and 65.
+        // Granules begin at pages 1, 17, 33, 49 and 65.
         assert_eq!(holes(discards, Trims::Advice, 4096, 0, 70), [(1, 32), (33, 32)]);
         assert_eq!(holes(discards, Trims::Advice, 4096, 2, 30), []);
         assert_eq!(holes(discards, Trims::Advice, 4096, 17, 16), [(17, 16)]);
@@ -225,7 +227,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a device says, cutting ends, holes lie in whole pieces and none that is whole is left out.
+        /// For any limits of a device: the split ends, holes lie in whole granules, and no whole granule is left out.
         #[test]
         fn every_whole_piece_becomes_a_hole_and_nothing_else(
             (page_bits, page, pages) in (9u32..16, 0u32..200, 1u32..200),
@@ -240,7 +242,7 @@ mod tests {
                 proptest::prop_assert_eq!(found.iter().map(|hole| hole.1).sum::<u32>(), pages);
                 return Ok(());
             }
-            // Pieces by themselves, those whose pages lie in the run.
+            // The granules by definition: those with pages in the run.
             let bound = |piece: u64| first + piece * bytes;
             let pieces = (0..=u64::from(page + pages) * size / bytes)
                 .map(|piece| (bound(piece).div_ceil(size), bound(piece + 1) / size))
@@ -249,7 +251,7 @@ mod tests {
             for page in page..page + pages {
                 let is_hole = found.iter().any(|&(at, count)| (at..at + count).contains(&page));
                 let is_whole = pieces.iter().any(|&(begin, end)| (begin..end).contains(&page.into()));
-                // A page with a part in two pieces is a hole where both are discarded at once.
+                // A page that two granules share is a hole where both are discarded at once.
                 let is_between =
                     pieces.windows(2).any(|two| two[0].1 == u64::from(page) && two[1].0 == u64::from(page) + 1);
                 proptest::prop_assert!(is_hole || !is_whole, "page {}", page);

@@ -1,4 +1,4 @@
-//! What can go wrong, with the remedy.
+//! Errors of the engine, each with its remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::owner::OwnerError;
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Why it cannot be used.
     pub trouble: FileTrouble,
 }
 
-/// What is wrong with a member file.
+/// Why a member file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileTrouble {
     /// There is no such file.
@@ -27,10 +27,10 @@ pub enum FileTrouble {
     /// There is one where a new one was to be made.
     #[error("exists already; open the array instead, or remove the file if its content is not needed")]
     Exists,
-    /// Somebody else has it open as a member.
+    /// Another engine has it open, or it was named twice.
     #[error("is in use by another engine, or was named twice; stop the other one, or name each file once")]
     Locked,
-    /// Its size is not made of whole pages, or of too few or too many.
+    /// Its size is not made of whole pages, or is out of range.
     #[error(
         "has {bytes} bytes, but must have whole pages of {page_bytes} bytes, at least one and fewer than 2^32"
     )]
@@ -53,7 +53,7 @@ pub enum FileTrouble {
         /// Size of the first file.
         first_bytes: u64,
     },
-    /// It is a block device that something else has: a mounted file system, swap, another array.
+    /// It is a block device in use: a mounted file system, swap, another array.
     #[error("is a block device that is in use; unmount it, or stop what has it")]
     Busy,
     /// It is a block device whose blocks are larger than pages.
@@ -71,7 +71,7 @@ pub enum FileTrouble {
     Io(#[from] io::Error),
 }
 
-/// Why a request that was taken was not done.
+/// Why an accepted request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failed {
     /// More of a row or stripe is lost than its parity can tolerate.
@@ -82,32 +82,32 @@ pub enum Failed {
     NoSpace,
 }
 
-/// A request that was not taken, given back with the reason.
+/// A request that was not accepted, returned with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Rejected {
-    /// The reason. [`SubmitError::Busy`] passes: try again after a completion.
+    /// The reason. [`SubmitError::Busy`] is temporary: submit the request again after a completion.
     pub error: SubmitError,
     /// The request.
     pub request: Request,
 }
 
-/// Why the engine did not do what it was asked for.
+/// Why an operation of the engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A member file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The array is another host's.
+    /// Another host owns the array.
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The scheme cannot run over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// The array is not opened.
+    /// The array cannot be assembled.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A transcript cannot be written. The array is as it would be without.
+    /// A transcript cannot be written. The array itself is not affected.
     #[error("the transcript `{}` cannot be written: {error}; name a new file where there is room", path.display())]
     Transcript {
         /// The file.
@@ -115,13 +115,13 @@ pub enum EngineError {
         /// The reason.
         error: io::Error,
     },
-    /// The request was not taken.
+    /// The request was not accepted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
     /// The request failed.
     #[error(transparent)]
     Failed(#[from] Failed),
-    /// A member does not come into the array.
+    /// A member cannot be added.
     #[error(transparent)]
     Rejoin(#[from] RejoinError),
     /// A member that is offered is not the one that it should be.
@@ -129,22 +129,22 @@ pub enum EngineError {
     NotThat {
         /// The member.
         member: u16,
-        /// What was offered.
+        /// The file that was offered.
         path: PathBuf,
-        /// What is wrong with it, and the remedy.
+        /// The mismatch, and the remedy.
         reason: String,
     },
-    /// A member is to be replaced that has not returned all that it was given.
+    /// A member cannot be replaced while operations on it are in flight.
     #[error(
         "element {member} has {operations} operations in flight yet; wait until it returns them, or until they time out"
     )]
     InFlight {
         /// The member.
         member: u16,
-        /// Operations that it has.
+        /// Operations in flight.
         operations: u32,
     },
-    /// No identifier can be drawn.
+    /// No identifier can be generated.
     #[error("the system has no random numbers for identifiers")]
     NoRandomness,
     /// No such member.
@@ -152,7 +152,7 @@ pub enum EngineError {
     NoMember {
         /// The number given.
         member: u16,
-        /// How many there are.
+        /// Number of members.
         members: usize,
     },
 }

@@ -21,28 +21,28 @@ use crate::error::{FileError, FileTrouble};
 use crate::handle::{Handle, Kind, file_system};
 use crate::store::Store;
 
-/// A file or block device as a member, locked for this engine alone.
+/// A file or block device as a member, locked for this engine.
 #[derive(Debug)]
 pub struct MemberFile {
     file: Handle,
     path: PathBuf,
     page_bytes: u32,
     pages: u32,
-    /// What it makes of trims, as far as is known.
+    /// How it handles trims, as far as is known.
     discards: Discards,
-    /// What trims are for.
+    /// The purpose of trims.
     trims: Trims,
-    /// Whether it takes pages without a copy.
+    /// Whether it supports direct I/O.
     takes_direct: bool,
-    /// What its space comes from.
+    /// The file system that provides its space.
     file_system: Option<u64>,
 }
 
 impl MemberFile {
-    /// Makes a new file of `bytes`, its user's alone, that reads as zeros and takes space only as it is written.
+    /// Creates a file of `bytes` that only its user may access. It reads as zeros, and takes space as it is written.
     ///
     /// # Errors
-    /// When there is such a file, when the size is not made of pages, and what the operating system refuses. Nothing
+    /// When the file exists, when the size is not made of whole pages, and the errors of the operating system. Nothing
     /// is left behind then.
     pub fn create(path: &Path, bytes: u64, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
@@ -58,14 +58,14 @@ impl MemberFile {
             .and_then(|()| Ok(file.set_len(bytes)?))
             .and_then(|()| Ok(settle(&file, path)?));
         if let Err(trouble) = made {
-            // The error that is reported is the one that matters; the file was never used.
+            // The first error is the one to report; the file was never used.
             let _ = std::fs::remove_file(path);
             return Err(fail(trouble));
         }
         Ok(Self::over(file, path, page_bytes, pages, Discards::Any))
     }
 
-    /// Makes one new file for each path; all of them, or none.
+    /// Creates one file for each path: all of them, or none.
     ///
     /// # Errors
     /// Those of [`MemberFile::create`].
@@ -92,22 +92,22 @@ impl MemberFile {
     /// Opens a file or block device and locks it.
     ///
     /// # Errors
-    /// When it is missing or in use, when its size is not made of pages, and what the operating system refuses.
+    /// When it is missing or in use, when its size is not made of whole pages, and the errors of the operating system.
     pub fn open(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
         let mut file = open_alone(path, page_bytes).map_err(fail)?;
         lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(fail)?;
-        // The end and not the metadata: those of a block device say zero.
+        // The position of the end and not the metadata, which is zero for a block device.
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
         let discards = Discards::of(&file);
         Ok(Self::over(file, path, page_bytes, pages, discards))
     }
 
-    /// Opens a file or block device to read it alone, beside others that read it. What follows its last whole page is left out.
+    /// Opens a file or block device read-only, beside other readers. Bytes after its last whole page are ignored.
     ///
     /// # Errors
-    /// When it is missing or an engine has it open, when it has no whole page, and what the operating system refuses.
+    /// When it is missing or an engine has it open, when it has no whole page, and the errors of the operating system.
     pub fn open_to_read(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
         let mut file = File::open(path).map_err(|error| fail(missing_or(error)))?;
@@ -118,7 +118,7 @@ impl MemberFile {
         Ok(Self::over(file, path, page_bytes, pages, Discards::Never))
     }
 
-    /// What is known of a file that is open and locked.
+    /// A member over a file that is open and locked.
     fn over(file: File, path: &Path, page_bytes: u32, pages: u32, discards: Discards) -> Self {
         let takes_direct = takes_direct(&file, page_bytes);
         let path = path.to_path_buf();
@@ -153,7 +153,7 @@ impl MemberFile {
         Ok(files)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -163,12 +163,13 @@ impl MemberFile {
         u64::from(self.pages) * u64::from(self.page_bytes)
     }
 
-    /// What it makes of trims, as far as is known.
+    /// How it handles trims, as far as is known.
     pub(crate) fn discards(&self) -> Discards {
         self.discards
     }
 
-    /// From now on trims are for this. By blocking calls only holes can be made: of a log what cannot become one is left alone.
+    /// Sets the purpose of trims. Blocking calls can only punch holes: of a log, pages that cannot become a hole are
+    /// left alone.
     pub(crate) fn trim_for(&mut self, trims: Trims) {
         self.trims = trims;
     }
@@ -178,16 +179,16 @@ impl MemberFile {
         self.file.kind()
     }
 
-    /// What its space comes from, if that is a file system.
+    /// The file system that provides its space, if there is one.
     pub(crate) fn file_system(&self) -> Option<u64> {
         self.file_system
     }
 
-    /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
-    /// aligned like those of [`Pages`]. What is memory is read and written in the calling thread: to the kernel such a file is
-    /// one that never waits. And another thread closes what is none.
+    /// Enables direct I/O where the file system supports it; buffers must then be aligned like those of [`Pages`]. A
+    /// file in memory is read and written in the calling thread: the kernel treats its files as ones that never block.
+    /// Any other file is closed by another thread.
     ///
-    /// It touches no device: members come while the array serves.
+    /// It does no I/O: members are added while the array serves.
     pub(crate) fn serve(&mut self) {
         self.close_aside();
         let Ok(before) = fcntl_getfl(&*self.file) else { return };
@@ -204,12 +205,14 @@ impl MemberFile {
         }
     }
 
-    /// From now on whoever drops it does not wait until it is closed, which a member that does not answer may never be.
+    /// Closes the file in another thread when it is dropped. Closing may wait indefinitely for a member that does not
+    /// answer.
     pub fn close_aside(&mut self) {
         self.file.close_aside(true);
     }
 
-    /// Lets go of what memory has of its content: that would only take room from now on. It may wait for the device.
+    /// Drops the file's content from the page cache, where it would only take room from now on. It may wait for the
+    /// device.
     pub fn forget_cache(&self) {
         let _ = fadvise(&*self.file, 0, None, Advice::DontNeed);
     }
@@ -261,7 +264,7 @@ impl Store for MemberFile {
     }
 }
 
-/// Makes a new file for what hosts store, which its user alone may read and write from the first moment on.
+/// Creates a file for the data of hosts. From its creation on only its user may read and write it.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
@@ -274,19 +277,20 @@ fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
     u32::try_from(bytes / u64::from(page_bytes)).map_err(|_| wrong)
 }
 
-/// Opens a file, or a block device that nothing else has and whose blocks are no larger than pages.
+/// Opens a file, or a block device that is not in use and has blocks no larger than pages.
 fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
     let is_device = std::fs::metadata(path).map_err(missing_or)?.file_type().is_block_device();
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     if is_device {
-        // Of a block device the kernel takes this for: nobody else, be it a mounted file system.
+        // On a block device the kernel reads `O_EXCL` as exclusive use: it fails if, for example, a mounted file system
+        // has the device.
         options.custom_flags(OFlags::EXCL.bits().cast_signed());
     }
     let until = Instant::now() + LOCKED_TIME;
     let file = loop {
         match options.open(path) {
-            // A device that has left the array is closed by another thread, a moment later.
+            // A device that has left the array is closed by another thread, a little later.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
                 if Instant::now() >= until {
                     return Err(FileTrouble::Busy);
@@ -296,7 +300,7 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
             result => break result.map_err(missing_or)?,
         }
     };
-    // What the path led to before decided how it was opened.
+    // The earlier type of the path decided how it was opened.
     if file.metadata()?.file_type().is_block_device() != is_device {
         return Err(io::Error::other("it became something else while it was opened; try again").into());
     }
@@ -309,7 +313,7 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
     Ok(file)
 }
 
-/// Whether pages of this size go between memory and the file without a copy. It shows in the first, which is read.
+/// Whether the file supports direct I/O with pages of this size. Reading the first page shows it.
 fn takes_direct(file: &File, page_bytes: u32) -> bool {
     let Ok(before) = fcntl_getfl(file) else { return false };
     if fcntl_setfl(file, before | OFlags::DIRECT).is_err() {
@@ -318,21 +322,21 @@ fn takes_direct(file: &File, page_bytes: u32) -> bool {
     let mut pages = Pages::new(page_bytes);
     let page = pages.take();
     let is_read = pread(file, pages.page_mut(page), 0).is_ok();
-    // The flags that it had were taken before, so they are taken again.
+    // Sets the flags again that the file had before.
     let _ = fcntl_setfl(file, before);
     is_read
 }
 
-/// What kept a file from being opened.
+/// The reason why a file could not be opened.
 fn missing_or(error: io::Error) -> FileTrouble {
     if error.kind() == io::ErrorKind::NotFound { FileTrouble::Missing } else { error.into() }
 }
 
-/// How long a file may be locked before that is believed. The kernel keeps the files of an engine that was killed until nothing
-/// is under way for it, a moment after the process is gone; and before that nobody else may write.
+/// How long a lock may stay before it is an error. After an engine is killed, the kernel keeps its files until all its
+/// I/O has ended, a little later than the process itself. Until then no other program may write.
 const LOCKED_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(2) };
 
-/// Takes the file for this engine, or for those that read. The lock goes with the last handle, however the program ends.
+/// Locks the file for this engine, or for readers. The lock ends with the last handle, however the program ends.
 fn lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {
     let until = Instant::now() + LOCKED_TIME;
     loop {
@@ -350,7 +354,7 @@ fn try_lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {
     }
 }
 
-/// Makes a new file's size and its name durable.
+/// Makes the size and the name of a new file durable.
 fn settle(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Open files of members: what is known of the file system below them, and where they are closed.
+//! Open files of members: the kind of file system below them, and which thread closes them.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::thread;
 
 use rustix::fs::{FileType, FlockOperation, flock, fstat, fstatfs};
 
-/// File systems whose files are memory, by their magic numbers in the kernel's `linux/magic.h`: tmpfs, ramfs, hugetlbfs.
+/// File systems with files in memory, by their magic numbers in the kernel's `linux/magic.h`: tmpfs, ramfs, hugetlbfs.
 const MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
 
 /// What an operation on a file may wait for.
@@ -14,14 +14,14 @@ const MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
 pub(crate) enum Kind {
     /// Nothing: its content is memory.
     Memory,
-    /// A device, whose driver says beforehand when an operation would have to wait.
+    /// A device. Its driver reports beforehand when an operation would block.
     Device,
     /// A file system, which may wait for anything: a disk, a network, another program.
     Other,
 }
 
 impl Kind {
-    /// What an open file is.
+    /// The kind of an open file.
     pub(crate) fn of(file: &File) -> Self {
         let is_device = |mode| FileType::from_raw_mode(mode) == FileType::BlockDevice;
         match (fstat(file), fstatfs(file)) {
@@ -32,19 +32,19 @@ impl Kind {
     }
 }
 
-/// The file system that an open file takes its space from; none of a device.
+/// The file system that provides the space of an open file. None for a device.
 pub(crate) fn file_system(file: &File) -> Option<u64> {
     let found = fstat(file).ok()?;
     (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile).then_some(found.st_dev)
 }
 
-/// An open file of a member, whose lock goes with it.
+/// An open file of a member. Its lock ends with it.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    /// There until it is dropped.
+    /// Present until it is dropped.
     file: Option<File>,
     kind: Kind,
-    /// Whether a thread of its own closes it: that may wait for the member, and a thread that serves must not.
+    /// Whether another thread closes it: closing may wait for the member, and a thread that serves must not wait.
     closes_aside: bool,
 }
 
@@ -58,7 +58,7 @@ impl Handle {
         self.kind
     }
 
-    /// From now on it is closed by another thread, if that may wait for anything; or by whichever thread drops it.
+    /// Sets who closes the file: if `aside`, another thread where closing may block; else the thread that drops it.
     pub(crate) fn close_aside(&mut self, aside: bool) {
         self.closes_aside = aside && self.kind != Kind::Memory;
     }
@@ -76,13 +76,13 @@ impl Drop for Handle {
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         let close = move || {
-            // The kernel may hold the file a moment longer, of what was in flight; the lock is for others now.
+            // The kernel may keep the file a little longer for operations in flight; other programs get the lock now.
             let _ = flock(&file, FlockOperation::Unlock);
         };
         if !self.closes_aside {
             return close();
         }
-        // Without a thread it is closed here, by what the closure had.
+        // If no thread can be created, the closure is dropped and closes the file here.
         let _ = thread::Builder::new().name("close".into()).spawn(close);
     }
 }

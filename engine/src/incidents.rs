@@ -1,21 +1,21 @@
-//! What happens to an array that its operator must learn of: noted where it happens, so that nothing is missed that begins and
-//! ends between two looks at the status.
+//! Events of an array that its operator must know. Each is noted where it happens, so that an event that begins and
+//! ends between two looks at the status is not missed.
 
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
 
-/// Incidents that wait to be taken, at most; what comes beyond is counted.
+/// Most incidents that wait to be taken. Further ones are only counted.
 const WAITING_MAX: usize = 256;
 
-/// Something that happened.
+/// An event that the operator must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
     /// An operation on a member took longer than a healthy device takes.
     Slow {
         /// The member.
         member: u16,
-        /// How long it had the operation, or has it.
+        /// How long the operation took, or has taken so far.
         took_ns: Nanos,
     },
     /// The array continues without a member.
@@ -27,7 +27,7 @@ pub enum Incident {
         /// Whether an operation on it timed out.
         is_timeout: bool,
     },
-    /// A member that was away is back with its content.
+    /// A member that was absent is back with its content.
     Returned {
         /// The member.
         member: u16,
@@ -50,12 +50,12 @@ pub enum Incident {
     RebuildEnded {
         /// The member.
         member: u16,
-        /// Stripes, or rows in place, that could not be made.
+        /// Stripes, or rows in place, that could not be rebuilt.
         lost: u64,
-        /// Whether it reached its end: the member did not fail meanwhile.
+        /// Whether it reached its end. False if the member failed meanwhile.
         is_complete: bool,
     },
-    /// The rebuild of a member goes no further until the array is served again.
+    /// The rebuild of a member stopped until the array is assembled again.
     RebuildHalted {
         /// The member.
         member: u16,
@@ -66,35 +66,35 @@ pub enum Incident {
     ScrubEnded {
         /// Pages read.
         pages: u64,
-        /// Of those: unreadable, or without their checksum.
+        /// Of those: unreadable, or with a wrong checksum.
         bad: u64,
-        /// What was repaired.
+        /// Pages repaired.
         repaired: u64,
-        /// What could not be.
+        /// Damage that could not be repaired.
         lost: u64,
         /// Copies of metadata that were damaged.
         metadata_damaged: u64,
-        /// Of those: what was written again and read back.
+        /// Of those: copies that were written again and read back.
         metadata_repaired: u64,
-        /// Whether it read everything: it was not ended before.
+        /// Whether it read everything. False if it was stopped before.
         is_complete: bool,
     },
-    /// Members have no space for what is written to them.
+    /// Members are out of space.
     OutOfSpace {
         /// Whether writes of hosts are refused; otherwise they wait.
         is_beyond_parity: bool,
     },
     /// Members have space again.
     SpaceBack,
-    /// The array takes no writes until it is served again.
+    /// The array takes no writes until it is assembled again.
     ReadOnly,
-    /// This host could not confirm that it owns the array: members get no writes until it has.
+    /// This host could not confirm that it owns the array: members receive no writes until it has.
     Fenced,
-    /// It has confirmed that.
+    /// It has confirmed that it owns the array.
     Unfenced,
 }
 
-/// Incidents that nobody has taken yet, in the order in which they happened.
+/// Incidents that were not taken yet, in the order in which they happened.
 #[derive(Debug, Default)]
 pub(crate) struct Incidents {
     waiting: VecDeque<Incident>,
@@ -102,7 +102,7 @@ pub(crate) struct Incidents {
 }
 
 impl Incidents {
-    /// Notes one.
+    /// Notes an incident.
     pub(crate) fn note(&mut self, incident: Incident) {
         if self.waiting.len() < WAITING_MAX {
             self.waiting.push_back(incident);
@@ -111,12 +111,12 @@ impl Incidents {
         }
     }
 
-    /// The first that was not taken.
+    /// The first incident that was not taken yet.
     pub(crate) fn take(&mut self) -> Option<Incident> {
         self.waiting.pop_front()
     }
 
-    /// Incidents that had no room.
+    /// Incidents that were dropped for lack of room.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -1,7 +1,8 @@
-//! Requests of hosts, and the parts of them that the controller is given.
+//! Requests of hosts, and the parts of them that the controller receives.
 //!
-//! What a request leads to is given to the controller part by part, in the order in which requests came: no part of an
-//! earlier one lands behind what a later one was acknowledged for. A forced write (FUA) ends with a flush behind it.
+//! The controller receives the parts of requests in the order in which the requests arrived: no part of an earlier
+//! request overwrites data that a later request was acknowledged for. A forced write (FUA) ends with a flush after its
+//! data.
 
 #[cfg(test)]
 mod tests;
@@ -15,46 +16,46 @@ use stripewise_base::Nanos;
 use crate::backend::Payload;
 use crate::error::Failed;
 
-/// What a host asks for. Offsets and lengths are whole sectors of 512 bytes.
+/// A request of a host. Offsets and lengths are whole sectors of 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Read as many bytes as `into` is long.
+    /// Read `into.len()` bytes.
     Read {
         /// First byte.
         offset: u64,
-        /// What is to be filled.
+        /// The buffer to fill.
         into: Payload,
     },
     /// Write bytes.
     Write {
         /// First byte.
         offset: u64,
-        /// What to write.
+        /// The bytes to write.
         data: Payload,
-        /// Whether it is to be durable when it is completed.
+        /// Whether the write must be durable when it completes.
         fua: bool,
     },
     /// Make bytes read as zeros.
     Zero {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
-        /// Whether it is to be durable when it is completed.
+        /// Whether the request must be durable when it completes.
         fua: bool,
-        /// Whether zeros are written; otherwise whole pages of a log give their space back.
+        /// Whether zeros are written. Otherwise whole pages of a log give their space back.
         keep_space: bool,
     },
-    /// Declare bytes unused. They read as zeros or, in place, as before.
+    /// Declare bytes unused. They then read as zeros or, in place, as before.
     Trim {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
-        /// Whether it is to be durable when it is completed.
+        /// Whether the request must be durable when it completes.
         fua: bool,
     },
-    /// Make durable what was completed before.
+    /// Make all requests durable that completed before this one.
     Flush,
 }
 
@@ -64,44 +65,46 @@ impl Request {
         Self::Read { offset, into: Payload::zeroed(bytes) }
     }
 
-    /// A write of a copy of `data` that need not be durable when it is completed.
+    /// A write of a copy of `data`, without FUA.
     pub fn write(offset: u64, data: &[u8]) -> Self {
         Self::Write { offset, data: data.into(), fua: false }
     }
 
-    /// A trim that need not be durable when it is completed.
+    /// A trim without FUA.
     pub fn trim(offset: u64, bytes: u64) -> Self {
         Self::Trim { offset, bytes, fua: false }
     }
 }
 
-/// Names a request in flight.
+/// Identifies a request in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) u64);
 
-/// A request that is done.
+/// A completed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Which one.
+    /// The request.
     pub ticket: Ticket,
-    /// Whether it was done, or why not.
+    /// Whether it succeeded, or why not.
     pub result: Result<(), Failed>,
-    /// The buffer that came with it; of a read that was done, filled.
+    /// The buffer that the request brought. A read that succeeded has filled it.
     pub payload: Payload,
     /// Nanoseconds from submission to completion.
     pub response_ns: Nanos,
 }
 
-/// Most bytes of a part that carries data: others must get their turn.
+/// Most bytes of a part that carries data. The limit gives other requests their turn.
 const DATA_BYTES: u64 = 4 << 20;
-/// Most bytes of a part that is written to a log: what goes on to members by itself, before more of it is copied. In place it
-/// might be a part of each chunk of a stripe, whose parity would take reads then.
+/// Most bytes of a part that is written to a log: a part of this size reaches members before more of the request is
+/// copied. In place, such a part could change a piece of each chunk of a stripe, and its parity update would need
+/// reads.
 const LOG_BYTES: u64 = LARGE_WRITE_BYTES as u64;
-/// Most bytes of a part that trims: what the controller does at once for it must not take long.
+/// Most bytes of a part that trims. The controller handles a trim in one call, which must not take long.
 const TRIM_BYTES: u64 = 4 << 20;
-/// Bytes of zeros of one request that the controller has at once: however many there are, others must get their turn.
+/// Bytes of zeros of one request that the controller has at once, so that a long request leaves other requests their
+/// turn.
 const CLEAR_BYTES: u64 = 32 << 20;
-/// The part that is a flush behind a forced write.
+/// The part number of the flush after a forced write.
 const FLUSH: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +112,7 @@ enum Kind {
     #[default]
     Read,
     Write,
-    /// Whole pages are trimmed, their edges written.
+    /// Whole pages are trimmed, and their edges are written.
     Erase,
     /// Zeros are written.
     Clear,
@@ -122,35 +125,35 @@ struct Job {
     ticket: Ticket,
     arrival: Nanos,
     kind: Kind,
-    /// What is left to be cut into parts.
+    /// The range that is not split into parts yet.
     next: u64,
     end: u64,
     fua: bool,
-    /// What no part has yet; then, of one that is over, everything.
+    /// The payload that no part has taken yet. Of a completed request, the whole payload.
     payload: Payload,
-    /// Parts that are back, where there is more than one.
+    /// Completed parts, where there is more than one.
     back: Vec<(u32, Payload)>,
     parts: u32,
     outstanding: u32,
     failed: Option<Failed>,
-    /// Whether somebody waits for its end.
+    /// Whether the caller still waits for its completion.
     is_awaited: bool,
 }
 
-/// Requests under way, bounded.
+/// Requests in flight, up to a limit.
 #[derive(Debug)]
 pub(crate) struct Jobs {
     jobs: Vec<Job>,
     free: Vec<u32>,
     page_bytes: u64,
     write_bytes: u64,
-    /// Those that have parts left, in order of arrival.
+    /// Requests that have parts left, in order of arrival.
     backlog: VecDeque<u32>,
-    /// Those that want their flush.
+    /// Requests that need their flush.
     forced: VecDeque<u32>,
-    /// A part that the controller was too busy for.
+    /// A part that the controller was too busy to accept.
     held: Option<(HostRequest, Payload)>,
-    /// Parts that are no reads and not over, and as many as there may be: the rest of the room is that of reads.
+    /// Parts in flight that are not reads, and their limit. The rest of the room is for reads only.
     changing: u32,
     changing_max: u32,
     done: VecDeque<Completion>,
@@ -158,7 +161,7 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Room for so many requests over pages of so many bytes.
+    /// Room for `most` requests, over pages of `page_bytes`.
     pub(crate) fn new(most: u32, page_bytes: u32, is_log: bool) -> Self {
         let most = most.max(1);
         Self {
@@ -176,7 +179,7 @@ impl Jobs {
         }
     }
 
-    /// Most bytes of a part that is written.
+    /// Most bytes of a part of a write.
     pub(crate) fn write_bytes(&self) -> u64 {
         self.write_bytes
     }
@@ -185,14 +188,15 @@ impl Jobs {
         self.page_bytes as u32
     }
 
-    /// Whether `request` is not taken now. Some room is that of reads alone: others may wait for long, as those that want space
-    /// do where there is none.
+    /// Whether `request` is refused now. Some room is reserved for reads: other requests may wait for long, as writes
+    /// without space do.
     pub(crate) fn is_full(&self, request: &Request) -> bool {
         let is_read = matches!(request, Request::Read { .. });
         self.free.is_empty() || !is_read && self.under_way() >= self.changing_max
     }
 
-    /// Takes a request that arrives now; not when [`Self::is_full`]. `erases` says whether what is trimmed reads as zeros.
+    /// Takes a request that arrives now. The caller checks [`Self::is_full`] first. `erases` says whether trimmed bytes
+    /// read as zeros.
     pub(crate) fn push(&mut self, now: Nanos, request: Request, erases: bool) -> Ticket {
         let id = self.free.pop().expect("whoever pushes asks for room before");
         let (kind, offset, bytes, fua, payload) = match request {
@@ -225,7 +229,7 @@ impl Jobs {
         ticket
     }
 
-    /// Takes a request that is done at once, because there is no space for what it writes.
+    /// Takes a request and completes it at once, because there is no space for its data.
     pub(crate) fn refuse(&mut self, request: Request) -> Ticket {
         let payload = match request {
             Request::Read { into: payload, .. } | Request::Write { data: payload, .. } => payload,
@@ -241,8 +245,9 @@ impl Jobs {
         Ticket(self.tickets - 1)
     }
 
-    /// Answers what came at `latest` and may need space, because there is none. What the controller has of it is done when there
-    /// is some, before any later request for the same bytes; the rest is dropped. Whether there was any.
+    /// Fails the requests that arrived at or before `latest` and may need space, because there is none. The parts that
+    /// the controller has complete when there is space, before any later request for the same bytes; the other parts
+    /// are dropped. Returns whether there was any such request.
     pub(crate) fn refuse_stuck(&mut self, now: Nanos, latest: Nanos) -> bool {
         let before = self.done.len();
         for (id, job) in (0..).zip(&mut self.jobs) {
@@ -261,7 +266,7 @@ impl Jobs {
                 self.free.push(id);
             }
         }
-        // Nor does the controller get what it was too busy for.
+        // The part that the controller was too busy to accept is dropped too.
         let is_dropped = |(host, _): &mut (HostRequest, Payload)| !self.jobs[job_of(host.tag)].is_awaited;
         if let Some((host, _)) = self.held.take_if(is_dropped) {
             self.over(host.tag);
@@ -271,7 +276,7 @@ impl Jobs {
         self.done.len() > before
     }
 
-    /// The next part that the controller is to be given.
+    /// The next part for the controller.
     pub(crate) fn next_part(&mut self) -> Option<(HostRequest, Payload)> {
         if let Some(part) = self.held.take() {
             return Some(part);
@@ -298,8 +303,8 @@ impl Jobs {
         Some(part)
     }
 
-    /// Where in the backlog the request is whose turn it is: the first, but for one that has to wait and those behind it that
-    /// have something in common with it.
+    /// The position in the backlog of the next request to serve. It is the first one, except for a request that has to
+    /// wait and the later requests that overlap it.
     fn next_job(&self) -> Option<usize> {
         let waits = |job: &Job| match job.kind {
             Kind::Read => false,
@@ -310,7 +315,7 @@ impl Jobs {
         let mut waiting: Vec<&Job> = Vec::new();
         (0..self.backlog.len()).find(|&nth| {
             let job = job(nth);
-            // A flush is about what was completed before it came.
+            // A flush covers the requests that completed before it came.
             let overlaps = |other: &&Job| {
                 let is_flush = job.kind == Kind::Flush || other.kind == Kind::Flush;
                 !is_flush && job.next < other.end && other.next < job.end
@@ -323,12 +328,13 @@ impl Jobs {
         })
     }
 
-    /// Keeps a part that the controller was too busy for; it comes first next time.
+    /// Keeps a part that the controller was too busy to accept; it comes first next time.
     pub(crate) fn hold(&mut self, host: HostRequest, payload: Payload) {
         self.held = Some((host, payload));
     }
 
-    /// A part is over. Whether somebody waits for its job; if not, that was answered long ago.
+    /// Counts a part as completed. Returns whether the caller still waits for its request; if not, that request has
+    /// been answered already.
     fn over(&mut self, tag: u64) -> bool {
         let id = job_of(tag);
         let job = &mut self.jobs[id];
@@ -340,7 +346,7 @@ impl Jobs {
         job.is_awaited
     }
 
-    /// The controller is done with a part.
+    /// The controller has completed a part.
     pub(crate) fn part_over(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
         let (id, nth) = (job_of(acknowledgement.tag) as u32, acknowledgement.tag as u32);
         if !self.over(acknowledgement.tag) {
@@ -352,7 +358,7 @@ impl Jobs {
             job.failed.get_or_insert(why);
         }
         if nth == FLUSH {
-            // The payload was put together before.
+            // The payload was joined before.
         } else if job.parts == 1 && job.next == job.end {
             job.payload = payload;
         } else if matches!(job.kind, Kind::Read | Kind::Write) {
@@ -378,33 +384,33 @@ impl Jobs {
         self.free.push(id);
     }
 
-    /// The request that was done first of those not yet taken.
+    /// The oldest completion that was not taken yet.
     pub(crate) fn take_done(&mut self) -> Option<Completion> {
         self.done.pop_front()
     }
 
-    /// The completion of one request, if it is done.
+    /// The completion of one request, if it has completed.
     pub(crate) fn take_done_of(&mut self, ticket: Ticket) -> Option<Completion> {
         let index = self.done.iter().position(|completion| completion.ticket == ticket)?;
         self.done.remove(index)
     }
 
-    /// Whether nothing is under way; what is done and not taken does not count.
+    /// Whether no request is in flight. Completions that were not taken do not count.
     pub(crate) fn is_idle(&self) -> bool {
         self.free.len() == self.jobs.len()
     }
 
-    /// Requests under way.
+    /// Requests in flight.
     pub(crate) fn under_way(&self) -> u32 {
         (self.jobs.len() - self.free.len()) as u32
     }
 }
 
 impl Job {
-    /// Cuts the next part off.
+    /// Splits off the next part.
     fn cut(&mut self, id: u32, page_bytes: u64, write_bytes: u64) -> (HostRequest, Payload) {
         let (offset, left) = (self.next, self.end - self.next);
-        // What is longer ends at multiples of that, so that pages stay whole.
+        // A longer request is split at multiples of `most`, so that pages stay whole.
         let within = |most: u64| if left <= most { left } else { most - offset % most };
         let into_page = offset % page_bytes;
         let (kind, bytes) = match self.kind {
@@ -434,7 +440,7 @@ impl Job {
         (HostRequest { tag, arrival: self.arrival, offset, bytes: bytes as u32, kind }, payload)
     }
 
-    /// The payload of all parts, in order: they lie one behind the other still, so nothing is copied.
+    /// Joins the payload of all parts, in order. The parts are adjacent in memory, so nothing is copied.
     fn put_together(&mut self) {
         self.back.sort_unstable_by_key(|&(nth, _)| nth);
         for (_, part) in self.back.drain(..) {

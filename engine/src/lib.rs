@@ -1,19 +1,24 @@
 //! The engine: drives the array over files and block devices with real bytes.
 //!
-//! [`Engine`] runs the same controller as the simulator. How its operations reach members is a [`Backend`]: [`Plain`] is
-//! `pread` and `pwrite`, one operation after the other, made to be obviously right and the oracle of the faster one; [`Files`] is
-//! what serves.
+//! [`Engine`] runs the same controller as the simulator. A [`Backend`] carries its operations to the members. There are
+//! two backends:
 //!
-//! # What it expects of its media
-//! A page that was never written reads as zeros, and so does a page that was trimmed: parity of an untouched row is
-//! then right without a first pass over the array. A completed flush makes all writes that completed before it durable.
+//! - [`Plain`] runs `pread` and `pwrite`, one operation after the other. It is simple enough to be checked by reading,
+//!   and is the oracle of the faster backend.
+//! - [`Files`] is the backend that serves.
 //!
-//! An array that was made by `stripewise_array::create`, of a scheme with `metadata = "on"`, is opened with [`Engine::resume`]:
-//! its files say what they are, and what was durable is there whatever happened. Of other arrays nothing on the media says to
-//! which one a member belongs, or that a member failed: whoever opens such an
-//! array again names the same files in the same order, and the failed members with [`Engine::fail`] before the first
-//! request. Nor is an update atomic across a loss of power: a row that was being written may then have parity that
-//! does not match (the write hole), which matters when a member of it is lost as well.
+//! # What the engine expects of its media
+//! A page that was never written reads as zeros, and so does a trimmed page: the parity of an untouched row is then
+//! right without a first pass over the array. A completed flush makes durable all writes that completed before it.
+//!
+//! [`Engine::resume`] assembles an array that `stripewise_array::create` made with a scheme of `metadata = "on"`. The
+//! superblocks identify the members, and all durable data is there however the engine before ended.
+//!
+//! Other arrays have no metadata: nothing on the media records which array a member belongs to, or that a member
+//! failed. The caller names the same files in the same order, and names the failed members with [`Engine::fail`] before
+//! the first request. An update of such an array is not atomic across a loss of power: a row that was being written may
+//! then have parity that does not match its data (the write hole). The mismatch matters when a member of that row is
+//! lost as well.
 //!
 //! ```
 //! use stripewise_array::Scheme;

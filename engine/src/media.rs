@@ -1,4 +1,4 @@
-//! Files as the members of an array that is created, opened, or looked at.
+//! Files as the members of an array that is created, assembled or inspected.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -18,7 +18,7 @@ use crate::files::MemberFile;
 use crate::recording::Recording;
 use crate::store::{Store, outcome_of};
 
-/// Sizes of pages that the format has.
+/// Page sizes of the format.
 const PAGE_SIZES: [u64; 7] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
 /// Files, one for each member, in the order in which they were named.
@@ -30,37 +30,37 @@ pub struct FileMedia {
     recording: Option<Recording>,
 }
 
-/// The number of operations on media: of a member there is one at a time.
+/// The identifier of operations on media: a member has one at a time.
 const ONE: OperationId = 0;
 
-/// What a file says of itself that may return to its array.
+/// The metadata of a file that may return to its array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Returning {
     /// One of its superblocks.
     pub superblock: Superblock,
-    /// Those at both ends, as far as they are whole.
+    /// The copies at both ends, where they are valid.
     pub copies: [Option<Superblock>; 2],
 }
 
 impl FileMedia {
-    /// Files that an array can be created on or opened from.
+    /// Files over which an array can be created or assembled.
     pub fn new(files: Vec<MemberFile>, page_bytes: u32) -> Self {
         Self { files, page_bytes, page: vec![0; page_bytes as usize], recording: None }
     }
 
-    /// Has all that the array gives its members to keep, from its opening on, recorded in `folder`, a file a member: of the same
-    /// name, and longer if it is there. For tests, which take from members what no flush covered. The process ends when a record
-    /// cannot be written later.
+    /// Records in `folder` the writes of members, from the assembly on, one file a member. Each
+    /// file has the name of its member, and is appended to if it exists. For tests, which remove writes that no flush covered.
+    /// The process ends when a record cannot be written later.
     ///
     /// # Errors
-    /// What the system says of the folder or a file in it.
+    /// The system's error for the folder or a file in it.
     pub fn record(&mut self, folder: &Path) -> io::Result<()> {
         let paths = self.files.iter().map(MemberFile::path);
         self.recording = Some(Recording::new(folder, paths, self.page_bytes)?);
         Ok(())
     }
 
-    /// What [`Self::record`] began.
+    /// The recording that [`Self::record`] began.
     pub(crate) fn take_recording(&mut self) -> Option<Recording> {
         self.recording.take()
     }
@@ -73,7 +73,7 @@ impl FileMedia {
         Self::each(paths, page_bytes, MemberFile::open)
     }
 
-    /// Opens files to read them alone.
+    /// Opens files read-only.
     ///
     /// # Errors
     /// Those of [`MemberFile::open_to_read`].
@@ -90,11 +90,11 @@ impl FileMedia {
         Ok(Self::new(files?, page_bytes))
     }
 
-    /// A superblock of a file, the front copy or the back one: whatever it is told that the array is, the size of its pages can
-    /// be learnt in no other way. None where there is none.
+    /// A superblock of a file: the front copy or the back copy. Only a superblock reveals the page size, whatever
+    /// scheme the caller names. None if the file has none.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn superblock(path: &Path) -> Result<Option<Superblock>, FileError> {
         let fail = |error: io::Error| {
             let is_missing = error.kind() == io::ErrorKind::NotFound;
@@ -105,31 +105,31 @@ impl FileMedia {
         superblock_in(&file).map_err(fail)
     }
 
-    /// The array and the reason, where a file has a superblock that only a newer program reads. None where this program reads it,
-    /// where there is none, and where the file cannot be read.
+    /// The array and the reason, if a file has a superblock that only a newer program reads. None if this program reads
+    /// it, if there is none, and if the file cannot be read.
     pub fn newer_superblock(path: &Path) -> Option<(Uuid, FormatError)> {
         let newer = |content: &[u8]| {
             let error = Superblock::parse(content).err().filter(FormatError::is_newer)?;
-            // In every version of the format the array stands here.
+            // The array's identifier is here in every version of the format.
             let array = content[16..32].try_into().ok()?;
             Some((Uuid(array), error))
         };
         find_superblock(&File::open(path).ok()?, newer).ok()?
     }
 
-    /// As [`Self::superblock`], of a file that is open: what its path leads to by now does not matter.
+    /// As [`Self::superblock`], of an open file; its path may lead elsewhere by now.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn superblock_in(file: &MemberFile) -> Result<Option<Superblock>, FileError> {
         let found = file.as_fd().try_clone_to_owned().and_then(|file| superblock_in(&file.into()));
         found.map_err(|error| FileError { path: file.path().into(), trouble: error.into() })
     }
 
-    /// What a file that may return to its array says of itself; none where it has no superblock.
+    /// The metadata of a file that may return to its array. None if it has no superblock.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn returning(file: &MemberFile) -> Result<Option<Returning>, FileError> {
         let Some(superblock) = Self::superblock_in(file)? else { return Ok(None) };
         let fail = |error: io::Error| FileError { path: file.path().into(), trouble: error.into() };
@@ -138,37 +138,38 @@ impl FileMedia {
         Ok(Some(Returning { superblock, copies }))
     }
 
-    /// The newest superblock of all files, which knows what the array is; none where there is none.
+    /// The newest superblock of all files, which describes the array. None if there is none.
     pub fn newest_superblock(&self) -> Option<Superblock> {
-        // What cannot be read is no superblock; opening will say so.
+        // An unreadable superblock counts as none; the assembly reports the error.
         let of = |file: &MemberFile| Self::superblock_in(file).ok().flatten();
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
     }
 
-    /// Whether trims for this gain anything on all, as far as is known. Where they do not on one, the others are not asked
-    /// either: what is trimmed in place must read as zeros on all, and to write zeros is no gain.
+    /// Whether trims for this purpose are useful on all files, as far as is known. If they are useless on one file, the
+    /// others are not trimmed either: trimmed pages in place must read as zeros on all members, and writing zeros gains
+    /// nothing.
     pub(crate) fn takes_discards(&self, trims: Trims) -> bool {
         self.files.iter().all(|file| file.discards().serves(trims))
     }
 
-    /// What the files are as members, all as large as the smallest.
+    /// The files as members, all as large as the smallest.
     pub fn members(&self) -> Members {
         let pages = self.files.iter().map(Store::pages).min().unwrap_or(0);
         capabilities(self.files.len(), pages, self.page_bytes)
     }
 
-    /// Bytes of each file, as far as they are whole pages.
+    /// Bytes of each file in whole pages.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.files.iter().map(MemberFile::bytes)
     }
 
-    /// A handle of each file, and its pages. None where the system gives none.
+    /// A handle of each file, and its number of pages. None where the system provides no handle.
     pub(crate) fn handles(&self) -> Vec<Option<(OwnedFd, u32)>> {
         let of = |file: &MemberFile| Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()));
         self.files.iter().map(of).collect()
     }
 
-    /// Gives a file something to keep.
+    /// Executes a write, a trim or a flush on a file.
     fn change(
         &mut self,
         member: u16,
@@ -186,17 +187,17 @@ impl FileMedia {
         outcome(result)
     }
 
-    /// The files again, in the same order.
+    /// Returns the files, in the same order.
     pub fn into_files(self) -> Vec<MemberFile> {
         self.files
     }
 }
 
-/// The superblocks at both ends of `file`, with pages of `page_bytes`: none where there is none, or a damaged one. They are read
-/// past the cache of the system, in which damage to a device need not show.
+/// The superblocks at both ends of `file`, with pages of `page_bytes`. None for a missing or damaged copy. They are
+/// read past the page cache, which can hide damage on a device.
 ///
 /// # Errors
-/// When it cannot be learnt where the file ends.
+/// When the end of the file cannot be determined.
 pub fn superblocks_of(mut file: &File, page_bytes: u32) -> io::Result<[Option<Superblock>; 2]> {
     let bytes = file.seek(SeekFrom::End(0))? / u64::from(page_bytes) * u64::from(page_bytes);
     let back = bytes.checked_sub(u64::from(superblock_pages(page_bytes)) * u64::from(page_bytes));
@@ -209,20 +210,20 @@ pub fn superblocks_of(mut file: &File, page_bytes: u32) -> io::Result<[Option<Su
     Ok([copy_at(0, Copy::Front), back.and_then(|at| copy_at(at, Copy::Back))])
 }
 
-/// A superblock of a file, wherever it stands.
+/// A valid superblock of a file, at either end.
 fn superblock_in(file: &File) -> io::Result<Option<Superblock>> {
     find_superblock(file, |content| Superblock::parse(content).ok())
 }
 
-/// What `of` makes of the content of the first place for a superblock that it makes something of.
+/// Calls `of` for the content of each place where a superblock may be, and returns the first result that is not none.
 fn find_superblock<T>(mut file: &File, of: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let bytes = file.seek(SeekFrom::End(0))?;
-    // The back copy takes whole pages, the last ones.
+    // The back copy occupies whole pages, the last ones.
     let back = |page: u64| (bytes - bytes % page).checked_sub(page.max(SUPERBLOCK_BYTES as u64));
     let places = [Some(0)].into_iter().chain(PAGE_SIZES.map(back)).flatten();
     for at in places.filter(|at| at + SUPERBLOCK_BYTES as u64 <= bytes) {
         let mut content = [0; SUPERBLOCK_BYTES];
-        // What cannot be read is no superblock; there may be another one.
+        // An unreadable superblock counts as none; there may be another copy.
         if file.read_exact_at(&mut content, at).is_ok()
             && let Some(found) = of(&content)
         {
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(media.write(&[at(0, 3)], &[&[4; 512]]), [Outcome::Gone], "it was opened to be read");
     }
 
-    /// For every size of pages, and a file that is a little longer than whole pages.
+    /// For every page size, and a file that is a little longer than whole pages.
     #[test]
     fn the_back_superblock_is_found_without_the_front_one() {
         let folder = tempfile::tempdir().unwrap();

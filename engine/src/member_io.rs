@@ -1,4 +1,4 @@
-//! The controller's other side: what it asks of the world goes through here to members, timers and hosts.
+//! The driver below the controller: passes its operations to members, its timers to the clock, its acknowledgements to hosts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,36 +24,36 @@ use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
 use crate::troubles::{Ledger, SLOW_NS, Troubles};
 
-/// The longest time between two looks at a closed fence that counts as waiting.
+/// The longest time between two checks of a closed fence that counts as waiting.
 const FENCE_LOOK: Duration = Duration::from_millis(100);
 
-/// Is shown every plan that the controller makes.
+/// Receives every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
 
 /// Why a member is out of service.
 #[derive(Debug)]
 pub enum Failure {
-    /// [`crate::Engine::fail`] said so.
+    /// The caller failed it with [`crate::Engine::fail`].
     Asked,
-    /// It was not there when the array was opened, or what it had was too old.
+    /// It was absent when the array was assembled, or its content was stale.
     Absent,
-    /// Its file has become smaller than what the array uses of it.
+    /// Its file has become smaller than the part that the array uses.
     Shrunk {
-        /// Bytes that it has.
+        /// Bytes that the file has.
         bytes: u64,
         /// Bytes that the array uses.
         needed: u64,
     },
-    /// The controller gave it up after an error that a member must not have.
+    /// An operation on it ended with an error that a serving member must not return.
     Error {
-        /// What was tried.
+        /// The operation.
         operation: Operation,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// [`crate::Engine::fail_for`] said so, for this reason.
+    /// The caller failed it with [`crate::Engine::fail_for`], for this reason.
     Unreliable(String),
-    /// Its page of the owner was not confirmed for as long as an operation may take, while writes waited for that.
+    /// Its owner page was not confirmed within the timeout of an operation, while writes waited for the confirmation.
     Unconfirmed {
         /// How long writes waited.
         waited: Duration,
@@ -89,7 +89,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What was done on members so far.
+/// Operations on members so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Operations that succeeded, by [`Class`].
@@ -98,7 +98,7 @@ pub struct Counts {
     pub errors: u64,
 }
 
-/// What a member did so far.
+/// Operations of one member so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemberCounts {
     /// Pages read.
@@ -113,10 +113,10 @@ pub struct MemberCounts {
     pub errors: u64,
 }
 
-/// One member's side of the desk.
+/// The driver's state of one member.
 #[derive(Debug, Default)]
 struct Member {
-    /// Operations started and not over, and how many of them are flushes.
+    /// Operations in flight, and how many of them are flushes.
     in_flight: u32,
     flushes: u32,
     /// Whether it refused an operation since it was last reported ready.
@@ -127,7 +127,7 @@ struct Member {
     troubles: Ledger,
 }
 
-/// An operation that is over, as the controller wants to hear of it.
+/// A completed operation, in the form that the controller takes.
 pub(crate) struct Over {
     pub(crate) id: OperationId,
     pub(crate) member: u16,
@@ -139,43 +139,46 @@ pub(crate) struct MemberIo<B> {
     pub(crate) backend: B,
     pub(crate) jobs: Jobs,
     members: Vec<Member>,
-    /// Operations that a member admits at once.
+    /// Operations that a member accepts at once.
     window: u32,
     timers: BinaryHeap<Reverse<Nanos>>,
     pub(crate) observer: Option<Observer>,
-    /// Who writes down what the controller is told, and what it answers.
+    /// Writes the transcript: the events of the controller and its answers.
     pub(crate) scribe: Option<Box<Scribe>>,
-    /// What members are given to keep, where a test wants to know.
+    /// Records the operations of members, for tests.
     pub(crate) recording: Option<Box<Recording>>,
     counts: Counts,
-    /// Writes that found no space.
+    /// Writes that failed for lack of space.
     out_of_space: Waiting,
-    /// Members that stand still.
+    /// Detects stalled members.
     pub(crate) watch: Watch,
     pub(crate) incidents: Incidents,
     /// Grows with each trouble of a member.
     pub(crate) trouble_count: u64,
-    /// Whether the operation that was taken last ended well: what is wrong with its content, the checksum found.
+    /// Whether the operation that was taken last succeeded on its member. If it did, a checksum found the damage in its
+    /// content.
     was_answered: bool,
-    /// The member that is being rebuilt: what is written to it repairs no damage.
+    /// The member that is being rebuilt: writes to it do not count as repairs.
     pub(crate) rebuilt: Option<u16>,
     /// How long an operation may take.
     pub(crate) timeout: Duration,
     fence: Fence,
-    /// Keeps the array for this host, and the superblock that says where. Behind the backend, so that it is released last.
+    /// Keeps the array for this host, with the superblock that locates the owner pages. It comes after the backend,
+    /// so that it is released last.
     pub(crate) keeper: Option<(Keeper, Box<Superblock>)>,
 }
 
 /// Keeps writes from members while this host cannot confirm that it owns the array.
 ///
-/// What it guards: no member is written to by two hosts. `review` in `owner/state.rs` says when it is open. While it is closed
-/// members are given nothing but reads; writes wait in the controller's queues, and end there when their member fails. Reads,
-/// completions and timeouts change nothing on members, so they continue: a member that hangs fails after its timeout, does not
-/// have to confirm from then on, and the fence opens if the others do.
+/// The fence guarantees that no two hosts write to a member. `review` in `owner/state.rs` decides when it is open.
+/// While it is closed, members receive reads only. Writes wait in the controller's queues, and end there when their
+/// member fails. Reads, completions and timeouts change nothing on members, so they continue: a member that hangs fails
+/// after its timeout and need not confirm from then on, and the fence opens if the other members confirm.
 #[derive(Debug, Default)]
 struct Fence {
     is_closed: bool,
-    /// When it was looked at, and how long writes have waited: a pause in which the program was stopped counts little.
+    /// The time of the last check, and how long writes have waited. A pause in which the whole program was stopped
+    /// counts for little.
     looked: Option<Instant>,
     waited: Duration,
 }
@@ -187,8 +190,8 @@ impl<B: Backend> fmt::Debug for MemberIo<B> {
 }
 
 impl<B: Backend> MemberIo<B> {
-    /// Over `backend`; each member admits at most `window` operations at once, at least one. What finds no space waits
-    /// in `out_of_space`.
+    /// A driver over `backend`. Each member accepts at most `window` operations at once, and at least one. Writes that
+    /// find no space wait in `out_of_space`.
     pub(crate) fn new(
         backend: B,
         window: u32,
@@ -219,8 +222,8 @@ impl<B: Backend> MemberIo<B> {
         }
     }
 
-    /// Closes the fence if this host cannot confirm that it owns the array, else opens it. The members that have room again by
-    /// that.
+    /// Closes the fence if this host cannot confirm that it owns the array, else opens it. Returns the members that
+    /// accept operations again because the fence opened.
     pub(crate) fn look_at_fence(&mut self) -> Vec<u16> {
         let Some((keeper, _)) = &self.keeper else { return Vec::new() };
         let is_closed = !keeper.may_write();
@@ -239,7 +242,7 @@ impl<B: Backend> MemberIo<B> {
         (0..self.backend.count()).filter(|&member| self.take_refusal(member)).collect()
     }
 
-    /// Counts how long writes have waited at a closed fence; all that can be started has been.
+    /// Counts how long writes have waited at a closed fence. Call it when all operations that can start have started.
     pub(crate) fn wait_at_fence(&mut self) {
         if !self.fence.is_closed {
             return;
@@ -251,12 +254,12 @@ impl<B: Backend> MemberIo<B> {
         self.fence.waited = if holds_back { self.fence.waited + passed } else { Duration::ZERO };
     }
 
-    /// Whether the fence is closed, and writes wait for that.
+    /// Whether writes wait because the fence is closed.
     pub(crate) fn holds_back(&self) -> bool {
         self.fence.is_closed && self.members.iter().any(|member| member.refused && member.failure.is_none())
     }
 
-    /// Members for whose confirmation writes have waited as long as an operation may take.
+    /// Members whose owner page is unconfirmed, when writes have waited for as long as the timeout of an operation.
     pub(crate) fn unconfirmed(&self) -> Vec<u16> {
         let Some((keeper, _)) = &self.keeper else { return Vec::new() };
         if self.fence.waited < self.timeout || !self.fence.is_closed {
@@ -267,12 +270,12 @@ impl<B: Backend> MemberIo<B> {
         (0..self.backend.count()).filter(serves).filter(is_silent).collect()
     }
 
-    /// Which host took the array over, if one did.
+    /// The host that took the array over, if there is one.
     pub(crate) fn taken_over(&self) -> Option<OwnerError> {
         self.keeper.as_ref().and_then(|(keeper, _)| keeper.taken_over())
     }
 
-    /// The controller is told something, or answers, which may have to be written down.
+    /// Writes an event or an answer of the controller to the transcript, if there is one.
     #[inline]
     pub(crate) fn told(&mut self, event: impl FnOnce() -> Event) {
         if let Some(scribe) = &mut self.scribe {
@@ -285,27 +288,27 @@ impl<B: Backend> MemberIo<B> {
         self.out_of_space.is_any()
     }
 
-    /// The array does without these members, a bit each.
+    /// Notes which members the array runs without, one bit each.
     pub(crate) fn note_gone(&mut self, members: u64) {
         self.out_of_space.gone = members;
     }
 
-    /// Whether hosts must be told that there is no space.
+    /// Whether more members are out of space than parity tolerates, so that hosts receive errors.
     pub(crate) fn is_out_of_space_beyond_parity(&self) -> bool {
         self.out_of_space.is_felt()
     }
 
-    /// Whether that has lasted for so long that what came before is answered too.
+    /// Whether this has lasted so long that earlier requests fail too.
     pub(crate) fn is_out_of_space_for_long(&self) -> bool {
         self.out_of_space.is_lasting()
     }
 
-    /// How long until one that waits for space is tried again.
+    /// How long until the next retry of a write that waits for space.
     pub(crate) fn retry_in(&self) -> Option<Duration> {
         self.out_of_space.due_in()
     }
 
-    /// Tries writes again that found no space, if it is time.
+    /// Retries writes that found no space, if the retry is due.
     pub(crate) fn retry(&mut self, memory: &mut Pages) {
         if self.fence.is_closed {
             return;
@@ -316,7 +319,7 @@ impl<B: Backend> MemberIo<B> {
         }
     }
 
-    /// The next operation that is over.
+    /// The next completed operation.
     pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<Over> {
         let ended = loop {
             let ended = self.backend.take(memory)?;
@@ -335,7 +338,7 @@ impl<B: Backend> MemberIo<B> {
                 break ended;
             }
             if ended.operation.kind == OperationKind::Flush {
-                // What it was to cover may be gone, and another flush would not tell.
+                // The writes that it was to cover may be lost, and another flush would not report that.
                 break ended;
             }
             let together = || run_out_together(&self.backend, ended.operation.member);
@@ -351,7 +354,7 @@ impl<B: Backend> MemberIo<B> {
         }
         let member = &mut self.members[operation.member as usize];
         let outcome = match ended.result {
-            // Whatever it says: nobody counts on it any more.
+            // The result does not matter: the array no longer uses this member.
             _ if member.failure.is_some() => Outcome::Gone,
             Ok(()) => {
                 let counts = &mut member.counts;
@@ -388,22 +391,22 @@ impl<B: Backend> MemberIo<B> {
         Some(Over { id: ended.id, member: operation.member, outcome, took_ns: ended.took_ns })
     }
 
-    /// Whether `member` refused an operation since this was last asked, so that it must be reported ready.
+    /// Whether `member` refused an operation since the last call, so that it must be reported ready.
     pub(crate) fn take_refusal(&mut self, member: u16) -> bool {
         std::mem::take(&mut self.members[member as usize].refused)
     }
 
-    /// The earliest time that the controller asked for.
+    /// The earliest timer of the controller.
     pub(crate) fn next_timer(&self) -> Option<Nanos> {
         self.timers.peek().map(|&Reverse(at)| at)
     }
 
-    /// Forgets the earliest time that the controller asked for.
+    /// Removes the earliest timer of the controller.
     pub(crate) fn take_timer(&mut self) {
         self.timers.pop();
     }
 
-    /// Takes a member out of service: what it was given and has not done ends as gone.
+    /// Takes a member out of service: operations that it has not completed end as gone.
     pub(crate) fn fail(&mut self, member: u16, why: Failure) {
         let place = &mut self.members[member as usize];
         if place.failure.is_none() {
@@ -414,7 +417,7 @@ impl<B: Backend> MemberIo<B> {
         self.leave(member);
     }
 
-    /// The array does without a member from now on.
+    /// From now on the array runs without this member.
     fn leave(&mut self, member: u16) {
         self.watch.forget(member);
         if let Some((keeper, _)) = &mut self.keeper {
@@ -423,7 +426,7 @@ impl<B: Backend> MemberIo<B> {
         self.backend.close(member);
     }
 
-    /// A member is in service again.
+    /// Puts a member back into service.
     pub(crate) fn restore(&mut self, member: u16, store: B::Member) {
         let place = &mut self.members[member as usize];
         (place.failure, place.last_error) = (None, None);
@@ -444,13 +447,13 @@ impl<B: Backend> MemberIo<B> {
         self.members[member as usize].failure.as_ref()
     }
 
-    /// Whether the member is to answer a read or a write, or a trim. A flush may take long by right.
+    /// Whether the member owes an answer to a read, a write or a trim. A flush may legitimately take long.
     pub(crate) fn is_awaited(&self, member: u16) -> bool {
         let member = &self.members[member as usize];
         member.in_flight > member.flushes && member.failure.is_none()
     }
 
-    /// Operations that the member was given and has not done.
+    /// Operations that the member has accepted and not completed.
     pub(crate) fn in_flight(&self, member: u16) -> u32 {
         self.members[member as usize].in_flight + self.out_of_space.waiting_for(member)
     }
@@ -467,12 +470,12 @@ impl<B: Backend> MemberIo<B> {
         self.members[member as usize].troubles.counts
     }
 
-    /// A member takes long with an operation, or has stood still for long.
+    /// Notes that an operation on a member takes long, or that the member has stood still for long.
     pub(crate) fn note_slow(&mut self, member: u16, took_ns: Nanos) {
         let counts = &mut self.members[member as usize].troubles.counts;
         counts.slow += 1;
         self.trouble_count += 1;
-        // The rest of a burst is in the counter.
+        // The counter covers the rest of a burst.
         if counts.slow.is_power_of_two() {
             self.incidents.note(Incident::Slow { member, took_ns });
         }
@@ -513,7 +516,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     }
 
     fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
-        // The controller has the bytes and computes them itself; there is nothing to wait for.
+        // The controller has the bytes and computes them itself, so there is nothing to wait for.
         true
     }
 
@@ -542,7 +545,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     }
 
     fn mismatched(&mut self, member: u16, page: u32) {
-        // What a member itself says to be wrong was counted when it said so.
+        // An error that the member itself reported was counted then.
         if self.was_answered {
             let page_bytes = self.jobs.page_bytes();
             self.members[member as usize].troubles.mismatched(page, page_bytes);
@@ -558,7 +561,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     }
 }
 
-/// The members that have no space if `member` has none, a bit each: those whose files lie in the same file system.
+/// The members that have no space if `member` has none, one bit each: those with files in the same file system.
 fn run_out_together<B: Backend>(backend: &B, member: u16) -> u64 {
     let here = backend.file_system(member);
     let is_beside = |&other: &u16| other == member || here.is_some() && backend.file_system(other) == here;

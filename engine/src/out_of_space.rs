@@ -1,5 +1,6 @@
-//! Writes that found no space: thin files that share a file system run out of it all at once, and no member is to be given up
-//! for what an administrator can mend. Such writes wait, and are tried again; meanwhile hosts are told that there is no space.
+//! Writes that failed for lack of space. Thin files that share a file system run out of space all at once, and an
+//! administrator can add space; so no member fails for that reason. Such writes wait and are retried. Meanwhile hosts
+//! receive out-of-space errors.
 //!
 //! Source: the kernel's thin provisioning waits in the same way (dm-thin, `queue_if_no_space`).
 
@@ -11,36 +12,36 @@ use stripewise_array::{Operation, OperationId, PageId};
 
 use crate::backend::Ended;
 
-/// How often they are tried again.
+/// Time between retries.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long hosts wait for what needs space before they are told that there is none: a second try may find some.
+/// How long hosts wait for a write without space before they receive an error: a retry may find space.
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
-/// A write without space.
+/// A write that found no space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Starved {
     pub(crate) id: OperationId,
     pub(crate) operation: Operation,
     pub(crate) page: PageId,
-    /// The members that have no space if this one has none, a bit each.
+    /// The members that have no space if this one has none, one bit each.
     together: u64,
     since: Instant,
-    /// Whether it waits to be tried again, rather than being tried.
+    /// Whether it waits for its retry. False while the retry is in flight.
     waits: bool,
 }
 
-/// Writes that found no space and are not over.
+/// Writes that found no space and are not completed.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     list: Vec<Starved>,
     next: Option<Instant>,
-    /// Since when there has been one.
+    /// Since when there has been at least one.
     since: Option<Instant>,
-    /// How long those wait that are on members which the array can do without.
+    /// How long writes wait for members that the array can run without.
     patience: Duration,
-    /// How many members it can do without.
+    /// How many members the array can run without.
     borne: u32,
-    /// Those that it does without already, a bit each.
+    /// Members that it runs without already, one bit each.
     pub(crate) gone: u64,
 }
 
@@ -55,21 +56,21 @@ impl Waiting {
         !self.list.is_empty()
     }
 
-    /// Whether more members want space than the array can do without, so that hosts must be told. Otherwise theirs waits until
-    /// there is space, or until those members are given up: an error would be worse than the wait.
+    /// Whether more members are out of space than the array can run without, so that hosts receive errors. Otherwise
+    /// their writes wait until there is space, or until those members fail: an error would be worse than the wait.
     pub(crate) fn is_felt(&self) -> bool {
         let without = self.list.iter().fold(self.gone, |mask, one| mask | one.together);
         self.is_any() && without.count_ones() > self.borne
     }
 
-    /// Whether it is felt, and space has been wanting for longer than [`GRACE`].
+    /// Whether [`Self::is_felt`] holds, and the lack of space has lasted longer than [`GRACE`].
     pub(crate) fn is_lasting(&self) -> bool {
         self.is_felt() && self.since.is_some_and(|since| since.elapsed() > GRACE)
     }
 
-    /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
-    /// for longer than the patience is over, unless the want is felt. `together` are the members that have no space if its own
-    /// has none.
+    /// Notes how an operation ended. Returns true if it found no space and waits now; then it is not completed. An
+    /// operation that has waited longer than the patience is completed, unless [`Self::is_felt`] holds. `together`
+    /// returns the members that have no space if the operation's own has none.
     pub(crate) fn keeps(&mut self, ended: &Ended, together: impl FnOnce() -> u64) -> bool {
         let known = self.list.iter().position(|one| one.id == ended.id);
         if !ended.result.as_ref().is_err_and(is_want_of_space) {
@@ -94,12 +95,12 @@ impl Waiting {
         true
     }
 
-    /// An operation is over, whatever became of it.
+    /// Forgets an operation that is completed, whatever its result.
     pub(crate) fn forget(&mut self, id: OperationId) {
         self.list.retain(|one| one.id != id);
     }
 
-    /// The next write that is to be tried again now.
+    /// The next write whose retry is due.
     pub(crate) fn take_due(&mut self) -> Option<Starved> {
         self.next.filter(|&next| Instant::now() >= next)?;
         let Some(one) = self.list.iter_mut().find(|one| one.waits) else {
@@ -110,23 +111,23 @@ impl Waiting {
         Some(*one)
     }
 
-    /// Writes to a member that wait to be tried again.
+    /// Writes to a member that wait for their retry.
     pub(crate) fn waiting_for(&self, member: u16) -> u32 {
         self.list.iter().filter(|one| one.waits && one.operation.member == member).count() as u32
     }
 
-    /// How long until something is to be tried again.
+    /// How long until the next retry.
     pub(crate) fn due_in(&self) -> Option<Duration> {
         self.next.map(|next| next.saturating_duration_since(Instant::now()))
     }
 }
 
-/// `members` as bits.
+/// `members` as a bit mask.
 pub(crate) fn bits(members: impl Iterator<Item = u16>) -> u64 {
     members.fold(0, |mask, member| mask | 1 << (member % 64))
 }
 
-/// Whether an operation failed because its file system, or what is below its device, is full.
+/// Whether an operation failed because its file system, or the storage below its device, is full.
 fn is_want_of_space(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
 }

@@ -1,5 +1,5 @@
-//! The plain way: operations are carried out one after the other by blocking calls. It is made to be obviously right, and is the
-//! oracle of faster ones.
+//! The plain backend executes operations one after the other by blocking calls. It is simple enough to be checked by
+//! reading, and is the oracle of faster backends.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,16 +14,16 @@ use stripewise_base::prng::Prng;
 use crate::backend::{Backend, Ended, Pages};
 use crate::store::Store;
 
-/// How long to wait for leave to write.
+/// How long to wait between checks for permission to write.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// In which order operations that were started together are carried out.
+/// The order in which operations that were started together are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As they were started.
+    /// In the order in which they were started.
     #[default]
     Started,
-    /// At random from this seed: a device may complete what it was given in any order, and tests want them all.
+    /// At random from this seed: a device may complete operations in any order, and tests cover many orders.
     Shuffled(u64),
 }
 
@@ -35,21 +35,21 @@ struct Started {
     page: PageId,
 }
 
-/// Carries operations out one after the other, each when it is taken.
+/// Executes operations one after the other, each when it is taken.
 #[derive(Debug)]
 pub struct Plain<S> {
-    /// Those that are there.
+    /// Members that are present.
     members: Vec<Option<S>>,
-    /// Where each is, or was last.
+    /// The path of each member, or its last path.
     paths: Vec<Option<PathBuf>>,
     queue: VecDeque<Started>,
-    /// Whether nothing but reads is carried out.
+    /// Whether only reads are executed.
     holds_writes: bool,
     shuffle: Option<Prng>,
 }
 
 impl<S: Store> Plain<S> {
-    /// Over these members, some of which may be absent.
+    /// A backend over these members, some of which may be absent.
     pub fn new(stores: Vec<Option<S>>, order: Order) -> Self {
         Self {
             queue: VecDeque::with_capacity(stores.len()),
@@ -77,7 +77,7 @@ impl<S: Store> Plain<S> {
 impl<S: Store> Backend for Plain<S> {
     type Member = S;
 
-    // What the first leads to must not wait for the last.
+    // The work that follows from the first completion must not wait for the last.
     const BATCH: usize = 1;
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, _memory: &mut Pages) {

@@ -1,4 +1,4 @@
-//! Plans as values, to be kept and compared: those of two drivers for the same requests must be equal.
+//! Plans as values that tests keep and compare: two drivers must make equal plans for the same requests.
 
 use stripewise_array::update::Decision;
 use stripewise_array::{Operation, PlanView, Purpose, RowLock, Step};
@@ -8,17 +8,17 @@ use stripewise_array::{Operation, PlanView, Purpose, RowLock, Step};
 pub struct PlanRecord {
     /// Its row.
     pub row: u64,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// How it holds its row.
+    /// How it locks its row.
     pub lock: RowLock,
-    /// Data members read or written for hosts.
+    /// Data columns that hosts read or write.
     pub wanted: u64,
-    /// Data members that parity did not cover before, and does after it.
+    /// Data columns that parity did not cover before the plan, and covers after it.
     pub dirty: u64,
-    /// Members that cannot be used.
+    /// Columns that cannot be used.
     pub lost: u64,
-    /// The routine of a parity update, why it was chosen, and the terms that decided.
+    /// The routine of a parity update, why it was chosen, and the terms of the decision.
     pub decision: Decision,
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
@@ -31,7 +31,7 @@ pub struct PlanRecord {
 pub enum StepRecord {
     /// Operations that run together.
     Operations(Vec<Operation>),
-    /// A parity computation over so many pages.
+    /// A parity computation.
     Compute {
         /// Pages combined.
         pages: u16,

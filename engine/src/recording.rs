@@ -1,11 +1,11 @@
-//! A recording of what members are given to keep, so that a test can take from them what no flush covered: a process that is
-//! killed loses nothing that it gave to the system, as a loss of power does.
+//! Records the writes of members, so that a test can remove those that no flush covered. A killed process loses
+//! nothing that it passed to the system; a loss of power does.
 //!
-//! Each member has a file of its own name in one folder. Its records are appended before an operation is handed on, and when it
-//! has succeeded. A record is 13 bytes, little-endian, and what is written: one of `w` (a page is written), `t` (a page is
-//! trimmed), `f` (a flush begins) and `e` (the operation succeeded); the number of the operation (32 bits), which is used again
-//! when it is over; the page (32 bits); the bytes of a page (32 bits), which follow if it is written. `stripewise-check kill`
-//! reads them.
+//! Each member has a file of its own name in one folder. A record is appended before an operation is submitted, and
+//! another when it has succeeded. A record is 13 bytes, little-endian, followed by the written bytes: one of `w` (a
+//! page is written), `t` (a page is trimmed), `f` (a flush begins) and `e` (the operation succeeded); the number of the
+//! operation (32 bits), which is used again when the operation is over; the page (32 bits); the bytes of a page (32
+//! bits), which follow if the page is written. `stripewise-check kill` reads these files.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,10 +23,10 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Begins the recordings in `folder`, or makes those longer that are there.
+    /// Begins the recordings in `folder`, or appends to those that exist.
     ///
     /// # Errors
-    /// What the system says of the folder or a file in it.
+    /// The system's error for the folder or a file in it.
     pub(crate) fn new<'a>(
         folder: &Path,
         members: impl Iterator<Item = &'a Path>,
@@ -36,20 +36,20 @@ impl Recording {
         Ok(Self { folder: folder.into(), members, page_bytes, record: Vec::new() })
     }
 
-    /// From now on members are numbered otherwise: `positions` says which number each had, or that it is absent.
+    /// Renumbers the members: `positions` holds the old number of each, or none if it is absent.
     pub(crate) fn renumbered(mut self, positions: &[Option<u16>]) -> Self {
         let member = |position: &Option<u16>| self.members[usize::from((*position)?)].take();
         self.members = positions.iter().map(member).collect();
         self
     }
 
-    /// A file takes the place of a member.
+    /// Begins the recording of a file that replaces a member.
     pub(crate) fn put(&mut self, member: u16, path: &Path) {
         self.members[usize::from(member)] =
             Some(open(&self.folder, path).unwrap_or_else(|error| fail(error)));
     }
 
-    /// An operation is about to be handed on, with what it writes.
+    /// Records an operation before it is submitted, with the bytes that it writes.
     pub(crate) fn begins(
         &mut self,
         member: u16,
@@ -66,7 +66,7 @@ impl Recording {
         self.append(member, kind, id, page, content);
     }
 
-    /// An operation succeeded.
+    /// Records that an operation succeeded.
     pub(crate) fn succeeded(&mut self, member: u16, id: OperationId, kind: OperationKind) {
         if kind != OperationKind::Read {
             self.append(member, b'e', id, 0, &[]);
@@ -90,7 +90,7 @@ fn open(folder: &Path, member: &Path) -> io::Result<File> {
     File::options().create(true).append(true).open(folder.join(name))
 }
 
-/// A recording with a gap would let a test take what is durable.
+/// Ends the process: a recording with a gap would let a test remove durable data.
 fn fail(error: io::Error) -> ! {
     panic!("what members are given cannot be recorded: {error}")
 }

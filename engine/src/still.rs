@@ -1,4 +1,5 @@
-//! Members that stand still: they have operations and let none come back. The controller is told, and whoever asks.
+//! Detects stalled members: they have operations and complete none. The engine reports them to the controller
+//! and to its callers.
 
 use std::time::Duration;
 
@@ -6,44 +7,45 @@ use stripewise_base::Nanos;
 
 use crate::troubles::SLOW_NS;
 
-/// How many looks it takes until a member is slow.
+/// Looks that it takes until a member is slow.
 const LOOKS: u64 = 5;
 
-/// What a look shows of a member.
+/// The finding of a look at a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It has operations and has let none come back for some time: reads are to go around it. Said again as long as that lasts.
+    /// It has operations and has completed none for some time: reads should avoid it. Reported again as long as that
+    /// lasts.
     Slow,
-    /// It was slow, and moves again.
+    /// It was slow, and completes operations again.
     Moves,
-    /// It has stood still for so many nanoseconds that its operator is to know. Said once.
+    /// It has been stalled for this many nanoseconds, which the operator must know. Reported once.
     Long(Nanos),
 }
 
-/// One member.
+/// The state of one member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// How long it has stood still; and how long it had at the last report.
+    /// How long it has been stalled, and how long it had been at the last report.
     still_ns: Nanos,
     told_ns: Nanos,
-    /// Whether something came back since the last look.
+    /// Whether an operation completed since the last look.
     has_moved: bool,
     is_slow: bool,
-    /// Whether it was said that it takes long.
+    /// Whether it was reported as [`Seen::Long`].
     is_long: bool,
 }
 
-/// What is seen of members, a look at a time.
+/// Watches members, one look at a time.
 #[derive(Debug)]
 pub(crate) struct Watch {
     members: Vec<Member>,
-    /// From when on one that stands still is slow.
+    /// How long a member is stalled before it counts as slow.
     limit: Nanos,
     looked_at: Nanos,
 }
 
 impl Watch {
-    /// Over so many members.
+    /// A watch over `members` members.
     pub(crate) fn new(members: u16, limit: Duration) -> Self {
         Self {
             members: vec![Member::default(); members.into()],
@@ -52,14 +54,14 @@ impl Watch {
         }
     }
 
-    /// An operation on a member came back.
+    /// Notes that an operation on a member completed.
     #[inline]
     pub(crate) fn moved(&mut self, member: u16) {
         self.members[usize::from(member)].has_moved = true;
     }
 
-    /// When it is to be looked at next. Time in which nobody could look is not held against members: a look counts for one
-    /// pause.
+    /// The time of the next look. A look counts for one pause at most, so time in which the thread could not look is
+    /// not counted against members.
     pub(crate) fn next_look(&self) -> Nanos {
         self.looked_at.saturating_add(self.pause())
     }
@@ -68,8 +70,8 @@ impl Watch {
         (self.limit / LOOKS).max(1)
     }
 
-    /// Looks at members, if it is time to; `awaited` says which are to answer something. Returns what the controller and the
-    /// operator must be told.
+    /// Looks at members, if a look is due. `awaited` says which members owe an answer. Returns the findings for the
+    /// controller and the operator.
     pub(crate) fn look(&mut self, now: Nanos, awaited: impl Fn(u16) -> bool) -> Vec<(u16, Seen)> {
         if now < self.next_look() {
             return Vec::new();
@@ -99,7 +101,7 @@ impl Watch {
         seen
     }
 
-    /// A member is out of service, or comes into it: whatever was seen of the one before is forgotten.
+    /// Forgets the findings about a member that leaves service or comes into it.
     pub(crate) fn forget(&mut self, member: u16) {
         self.members[usize::from(member)] = Member::default();
     }
@@ -109,7 +111,7 @@ impl Watch {
         self.members[usize::from(member)].is_slow
     }
 
-    /// Whether it was said of a member that it takes long, with what it does now.
+    /// Whether a member was reported as [`Seen::Long`] for the operations that it has.
     pub(crate) fn is_long(&self, member: u16) -> bool {
         self.members[usize::from(member)].is_long
     }
@@ -121,7 +123,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(50);
 
-    /// Looks at two members every 10 ms from `from` to `to`; both are to answer, and the second does.
+    /// Looks at two members every 10 ms from `from` to `to`. Both owe answers, and only the second gives them.
     fn look(watch: &mut Watch, from: u64, to: u64) -> Vec<(u64, u16, Seen)> {
         let mut told = Vec::new();
         for ms in (from..=to).step_by(10) {
@@ -163,7 +165,7 @@ mod tests {
         }
     }
 
-    /// The whole program may have had no processor for a while, and its threads with it.
+    /// The whole program may have had no processor for a while.
     #[test]
     fn time_in_which_nobody_looked_counts_little() {
         let mut watch = Watch::new(1, LIMIT);

@@ -1,4 +1,4 @@
-//! What the plain driver needs of a member, and what the errors of an operating system mean to the controller.
+//! The interface between the plain backend and a member, and the meaning of operating-system errors to the controller.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use stripewise_array::Outcome;
 
-/// A member: pages of one size that are read, written, declared unused and made durable.
+/// A member: pages of one size that can be read, written, declared unused and made durable.
 ///
 /// Buffers are exactly one page long, page numbers are below [`Store::pages`].
 pub trait Store {
@@ -16,28 +16,28 @@ pub trait Store {
     /// Fills `into` with the content of `page`; zeros if it was never written, or trimmed since.
     ///
     /// # Errors
-    /// What kept the page from being read, see [`outcome_of`].
+    /// Why the page could not be read, see [`outcome_of`].
     fn read(&mut self, page: u32, into: &mut [u8]) -> io::Result<()>;
 
     /// Makes `from` the content of `page`.
     ///
     /// # Errors
-    /// What kept the page from being written.
+    /// Why the page could not be written.
     fn write(&mut self, page: u32, from: &[u8]) -> io::Result<()>;
 
     /// Declares `page` unused: it reads as zeros from now on.
     ///
     /// # Errors
-    /// What kept the page from being cleared.
+    /// Why the page could not be cleared.
     fn trim(&mut self, page: u32) -> io::Result<()>;
 
-    /// Makes everything that was written or trimmed before durable.
+    /// Makes all earlier writes and trims durable.
     ///
     /// # Errors
-    /// When durability is in doubt; a later success does not make up for it.
+    /// When durability is in doubt. A later success does not remove the doubt.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Where it is, if it is somewhere.
+    /// The path of the member, if it has one.
     fn path(&self) -> Option<&Path> {
         None
     }
@@ -64,11 +64,11 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
 }
 
-/// What an error of the operating system means to the controller.
+/// The meaning of an operating-system error to the controller.
 ///
-/// Linux names the troubles of block devices by error numbers (its `block/blk-core.c`): ENODATA is a medium error,
-/// EILSEQ a failed protection check, ENODEV an offline device, ENOLINK a lost path. A file that ends too early once
-/// held the page, so what is left of it is not its content.
+/// Linux maps errors of block devices to error numbers (its `block/blk-core.c`): ENODATA is a medium error, EILSEQ a
+/// failed protection check, ENODEV an offline device, ENOLINK a lost path. A file that ends before a page once held
+/// that page, so the remaining bytes are not its content.
 pub fn outcome_of(error: &io::Error) -> Outcome {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => return Outcome::Corrupt,

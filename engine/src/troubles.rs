@@ -1,18 +1,18 @@
-//! What went wrong on one member, in counters that only grow; whoever looks at them from time to time misses nothing.
+//! Errors of one member, in counters that only grow, so that a reader who looks from time to time misses none.
 
 use std::time::{Duration, Instant};
 
 use stripewise_array::{OperationKind, Outcome};
 use stripewise_base::Nanos;
 
-/// Errors as near to each other as this are of one damaged spot: a bad erase block or a few bad tracks.
+/// Errors this close to each other belong to one damaged spot: a bad erase block or a few bad tracks.
 const SPOT_BYTES: u64 = 1 << 20;
-/// How long a spot is remembered: what fails there later counts again.
+/// How long a spot is remembered. A later error there counts again.
 const SPOT_TIME: Duration = Duration::from_secs(60);
-/// Spots that are remembered.
+/// Number of spots that are remembered.
 const SPOTS: usize = 8;
-/// An operation that takes longer than this is noted as slow: a healthy drive that retries a weak sector answers within a second
-/// or two.
+/// An operation that takes longer than this is noted as slow: a healthy drive that retries a weak sector answers within
+/// a second or two.
 pub(crate) const SLOW_NS: Nanos = 3_000_000_000;
 
 /// Errors of a member, by kind.
@@ -22,15 +22,15 @@ pub struct Troubles {
     pub read_errors: u64,
     /// Writes, trims and flushes that it answered with an error.
     pub write_errors: u64,
-    /// Reads that it answered with content that has not its checksum.
+    /// Reads that it answered with content that does not match its checksum.
     pub mismatches: u64,
     /// Operations that it did not answer in time.
     pub timeouts: u64,
-    /// All of these, but those near each other within a minute as one.
+    /// All of these errors, where errors near each other within a minute count as one.
     pub spots: u64,
     /// The page of the last bad read.
     pub last_page: u32,
-    /// Pages that could not be read and were written again with what they had.
+    /// Pages that could not be read and were written again with their content.
     pub repairs: u64,
     /// Operations that took longer than a healthy device takes.
     pub slow: u64,
@@ -48,7 +48,7 @@ impl Troubles {
     }
 }
 
-/// The counters of one member, and which spots are known.
+/// The counters of one member, and its known spots.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Troubles,
@@ -71,7 +71,7 @@ impl Ledger {
         self.count_spot(page, page_bytes, Instant::now());
     }
 
-    /// What was read at `page` has not its checksum.
+    /// The content read at `page` does not match its checksum.
     pub(crate) fn mismatched(&mut self, page: u32, page_bytes: u32) {
         self.counts.mismatches += 1;
         self.counts.last_page = page;

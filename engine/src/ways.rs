@@ -1,4 +1,4 @@
-//! The ways in which operations reach files.
+//! The choice of the backend that reaches files.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -15,16 +15,16 @@ use crate::plain::Plain;
 use crate::ring::Ring;
 use crate::store::Store as _;
 
-/// Files and block devices, reached in the best way that there is.
+/// Files and block devices, reached by the best backend that the system offers.
 #[derive(Debug)]
 pub enum Files {
-    /// One blocking call after the other, with trims for this, and why not the other way if that was asked for.
+    /// Blocking calls, one after the other; the purpose of trims; and why there is no ring, if one was requested.
     Plain(Plain<MemberFile>, Trims, Option<io::Error>),
-    /// Many at once.
+    /// Many operations at once, through io_uring.
     Ring(Box<Ring>),
 }
 
-/// The same of either way.
+/// The same expression for either backend.
 macro_rules! either {
     ($files:expr, $way:ident => $what:expr) => {
         match $files {
@@ -35,7 +35,8 @@ macro_rules! either {
 }
 
 impl Files {
-    /// Over these files, some of which may be absent, with pages of so many bytes. Trims are for what `trims` says.
+    /// A backend over these files, some of which may be absent, with pages of `page_bytes`. `trims` is the purpose of
+    /// trims.
     pub fn new(files: Vec<Option<MemberFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
         let plain = |mut files: Vec<Option<MemberFile>>, why| {
             files.iter_mut().flatten().for_each(|file| file.trim_for(trims));
@@ -52,7 +53,7 @@ impl Files {
 }
 
 impl Files {
-    /// Why there is no ring though one was asked for: the system has no io_uring, or forbids it.
+    /// Why there is no ring though one was requested: the system has no io_uring, or forbids it.
     pub fn remark(&self) -> Option<String> {
         let Self::Plain(.., Some(error)) = self else { return None };
         Some(format!(

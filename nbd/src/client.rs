@@ -1,5 +1,5 @@
-//! The client's side of a connection: for tests and for checks. It is strict, so that a server's mistakes are found,
-//! and plain: it copies what it sends and receives.
+//! The client's side of a connection, for tests and for checks. It is strict, so that it finds a server's errors, and
+//! simple: it copies all that it sends and receives.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,12 +14,12 @@ mod reply;
 use handshake::Negotiation;
 use reply::Asked;
 
-/// What the client asks the server for before it begins.
+/// The features that the client requests from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// Replies in chunks.
+    /// Structured replies (replies in chunks).
     pub structured: bool,
-    /// The context `base:allocation`, for [`Client::block_status`]; it needs replies in chunks.
+    /// The context `base:allocation`, for [`Client::block_status`]. It requires structured replies.
     pub allocation: bool,
 }
 
@@ -29,59 +29,59 @@ impl Default for Wishes {
     }
 }
 
-/// What the server said of its export.
+/// The server's description of its export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
     /// Its size.
     pub bytes: u64,
     /// Its transmission flags.
     pub flags: u16,
-    /// Lengths of requests, if the server told any.
+    /// Limits of request lengths, if the server sent any.
     pub block: Option<BlockSizes>,
 }
 
-/// Names a request of this client.
+/// Identifies a request of this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cookie(pub u64);
 
-/// What became of a request.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The request.
     pub cookie: Cookie,
-    /// What was found, or why it failed, with the server's words.
+    /// The result, or why the request failed, with the server's message.
     pub outcome: Result<Found, (Fault, String)>,
 }
 
-/// What a successful request brought.
+/// The result of a successful request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing, as it should be.
+    /// No result, for requests that have none.
     Nothing,
-    /// What was read.
+    /// The data of a read.
     Data(Vec<u8>),
-    /// What is allocated, from the first byte of the request on.
+    /// The allocation, from the first byte of the request on.
     Extents(Vec<Extent>),
 }
 
-/// What the server did that it must not, or that it refuses the client.
+/// A violation of the protocol by the server, or its refusal of the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
-    /// Something begins with the wrong number.
+    /// A message begins with the wrong number.
     #[error("{what} begins with {found:#x}")]
     Magic {
-        /// What should have come.
+        /// The expected message.
         what: &'static str,
-        /// What came.
+        /// The number found.
         found: u64,
     },
-    /// It does not reply to options, so that nothing can be agreed upon.
+    /// It does not reply to options, so nothing can be negotiated.
     #[error("the server greets with flags {flags:#x}, without fixed newstyle; it is too old for this client")]
     NotFixed {
         /// Its flags.
         flags: u16,
     },
-    /// A reply to something else than what was asked.
+    /// A reply to an option that was not sent, or of a wrong kind.
     #[error("reply {kind:#x} to option {option}, which is not what was asked or how it may be answered")]
     OptionReply {
         /// Its option.
@@ -89,28 +89,28 @@ pub enum ServerError {
         /// Its kind.
         kind: u32,
     },
-    /// The server refuses an option that the client cannot do without.
+    /// The server refuses an option that the client requires.
     #[error("the server refuses option {option} with {kind:#x}: {text}")]
     Refused {
         /// The option.
         option: u32,
         /// The error.
         kind: u32,
-        /// Its words.
+        /// The server's message.
         text: String,
     },
     /// A reply to no request.
     #[error("a reply to request {cookie}, which does not wait for one")]
     Cookie {
-        /// The name it carries.
+        /// The cookie of the reply.
         cookie: u64,
     },
-    /// A reply that does not fit its request.
+    /// A reply that does not match its request.
     #[error("the reply to request {cookie} {what}")]
     Reply {
         /// The request.
         cookie: u64,
-        /// What is wrong.
+        /// The mismatch.
         what: &'static str,
     },
 }
@@ -119,7 +119,7 @@ pub enum ServerError {
 #[derive(Debug)]
 pub struct Client {
     outgoing: Vec<u8>,
-    /// Requests that were made before the handshake was done.
+    /// Requests that were made before the handshake was complete.
     later: Vec<u8>,
     received: Vec<u8>,
     negotiation: Negotiation,
@@ -129,7 +129,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that wants the export `name`; an empty name is the default export.
+    /// A client of the export `name`. An empty name is the default export.
     pub fn new(name: &str, wishes: Wishes) -> Self {
         Self {
             outgoing: Vec::new(),
@@ -142,17 +142,17 @@ impl Client {
         }
     }
 
-    /// What is to be sent; it is then taken for sent.
+    /// Takes the bytes to send.
     pub fn take_outgoing(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.outgoing)
     }
 
-    /// What the server offers, as soon as it is known.
+    /// The server's export, as soon as it is known.
     pub fn export(&self) -> Option<&ExportInfo> {
         self.negotiation.export()
     }
 
-    /// Requests that are not answered.
+    /// Requests without an answer.
     pub fn in_flight(&self) -> usize {
         self.asked.len()
     }
@@ -167,7 +167,7 @@ impl Client {
         self.request(CMD_WRITE, u16::from(fua) * CMD_FLAG_FUA, offset, data.len() as u32, data)
     }
 
-    /// Makes durable what was answered.
+    /// Makes all answered writes durable.
     pub fn flush(&mut self) -> Cookie {
         self.request(CMD_FLUSH, 0, 0, 0, &[])
     }
@@ -182,12 +182,12 @@ impl Client {
         self.request(CMD_WRITE_ZEROES, u16::from(fua) * CMD_FLAG_FUA, offset, bytes, &[])
     }
 
-    /// Asks what is allocated.
+    /// Asks for the allocation of a range.
     pub fn block_status(&mut self, offset: u64, bytes: u32) -> Cookie {
         self.request(CMD_BLOCK_STATUS, 0, offset, bytes, &[])
     }
 
-    /// Makes a request of any kind, sound or not; `data` goes behind it.
+    /// Makes a request of any kind, valid or not, followed by `data`.
     pub fn request(&mut self, command: u16, flags: u16, offset: u64, bytes: u32, data: &[u8]) -> Cookie {
         let cookie = self.next;
         self.next += 1;
@@ -196,15 +196,15 @@ impl Client {
         Cookie(cookie)
     }
 
-    /// Says goodbye; nothing may be asked for afterwards.
+    /// Disconnects. No request may follow.
     pub fn disconnect(&mut self) {
         self.send(RequestHeader { flags: 0, command: CMD_DISC, cookie: 0, offset: 0, bytes: 0 }, &[]);
     }
 
-    /// Takes in what the server sent.
+    /// Processes bytes from the server.
     ///
     /// # Errors
-    /// What the server may not do, and a refusal of what this client needs.
+    /// A violation of the protocol, and a refusal of an option that this client needs.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), ServerError> {
         self.received.extend(bytes);
         let mut used = 0;

@@ -14,12 +14,12 @@ use crate::wire::*;
 /// Bytes that are received at once while no payload is expected: requests without payload, or the beginning of a write,
 /// which is then copied.
 const INBOX_BYTES: usize = 1024;
-/// Extents that one reply tells at most.
+/// Most extents of one reply.
 const EXTENTS_MAX: usize = 1024;
-/// The longest sentence of an error reply.
+/// The longest message of an error reply.
 const REASON_BYTES_MAX: usize = 256;
 
-/// What the next received bytes are.
+/// The meaning of the next received bytes.
 #[derive(Debug)]
 enum Phase<B> {
     ClientFlags,
@@ -28,7 +28,7 @@ enum Phase<B> {
         option: u32,
         bytes: usize,
     },
-    /// Data of an option that is too long to be looked at.
+    /// Data of an option that is too long to be processed.
     OptionRest {
         option: u32,
         bytes: u64,
@@ -47,15 +47,15 @@ enum Phase<B> {
         reason: &'static str,
         bytes: u64,
     },
-    /// Nothing more is understood or expected.
+    /// No more bytes are processed or expected.
     Over,
 }
 
-/// The server's side of one connection, without the socket. `B` are the buffers of payloads, which the host chooses.
+/// The server's side of one connection, without the socket. `B` is the type of payload buffers, which the host chooses.
 ///
-/// What arrives goes into [`Connection::space`], [`Connection::next_request`] makes requests of it, [`Connection::reply`]
-/// answers them in whatever order, and [`Connection::slices`] are what is to be sent. Nothing grows beyond the
-/// [`Limits`]: when they are reached, `space` is empty until replies are sent.
+/// Received bytes go into [`Connection::space`], [`Connection::next_request`] parses requests from them,
+/// [`Connection::reply`] answers them in any order, and [`Connection::slices`] returns the bytes to send. Nothing grows
+/// beyond the [`Limits`]: when they are reached, `space` is empty until replies are sent.
 #[derive(Debug)]
 pub struct Connection<B> {
     export: Arc<Export>,
@@ -64,12 +64,13 @@ pub struct Connection<B> {
     phase: Phase<B>,
     inbox: Inbox,
     outbox: Outbox<B>,
-    /// Requests that are taken and whose replies are not wholly sent; of these, requests of the host's.
+    /// Requests that were taken and whose replies are not completely sent. Of these, `unanswered` counts the requests
+    /// that the host has.
     requests: u32,
     unanswered: u32,
     /// Bytes of their payloads.
     bytes: u64,
-    /// Whether the limits are what keeps the next request from being taken.
+    /// Whether the limits prevent the next request from being taken.
     is_held_back: bool,
     is_shutting_down: bool,
 }
@@ -78,8 +79,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
     /// A connection that was just accepted.
     ///
     /// # Panics
-    /// If the export's block sizes are no powers of two in order, its size is not made of minimum blocks, or its name
-    /// is longer than 4096 bytes.
+    /// If the export's block sizes are not powers of two in ascending order, its size is not a multiple of the minimum
+    /// block, or its name is longer than 4096 bytes.
     pub fn new(export: Arc<Export>, limits: Limits) -> Self {
         export.assert_sound();
         let limits =
@@ -101,13 +102,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         }
     }
 
-    /// Where received bytes go, first into the one, then into the other slice: for a vectored read. No space at all
-    /// means that nothing is to be received now.
+    /// The space for received bytes, for a vectored read: first the one slice, then the other. If there is no space,
+    /// nothing is to be received now.
     pub fn space(&mut self) -> [&mut [u8]; 2] {
         match &mut self.phase {
             Phase::Over => [&mut [], &mut []],
             _ if self.is_held_back => [&mut [], &mut []],
-            // Behind a payload comes a request; often it is a write again, whose payload is not to land in the inbox.
+            // A request follows a payload. Often it is another write, with a payload that should not land in the inbox.
             Phase::Payload { pending, data, filled, .. } => {
                 let rest = &mut data.as_mut()[*filled..pending.bytes as usize];
                 [rest, self.inbox.space(REQUEST_BYTES)]
@@ -116,11 +117,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         }
     }
 
-    /// So many bytes were received into [`Connection::space`]. [`Connection::next_request`] is to be called until it has
-    /// no more.
+    /// Notes that `bytes` were received into [`Connection::space`]. Then call [`Connection::next_request`] until it
+    /// returns none.
     ///
     /// # Panics
-    /// If there was less space.
+    /// If `bytes` exceeds the space.
     pub fn received(&mut self, bytes: usize) {
         let mut bytes = bytes;
         if let Phase::Payload { pending, filled, .. } = &mut self.phase {
@@ -131,14 +132,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         self.inbox.fill(bytes);
     }
 
-    /// The next request of what was received. `None` when more has to be received, when replies have to be sent first,
-    /// or when `buffer`, which is asked for room for the payload of a write, has none.
+    /// The next request among the received bytes. `None` when more must be received, when replies must be sent first,
+    /// or when `buffer`, which provides room for the payload of a write, returns none.
     ///
     /// # Errors
-    /// What the client did, so that the connection is to be closed.
+    /// The client's violation of the protocol. Close the connection.
     ///
     /// # Panics
-    /// If `buffer` yields less room than it was asked for.
+    /// If `buffer` returns less room than requested.
     pub fn next_request(
         &mut self,
         mut buffer: impl FnMut(usize) -> Option<B>,
@@ -154,7 +155,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
     /// Answers a request.
     ///
     /// # Panics
-    /// If the kind of reply is not that of the request.
+    /// If the kind of the reply does not match the request.
     pub fn reply(&mut self, pending: Pending, outcome: Reply<'_, B>) {
         self.unanswered -= 1;
         let Pending { cookie, offset, bytes, command, .. } = pending;
@@ -187,16 +188,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         }
     }
 
-    /// What is to be sent next, for a vectored write: fills `slices` from the front, and says how many of them.
+    /// The bytes to send next, for a vectored write: fills `slices` from the front, and returns how many it filled.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         self.outbox.slices(slices)
     }
 
-    /// So many bytes of [`Connection::slices`] were sent; buffers that are not needed any more go to `spent`.
-    /// [`Connection::next_request`] is to be called then: what was held back may go on.
+    /// Notes that `bytes` of [`Connection::slices`] were sent, and passes buffers that are no longer needed to `spent`.
+    /// Then call [`Connection::next_request`], because requests that were held back may continue.
     ///
     /// # Panics
-    /// If there was less to be sent.
+    /// If `bytes` exceeds the bytes to send.
     pub fn sent(&mut self, bytes: usize, mut spent: impl FnMut(B)) {
         self.outbox.advance(bytes, |Sent { request, payload }| {
             self.requests -= u32::from(request);
@@ -207,12 +208,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         });
     }
 
-    /// Whether something is to be sent.
+    /// Whether there are bytes to send.
     pub fn wants_to_send(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Whether the handshake is behind it.
+    /// Whether the handshake is complete.
     pub fn is_transmitting(&self) -> bool {
         matches!(self.phase, Phase::Request | Phase::Payload { .. } | Phase::Refused { .. })
     }
@@ -222,14 +223,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         self.unanswered == 0 && self.outbox.is_empty()
     }
 
-    /// Whether the client said goodbye, or broke the protocol, and what it asked for before is done: the socket is to be
-    /// closed.
+    /// Whether the client disconnected or broke the protocol, and its earlier requests are complete. Close the socket
+    /// then.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over) && self.is_idle()
     }
 
-    /// Refuses what comes from now on, because the server is about to end. The host closes the socket when the
-    /// connection is idle.
+    /// Refuses further requests, because the server is ending. The host closes the socket when the connection is idle.
     pub fn shut_down(&mut self) {
         self.is_shutting_down = true;
     }
@@ -324,9 +324,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         }
     }
 
-    /// Takes the header of an option. False when it has not wholly come, or the client takes no replies.
+    /// Parses the header of an option. Returns false if it is incomplete, or if the client reads no replies.
     fn take_option(&mut self) -> Result<bool, Violation> {
-        // The client is to wait for the reply to an option before the next.
+        // The client must wait for the reply to an option before it sends the next.
         self.is_held_back = !self.outbox.is_empty();
         let received = self.inbox.filled();
         let Some(header) = received.get(..OPTION_BYTES).filter(|_| !self.is_held_back) else {
@@ -350,7 +350,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
         Ok(true)
     }
 
-    /// Takes the header of a request.
+    /// Parses the header of a request.
     fn take_header(&mut self, buffer: &mut impl FnMut(usize) -> Option<B>) -> Result<Taken<B>, Violation> {
         let Some(header) = self.inbox.filled().first_chunk() else { return Ok(Taken::Nothing) };
         let header = RequestHeader::parse(header).map_err(|found| Violation::RequestMagic { found })?;
@@ -423,7 +423,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
     fn push_done(&mut self, cookie: u64) {
         let structured = self.agreed.structured;
         self.outbox.push(true, None, |out| match structured {
-            // A read of no bytes must have chunks, everything else may.
+            // A read of no bytes requires a chunk; every other request allows one.
             true => chunk(out, CHUNK_NONE, cookie, 0),
             false => simple(out, 0, cookie),
         });
@@ -444,12 +444,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Connection<B> {
     }
 }
 
-/// What became of a header.
+/// The result of parsing a header.
 enum Taken<B> {
     Request(Request<B>),
-    /// It is taken, and something else follows.
+    /// The header was processed, and another follows.
     Header,
-    /// It has not wholly come, or has to wait.
+    /// The header is incomplete, or must wait.
     Nothing,
 }
 
@@ -459,7 +459,7 @@ fn simple(out: &mut Vec<u8>, fault: u32, cookie: u64) {
     out.extend(cookie.to_be_bytes());
 }
 
-/// The header of a chunk that is the whole reply.
+/// The header of a chunk that is the complete reply.
 fn chunk(out: &mut Vec<u8>, kind: u16, cookie: u64, bytes: u32) {
     out.extend(CHUNK_MAGIC.to_be_bytes());
     out.extend(CHUNK_DONE.to_be_bytes());
@@ -468,7 +468,7 @@ fn chunk(out: &mut Vec<u8>, kind: u16, cookie: u64, bytes: u32) {
     out.extend(bytes.to_be_bytes());
 }
 
-/// What is allocated of the first `bytes`.
+/// The allocation of the first `bytes`.
 fn status(out: &mut Vec<u8>, cookie: u64, bytes: u32, extents: &[crate::Extent]) {
     let header = out.len();
     chunk(out, CHUNK_BLOCK_STATUS, cookie, 0);

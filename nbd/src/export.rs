@@ -1,16 +1,16 @@
-//! What is offered, and how much of it at once.
+//! The export, and the limits of a connection.
 
 use crate::wire::{
     FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_DF, FLAG_SEND_FAST_ZERO, FLAG_SEND_FLUSH,
     FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES, STRING_BYTES_MAX,
 };
 
-/// Lengths of requests, in bytes, powers of two.
+/// Limits of request lengths, in bytes, powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
-    /// Offsets and lengths are multiples of it.
+    /// Offsets and lengths must be multiples of it.
     pub minimum: u32,
-    /// Multiples of it are served best.
+    /// Multiples of it are fastest.
     pub preferred: u32,
     /// The longest payload of a read or a write.
     pub maximum: u32,
@@ -21,20 +21,20 @@ pub struct BlockSizes {
 pub struct Export {
     /// Its name.
     pub name: String,
-    /// What it is, for people.
+    /// A description for people.
     pub description: String,
     /// Its size.
     pub bytes: u64,
-    /// Lengths of requests.
+    /// Limits of request lengths.
     pub block: BlockSizes,
     /// Whether writes, trims and zeros are refused.
     pub read_only: bool,
-    /// Whether zeros are faster than a write of as many bytes, where a hole may be made for them.
+    /// Whether writing zeros is faster than a write of as many bytes, where it may make a hole.
     pub zeroes_fast: bool,
 }
 
 impl Export {
-    /// The transmission flags of it.
+    /// Its transmission flags.
     pub(crate) fn flags(&self, structured: bool) -> u16 {
         let mut flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | FLAG_CAN_MULTI_CONN;
         flags |= if self.read_only {
@@ -48,12 +48,12 @@ impl Export {
         flags
     }
 
-    /// Whether a client means this export.
+    /// Whether a client's name selects this export.
     pub(crate) fn is_called(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// What the protocol asks of an export holds.
+    /// Asserts the requirements of the protocol.
     pub(crate) fn assert_sound(&self) {
         let BlockSizes { minimum, preferred, maximum } = self.block;
         let powers = [minimum, preferred, maximum].iter().all(|bytes| bytes.is_power_of_two());
@@ -64,12 +64,13 @@ impl Export {
     }
 }
 
-/// What one connection may have under way: requests that were taken and whose replies are not wholly sent.
+/// The limits of requests in flight on one connection: requests that were taken and whose replies are not completely
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Requests.
     pub requests: u32,
-    /// Bytes of their payloads. One request of the largest block is always let in.
+    /// Bytes of their payloads. One request of the maximum block is always accepted.
     pub bytes: u64,
 }
 

@@ -1,34 +1,35 @@
-//! What is told to a client whose request fails, and why a connection is ended.
+//! Errors that a failed request returns to its client, and violations that end a connection.
 
-/// Why a request failed, in the numbers that the protocol knows.
+/// Why a request failed, by the error numbers of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Fault {
-    /// Nothing may be written here.
+    /// The export is read-only.
     Permission = 1,
     /// The medium failed.
     Io = 5,
     /// No memory.
     Memory = 12,
-    /// The request makes no sense.
+    /// The request is invalid.
     Invalid = 22,
-    /// No space is left, or the end of the export is exceeded.
+    /// No space is left, or the request exceeds the end of the export.
     NoSpace = 28,
-    /// The reply does not fit into one piece.
+    /// The reply does not fit into one chunk.
     Overflow = 75,
-    /// Not to be had in the way that was asked for.
+    /// The request is not supported as requested.
     NotSupported = 95,
-    /// The server is about to end.
+    /// The server is ending.
     ShuttingDown = 108,
 }
 
 impl Fault {
-    /// The number as it is sent.
+    /// The error number of the protocol.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// The fault of a number; one that the protocol does not define counts as [`Fault::Invalid`], as it asks for.
+    /// The fault of an error number. A number that the protocol does not define counts as [`Fault::Invalid`], as the
+    /// protocol requires.
     pub fn of(number: u32) -> Self {
         match number {
             1 => Self::Permission,
@@ -43,8 +44,8 @@ impl Fault {
     }
 }
 
-/// A client broke the protocol, so that nothing that it sends can be understood any more or no reply exists for it. The
-/// connection is to be closed.
+/// A violation of the protocol by a client, after which its bytes cannot be interpreted or no reply is possible. Close
+/// the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// It set flags that were not offered.
@@ -53,25 +54,25 @@ pub enum Violation {
         /// Its flags.
         flags: u32,
     },
-    /// What should be an option is none.
+    /// An option does not begin with its magic number.
     #[error("an option begins with {found:#018x} in place of `IHAVEOPT`; is the client one of NBD?")]
     OptionMagic {
-        /// What it begins with.
+        /// The number found.
         found: u64,
     },
-    /// A client that takes no replies to options sent another than `NBD_OPT_EXPORT_NAME`.
+    /// A client that reads no replies to options sent an option other than `NBD_OPT_EXPORT_NAME`.
     #[error("option {option} of a client without fixed newstyle, which may choose an export alone")]
     NotFixed {
         /// The option.
         option: u32,
     },
-    /// `NBD_OPT_EXPORT_NAME`, which has no error reply, names no export.
+    /// `NBD_OPT_EXPORT_NAME`, which has no error reply, names an unknown export.
     #[error("the client asks for an export that there is not; the default export has an empty name")]
     UnknownExport,
-    /// What should be a request is none.
+    /// A request does not begin with its magic number.
     #[error("a request begins with {found:#010x} in place of 0x25609513")]
     RequestMagic {
-        /// What it begins with.
+        /// The number found.
         found: u32,
     },
 }

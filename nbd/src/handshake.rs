@@ -1,28 +1,28 @@
-//! The handshake: flags, then options until one of them begins the transmission.
+//! The handshake: flags, then options until one of them starts the transmission.
 
 use crate::export::Export;
 use crate::fault::Violation;
 use crate::wire::*;
 
-/// The longest data of an option that is looked at: a name and a few queries.
+/// The longest option data that is processed: a name and a few queries.
 pub(crate) const OPTION_BYTES_MAX: usize = 16 << 10;
 
 /// The number of the only metadata context.
 pub(crate) const ALLOCATION_ID: u32 = 1;
 
-/// What was agreed upon.
+/// The negotiated features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// Options have replies.
     fixed: bool,
     no_zeroes: bool,
-    /// Replies come in chunks.
+    /// Replies are structured.
     pub(crate) structured: bool,
     /// `base:allocation` was selected.
     pub(crate) allocation: bool,
 }
 
-/// What follows on an option.
+/// The step after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Option,
@@ -30,7 +30,7 @@ pub(crate) enum Next {
     End,
 }
 
-/// The server's first words.
+/// The server's greeting.
 pub(crate) fn greet(out: &mut Vec<u8>) {
     out.extend(NBD_MAGIC.to_be_bytes());
     out.extend(OPTION_MAGIC.to_be_bytes());
@@ -50,7 +50,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, option: u32, kind: u32, parts: &[&[u8]]) 
 }
 
 impl Agreed {
-    /// The client's answer to the greeting.
+    /// The client's reply to the greeting.
     pub(crate) fn flags(&mut self, flags: u32) -> Result<(), Violation> {
         let known = u32::from(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES);
         if flags & !known != 0 {
@@ -61,7 +61,7 @@ impl Agreed {
         Ok(())
     }
 
-    /// Whether an option may come at all; the length of its data is not known to be sane.
+    /// Checks whether an option is allowed at all. The length of its data is not checked yet.
     pub(crate) fn admit(&self, option: u32, bytes: u32) -> Result<(), Violation> {
         if option == OPT_EXPORT_NAME {
             let fits = bytes as usize <= STRING_BYTES_MAX;
@@ -70,7 +70,7 @@ impl Agreed {
         if self.fixed { Ok(()) } else { Err(Violation::NotFixed { option }) }
     }
 
-    /// Answers an option.
+    /// Processes an option and replies to it.
     pub(crate) fn option(
         &mut self,
         export: &Export,
@@ -127,7 +127,7 @@ impl Agreed {
             }
             OPT_LIST_META_CONTEXT | OPT_SET_META_CONTEXT => {
                 let is_list = option == OPT_LIST_META_CONTEXT;
-                // A selection replaces the one before even if it fails.
+                // A selection replaces the previous one even if it fails.
                 self.allocation &= is_list;
                 if !self.structured {
                     return invalid("metadata contexts need structured replies; negotiate these first");
@@ -156,7 +156,8 @@ impl Agreed {
         Ok(Next::Option)
     }
 
-    /// Size, flags and blocks, which every client needs, and what else it asks for.
+    /// Sends size, flags and block sizes, which every client needs, and the other information that the client
+    /// requested.
     fn inform(&self, export: &Export, option: u32, wanted: &[u8], out: &mut Vec<u8>) {
         let mut info = |kind: u16, content: &[&[u8]; 3]| {
             let [a, b, c] = content;

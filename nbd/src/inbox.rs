@@ -1,6 +1,6 @@
-//! Bytes that were received and not yet understood.
+//! Received bytes that are not parsed yet.
 
-/// A short run of bytes: filled at its end, taken from its front.
+/// A short run of bytes, filled at its end and consumed from its front.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -13,7 +13,7 @@ impl Inbox {
         Self { bytes: vec![0; bytes], start: 0, end: 0 }
     }
 
-    /// What is there.
+    /// The bytes to parse.
     pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -26,14 +26,14 @@ impl Inbox {
         }
     }
 
-    /// Makes sure that so many bytes fit in all.
+    /// Ensures a capacity of `bytes`.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.bytes.len() < bytes {
             self.bytes.resize(bytes, 0);
         }
     }
 
-    /// Where received bytes go, so many at most.
+    /// The space for received bytes, `most` at most.
     pub(crate) fn space(&mut self, most: usize) -> &mut [u8] {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -44,7 +44,7 @@ impl Inbox {
         &mut space[..bytes]
     }
 
-    /// So many bytes were put into the space.
+    /// Notes that `bytes` were put into the space.
     pub(crate) fn fill(&mut self, bytes: usize) {
         self.end += bytes;
         assert!(self.end <= self.bytes.len(), "more bytes than there was space for");

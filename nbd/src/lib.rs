@@ -1,18 +1,18 @@
 //! NBD, the protocol of network block devices, as state machines: no sockets, no clocks, no threads.
 //!
 //! [`Connection`] is the server's side of one connection. Its host moves bytes between it and a socket, and answers its
-//! requests; it does the rest: the handshake in fixed newstyle, the judging of requests, the form of replies, the limits
-//! of what a client may have under way. Payloads go from the socket straight into buffers that the host gives, and from
-//! such buffers straight to the socket. [`client`] is the other side, for tests and for checks; it is made to be plain,
-//! not to be fast.
+//! requests. The connection does the rest: the fixed newstyle handshake, the checks of requests, the format of replies,
+//! and the limits of requests in flight. Payloads go from the socket straight into buffers that the host provides, and
+//! from such buffers straight to the socket. [`client`] is the other side, for tests and for checks; it is written to
+//! be simple, not to be fast.
 //!
-//! Known are: `NBD_OPT_EXPORT_NAME`, `ABORT`, `LIST`, `INFO`, `GO`, `STRUCTURED_REPLY`, `LIST_META_CONTEXT` and
+//! Supported: `NBD_OPT_EXPORT_NAME`, `ABORT`, `LIST`, `INFO`, `GO`, `STRUCTURED_REPLY`, `LIST_META_CONTEXT` and
 //! `SET_META_CONTEXT` with `base:allocation`; reads, writes, flushes, trims, zeros and block status with their flags;
-//! several connections to one export. Not known are TLS and extended headers, which clients are told in the protocol's
-//! words.
+//! several connections to one export. Not supported: TLS and extended headers, for which clients get the protocol's
+//! error replies.
 //!
-//! A client that asks for what cannot be gets an error reply, and the connection goes on. One that breaks the protocol is a
-//! [`Violation`], and its connection is to be closed.
+//! An invalid request gets an error reply, and the connection continues. A violation of the protocol is a
+//! [`Violation`], after which the connection must be closed.
 //!
 //! Source: The NBD protocol, doc/proto.md of the Network Block Device project.
 //!

@@ -1,33 +1,33 @@
-//! Replies on their way out.
+//! Replies that are being sent.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
-/// Sent bytes that are kept at the front of `inline` at most, before the rest moves up.
+/// Most sent bytes that stay at the front of `inline` before the rest moves up.
 const SENT_BYTES_MAX: usize = 4096;
 
-/// A reply that is not wholly sent.
+/// A reply that is not completely sent.
 #[derive(Debug)]
 struct Message<B> {
-    /// Bytes of `inline` that go first.
+    /// Bytes of `inline` to send first.
     inline: usize,
-    /// Then those of this buffer, from `from` to `to`.
+    /// Then the bytes of this buffer, from `from` to `to`.
     payload: Option<B>,
     from: usize,
     to: usize,
-    /// Whether a request is done with it.
+    /// Whether the message completes a request.
     request: bool,
 }
 
-/// What was sent with a message that is now gone.
+/// A message that is completely sent.
 #[derive(Debug)]
 pub(crate) struct Sent<B> {
     pub(crate) request: bool,
     pub(crate) payload: Option<(B, usize)>,
 }
 
-/// Replies in the order in which they go out. What is short lies in one run of bytes, so that a run of replies without payload
-/// is one slice; payloads stay where they are.
+/// Replies in the order in which they are sent. Headers are adjacent in one run of bytes, so that several replies
+/// without payload are one slice. Payloads stay where they are.
 #[derive(Debug)]
 pub(crate) struct Outbox<B> {
     messages: VecDeque<Message<B>>,
@@ -45,7 +45,8 @@ impl<B: AsRef<[u8]>> Outbox<B> {
         self.messages.is_empty()
     }
 
-    /// Adds a message: what `write` appends, then the first `bytes` of `payload`. One of no bytes is none.
+    /// Adds a message: the bytes that `write` appends, then the first `bytes` of `payload`. An empty message is
+    /// dropped.
     pub(crate) fn push(
         &mut self,
         request: bool,
@@ -73,7 +74,7 @@ impl<B: AsRef<[u8]>> Outbox<B> {
         });
     }
 
-    /// Puts what is to be sent next into `slices`, as far as there are any; returns how many.
+    /// Puts the bytes to send next into `slices`, as far as they suffice. Returns how many slices it filled.
     pub(crate) fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let mut count = 0;
         let mut put = |slice: &'a [u8]| {
@@ -100,7 +101,7 @@ impl<B: AsRef<[u8]>> Outbox<B> {
         count
     }
 
-    /// So many bytes were sent; `gone` is told of each message that they complete.
+    /// Notes that `bytes` were sent, and calls `gone` for each message that is complete.
     pub(crate) fn advance(&mut self, mut bytes: usize, mut gone: impl FnMut(Sent<B>)) {
         while let Some(message) = self.messages.front_mut() {
             let inline = bytes.min(message.inline);

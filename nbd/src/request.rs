@@ -1,74 +1,74 @@
-//! Requests of the transmission phase: what a client asks for, judged before the host sees it.
+//! Requests of the transmission phase, checked before the host sees them.
 
 use crate::export::Export;
 use crate::fault::Fault;
 use crate::handshake::Agreed;
 use crate::wire::*;
 
-/// A request that a client made, and what is needed to reply to it.
+/// A request of a client, with the information for its reply.
 #[derive(Debug)]
 pub struct Request<B> {
-    /// What is asked for: whole blocks inside the export, at least one.
+    /// The command: whole blocks inside the export, at least one.
     pub command: Command<B>,
-    /// Names the request in [`Connection::reply`](crate::Connection::reply).
+    /// Identifies the request in [`Connection::reply`](crate::Connection::reply).
     pub pending: Pending,
 }
 
-/// What is asked for.
+/// The command of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command<B> {
     /// Read, and reply with [`Reply::Data`].
     Read {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Write.
     Write {
         /// First byte.
         offset: u64,
-        /// What to write, at its front.
+        /// The data, at the front of the buffer.
         data: B,
-        /// How many bytes of it.
+        /// Number of bytes of data.
         bytes: u32,
-        /// Whether it has to be durable before the reply.
+        /// Whether it must be durable before the reply.
         fua: bool,
     },
-    /// Make durable every write, trim and zeroing that was replied to, on whatever connection.
+    /// Make every write, trim and zeroing durable that was replied to, on any connection.
     Flush,
-    /// Declare bytes unused; they may read as anything.
+    /// Declare bytes unused. They may read as anything.
     Trim {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
-        /// Whether it has to be durable before the reply.
+        /// Whether it must be durable before the reply.
         fua: bool,
     },
     /// Make bytes read as zeros.
     WriteZeroes {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
-        /// Whether it has to be durable before the reply.
+        /// Whether it must be durable before the reply.
         fua: bool,
-        /// Whether later writes must find space here: the zeros may not become a hole.
+        /// Whether the zeros may not become a hole, because later writes must find space here.
         keep_space: bool,
     },
-    /// Say what is allocated from `offset` on, and reply with [`Reply::Extents`].
+    /// Report the allocation from `offset` on, and reply with [`Reply::Extents`].
     BlockStatus {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
-        /// Whether the client takes one extent alone.
+        /// Whether the client accepts only one extent.
         one: bool,
     },
 }
 
-/// A request that waits for its reply, of which it gets one.
+/// A request that waits for its reply. It gets exactly one.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a request without a reply keeps its client waiting"]
 pub struct Pending {
@@ -76,12 +76,12 @@ pub struct Pending {
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     pub(crate) command: u16,
-    /// The client takes one extent alone.
+    /// Whether the client accepts only one extent.
     pub(crate) one: bool,
 }
 
 impl Pending {
-    /// Whether its reply carries what was read.
+    /// Whether its reply carries the data of a read.
     pub fn is_read(&self) -> bool {
         self.command == CMD_READ
     }
@@ -92,25 +92,25 @@ impl Pending {
     }
 }
 
-/// What became of a request.
+/// The reply to a request.
 #[derive(Debug)]
 pub enum Reply<'a, B> {
-    /// It is done. Not for [`Command::Read`] and [`Command::BlockStatus`].
+    /// Success. Not for [`Command::Read`] and [`Command::BlockStatus`].
     Done,
-    /// What a read found: as many bytes as were asked for, at the front of the buffer.
+    /// The data of a read: as many bytes as requested, at the front of the buffer.
     Data(B),
-    /// What is allocated, from the request's first byte on, at least one extent. What lies beyond the request is not sent.
+    /// The allocation from the request's first byte on, at least one extent. Extents beyond the request are not sent.
     Extents(&'a [Extent]),
-    /// It failed, with a sentence for the client's user.
+    /// Failure, with a message for the client's user.
     Failed(Fault, &'a str),
 }
 
-/// A run of bytes of which the same is known.
+/// A run of bytes with the same allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How many, at least one.
+    /// Number of bytes, at least one.
     pub bytes: u64,
-    /// Whether nothing is stored for them, so that a write may find no space.
+    /// Whether no space is allocated for them, so that a write may find no space.
     pub hole: bool,
     /// Whether they read as zeros.
     pub zero: bool,
@@ -122,20 +122,20 @@ impl Extent {
     }
 }
 
-/// What to do with a request that was received.
+/// The result of checking a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Hand it to the host.
+    /// Pass it to the host.
     Serve,
-    /// It asks for no bytes and is done.
+    /// It requests no bytes and is complete.
     Nothing,
     Refuse(Fault, &'static str),
 }
 
-/// Judges a request by what was agreed upon and by the export.
+/// Checks a request against the negotiated features and the export.
 pub(crate) fn judge(header: &RequestHeader, export: &Export, agreed: Agreed) -> Verdict {
     let allowed = match header.command {
-        // Clients are known to set FUA on all of them.
+        // Some clients set FUA on all of them.
         CMD_READ if agreed.structured => CMD_FLAG_FUA | CMD_FLAG_DF,
         CMD_READ | CMD_WRITE | CMD_FLUSH | CMD_TRIM => CMD_FLAG_FUA,
         CMD_WRITE_ZEROES => CMD_FLAG_FUA | CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO,
@@ -166,7 +166,7 @@ pub(crate) fn judge(header: &RequestHeader, export: &Export, agreed: Agreed) -> 
     if matches!(header.command, CMD_READ | CMD_WRITE) && header.bytes > block.maximum {
         return refuse("the request is longer than the maximum block size");
     }
-    // Where no hole may be made they are written.
+    // Where no hole may be made, zeros are written.
     let is_slow = !export.zeroes_fast || header.flags & CMD_FLAG_NO_HOLE != 0;
     if header.flags & CMD_FLAG_FAST_ZERO != 0 && is_slow {
         return Verdict::Refuse(Fault::NotSupported, "zeros are no faster here than a write");

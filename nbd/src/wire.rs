@@ -1,4 +1,4 @@
-//! Numbers and messages of the protocol as they are sent, all of them big-endian.
+//! Numbers and messages of the protocol, all of them big-endian.
 //!
 //! Source: The NBD protocol, doc/proto.md of the Network Block Device project.
 
@@ -37,40 +37,40 @@ pub const FLAG_FIXED_NEWSTYLE: u16 = 1 << 0;
 /// Handshake flag of the server, and the same bit of the client: no zeros after `OPT_EXPORT_NAME`.
 pub const FLAG_NO_ZEROES: u16 = 1 << 1;
 
-/// Transmission flag: there are flags.
+/// Transmission flag: the flags are valid.
 pub const FLAG_HAS_FLAGS: u16 = 1 << 0;
-/// Transmission flag: nothing may be written.
+/// Transmission flag: the export is read-only.
 pub const FLAG_READ_ONLY: u16 = 1 << 1;
-/// Transmission flag: `CMD_FLUSH` is known.
+/// Transmission flag: `CMD_FLUSH` is supported.
 pub const FLAG_SEND_FLUSH: u16 = 1 << 2;
-/// Transmission flag: `CMD_FLAG_FUA` is known.
+/// Transmission flag: `CMD_FLAG_FUA` is supported.
 pub const FLAG_SEND_FUA: u16 = 1 << 3;
-/// Transmission flag: `CMD_TRIM` is known.
+/// Transmission flag: `CMD_TRIM` is supported.
 pub const FLAG_SEND_TRIM: u16 = 1 << 5;
-/// Transmission flag: `CMD_WRITE_ZEROES` is known.
+/// Transmission flag: `CMD_WRITE_ZEROES` is supported.
 pub const FLAG_SEND_WRITE_ZEROES: u16 = 1 << 6;
-/// Transmission flag: `CMD_FLAG_DF` is known.
+/// Transmission flag: `CMD_FLAG_DF` is supported.
 pub const FLAG_SEND_DF: u16 = 1 << 7;
-/// Transmission flag: what one connection flushes, all have flushed.
+/// Transmission flag: a flush on one connection covers all connections.
 pub const FLAG_CAN_MULTI_CONN: u16 = 1 << 8;
-/// Transmission flag: `CMD_FLAG_FAST_ZERO` is known.
+/// Transmission flag: `CMD_FLAG_FAST_ZERO` is supported.
 pub const FLAG_SEND_FAST_ZERO: u16 = 1 << 11;
 
-/// Option: choose the export and begin, without a reply that could be an error.
+/// Option: select the export and start the transmission, without an error reply.
 pub const OPT_EXPORT_NAME: u32 = 1;
 /// Option: end the session.
 pub const OPT_ABORT: u32 = 2;
-/// Option: which exports are there.
+/// Option: list the exports.
 pub const OPT_LIST: u32 = 3;
-/// Option: encrypt from here on.
+/// Option: start TLS.
 pub const OPT_STARTTLS: u32 = 5;
-/// Option: what an export is.
+/// Option: information about an export.
 pub const OPT_INFO: u32 = 6;
-/// Option: what an export is, and begin.
+/// Option: information about an export, and start the transmission.
 pub const OPT_GO: u32 = 7;
-/// Option: reply in chunks.
+/// Option: structured replies.
 pub const OPT_STRUCTURED_REPLY: u32 = 8;
-/// Option: which metadata contexts are there.
+/// Option: list metadata contexts.
 pub const OPT_LIST_META_CONTEXT: u32 = 9;
 /// Option: select metadata contexts.
 pub const OPT_SET_META_CONTEXT: u32 = 10;
@@ -79,19 +79,19 @@ pub const OPT_SET_META_CONTEXT: u32 = 10;
 pub const REP_ACK: u32 = 1;
 /// Reply to an option: an export.
 pub const REP_SERVER: u32 = 2;
-/// Reply to an option: something about the export.
+/// Reply to an option: information about the export.
 pub const REP_INFO: u32 = 3;
 /// Reply to an option: a metadata context.
 pub const REP_META_CONTEXT: u32 = 4;
 /// The bit of replies to options that are errors.
 pub const REP_ERROR: u32 = 1 << 31;
-/// Reply to an option: not known here.
+/// Reply to an option: not supported.
 pub const REP_ERR_UNSUP: u32 = REP_ERROR + 1;
-/// Reply to an option: it is malformed.
+/// Reply to an option: it is invalid.
 pub const REP_ERR_INVALID: u32 = REP_ERROR + 3;
 /// Reply to an option: there is no such export.
 pub const REP_ERR_UNKNOWN: u32 = REP_ERROR + 6;
-/// Reply to an option: the server is about to end.
+/// Reply to an option: the server is ending.
 pub const REP_ERR_SHUTDOWN: u32 = REP_ERROR + 7;
 /// Reply to an option: it is too long.
 pub const REP_ERR_TOO_BIG: u32 = REP_ERROR + 9;
@@ -100,14 +100,14 @@ pub const REP_ERR_TOO_BIG: u32 = REP_ERROR + 9;
 pub const INFO_EXPORT: u16 = 0;
 /// Information: the export's name.
 pub const INFO_NAME: u16 = 1;
-/// Information: the export in words.
+/// Information: the export's description.
 pub const INFO_DESCRIPTION: u16 = 2;
 /// Information: minimum, preferred and maximum block.
 pub const INFO_BLOCK_SIZE: u16 = 3;
 
-/// The metadata context that says what is allocated.
+/// The metadata context of allocation.
 pub const BASE_ALLOCATION: &str = "base:allocation";
-/// Status: nothing is allocated here.
+/// Status: a hole.
 pub const STATE_HOLE: u32 = 1 << 0;
 /// Status: reads as zeros.
 pub const STATE_ZERO: u32 = 1 << 1;
@@ -124,23 +124,23 @@ pub const CMD_FLUSH: u16 = 3;
 pub const CMD_TRIM: u16 = 4;
 /// Request: write zeros.
 pub const CMD_WRITE_ZEROES: u16 = 6;
-/// Request: what is allocated.
+/// Request: block status (allocation).
 pub const CMD_BLOCK_STATUS: u16 = 7;
 
 /// Command flag: durable before the reply.
 pub const CMD_FLAG_FUA: u16 = 1 << 0;
-/// Command flag: zeros keep their place.
+/// Command flag: zeros may not become a hole.
 pub const CMD_FLAG_NO_HOLE: u16 = 1 << 1;
-/// Command flag: data comes in one piece.
+/// Command flag: do not fragment the data.
 pub const CMD_FLAG_DF: u16 = 1 << 2;
-/// Command flag: one extent is enough.
+/// Command flag: one extent only.
 pub const CMD_FLAG_REQ_ONE: u16 = 1 << 3;
-/// Command flag: zero it only if that is faster than to write.
+/// Command flag: write zeros only if that is faster than writing data.
 pub const CMD_FLAG_FAST_ZERO: u16 = 1 << 4;
 
 /// Flag of a chunk: the last one of its reply.
 pub const CHUNK_DONE: u16 = 1 << 0;
-/// Chunk: nothing.
+/// Chunk: no content.
 pub const CHUNK_NONE: u16 = 0;
 /// Chunk: data.
 pub const CHUNK_OFFSET_DATA: u16 = 1;
@@ -153,23 +153,23 @@ pub const CHUNK_ERROR_BIT: u16 = 1 << 15;
 /// Chunk: an error.
 pub const CHUNK_ERROR: u16 = CHUNK_ERROR_BIT + 1;
 
-/// A request as it is sent.
+/// The header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
     /// Command flags.
     pub flags: u16,
-    /// What is asked for.
+    /// The command.
     pub command: u16,
-    /// The client's name for the request; the reply carries it.
+    /// The client's identifier of the request; the reply carries it.
     pub cookie: u64,
     /// First byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
 }
 
 impl RequestHeader {
-    /// As it is sent.
+    /// The header as bytes.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         let mut sent = [0; REQUEST_BYTES];
         sent[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
@@ -181,7 +181,7 @@ impl RequestHeader {
         sent
     }
 
-    /// What was sent.
+    /// Parses a header.
     ///
     /// # Errors
     /// The magic number found, if it is not that of requests.
@@ -204,7 +204,7 @@ impl RequestHeader {
     }
 }
 
-/// Takes fields from the front of a message; `None` when it is too short.
+/// Parses fields from the front of a message. `None` when it is too short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
@@ -233,7 +233,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A string behind its length of 32 bits.
+    /// A string after its length of 32 bits.
     pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         let bytes = self.u32()?;
         self.take(bytes as usize)

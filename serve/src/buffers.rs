@@ -1,8 +1,8 @@
-//! Payload buffers that are used again: none is allocated, and none cleared, for a request like the ones before it.
+//! Reusable payload buffers: after warm-up, a request needs no allocation and no clearing.
 
 use stripewise_engine::Payload;
 
-/// Buffers kept in all, in bytes; more are given back to the system.
+/// Bytes of all kept buffers. Further buffers are returned to the system.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 /// Smallest buffer.
 const SMALLEST: usize = 4096;
@@ -21,7 +21,7 @@ impl Buffers {
         Self { free: std::array::from_fn(|_| Vec::new()), kept_bytes: 0 }
     }
 
-    /// A buffer of `bytes`, whose content is whatever it was.
+    /// A buffer of `bytes`. Its content is undefined.
     pub(crate) fn take(&mut self, bytes: usize) -> Payload {
         let class = class_of(bytes);
         let Some(mut buffer) = self.free.get_mut(class).and_then(Vec::pop) else {
@@ -34,11 +34,11 @@ impl Buffers {
         buffer
     }
 
-    /// Keeps a buffer that is not needed any more.
+    /// Keeps a buffer for reuse.
     pub(crate) fn give_back(&mut self, buffer: Payload) {
         let bytes = buffer.capacity();
         let class = class_of(bytes);
-        // One that was cut apart has another size, and serves no class.
+        // A buffer that was split has another size, and fits no class.
         let is_whole = class < CLASSES && bytes == size_of_class(class);
         if is_whole && self.kept_bytes + bytes <= KEPT_BYTES_MAX {
             self.kept_bytes += bytes;

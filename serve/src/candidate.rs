@@ -1,5 +1,5 @@
-//! Files and devices that are to become members: looked at, opened and cleared on the thread of whoever brings them, because
-//! the serving thread must not wait for a device.
+//! Files and devices that are to become members. They are checked, opened and cleared on the thread of the request,
+//! because the serving thread must not wait for a device.
 
 use std::fs;
 use std::io;
@@ -13,37 +13,37 @@ use stripewise_engine::{FileError, FileMedia, MemberFile, Returning, Store};
 use crate::control::ControlError;
 use crate::signature::{Taken, clear, inspect};
 
-/// What a file or device is brought for.
+/// The place that a file or device is to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The place of a member that is out of service.
+    /// That of a member that is out of service.
     Member(u16),
-    /// That of the first member that fails.
+    /// A hot spare: that of the first member that fails.
     Spare,
 }
 
-/// What an array wants of whatever takes a place in it.
+/// The requirements of an array for a new member.
 #[derive(Debug)]
 pub(crate) struct Vacancy {
     pub(crate) page_bytes: u32,
-    /// Pages that it takes of each member.
+    /// Pages that the array uses of each member.
     pub(crate) pages: u32,
-    /// The array's UUID, and that of the member that is out of service: so its own device is known when it is back.
+    /// The UUIDs of the array and of the member that is out of service, by which a returning member is recognized.
     pub(crate) own: Option<(Uuid, Uuid)>,
-    /// Where the members in service are.
+    /// The paths of the members in service.
     pub(crate) living: Vec<PathBuf>,
 }
 
-/// Why a file or device does not become a member.
+/// Why a file or device cannot become a member.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfit {
-    /// The array does not take one now.
+    /// The array does not accept one now.
     #[error(transparent)]
     Refused(#[from] ControlError),
-    /// It cannot be had.
+    /// The file cannot be opened.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It holds something, or the system has it.
+    /// It has content, or the system uses it.
     #[error(transparent)]
     Taken(#[from] Taken),
     /// It is too small.
@@ -52,13 +52,13 @@ pub(crate) enum Unfit {
     /// A folder, a pipe, or the like.
     #[error("`{}` is neither a file nor a block device; name one", .0.display())]
     Strange(PathBuf),
-    /// A symbolic link without anything behind it.
+    /// A symbolic link whose target does not exist.
     #[error("`{}` is a link that leads nowhere; name the device itself, or wait until it is there", .0.display())]
     Dangling(PathBuf),
-    /// A new file there would be memory.
+    /// A new file there would be in memory.
     #[error("there is no device `{}`, and no file is made below /dev; check the name", .0.display())]
     NoDevice(PathBuf),
-    /// New files are for arrays of files.
+    /// New files are created only for arrays of files.
     #[error(
         "`{}` does not exist, and a file is made only where all members in service are files; check the name, or make the file \
          yourself",
@@ -79,18 +79,19 @@ impl From<Unfit> for ControlError {
     }
 }
 
-/// What is ready to take a place. A file that was made for it is removed again if it is not taken.
+/// A file or device that is ready to take its place. A file that was created for it is removed again if it is not
+/// accepted.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) place: Place,
     pub(crate) file: MemberFile,
-    /// Its superblocks, if it is the member itself, which was away.
+    /// Its superblocks, if it is the returning member itself.
     pub(crate) returned: Option<Returning>,
     pub(crate) made: Option<NewFile>,
 }
 
 impl Candidate {
-    /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its
+    /// A file for `place`, with its superblocks. Dropping it, most likely in the serving thread, does not wait for its
     /// device.
     fn ready(place: Place, mut file: MemberFile, returned: Option<Returning>, made: Option<NewFile>) -> Self {
         file.close_aside();
@@ -98,11 +99,12 @@ impl Candidate {
         Self { place, file, returned, made }
     }
 
-    /// Opens what `path` names for `place`, and clears it if it held something and is forced. A file that is not there is
-    /// made where the array's members are files. `vacancy` asks the array, and is asked once more before anything is cleared.
+    /// Opens `path` for `place`, and clears its content if `force` is set. A file that does not exist is created if the
+    /// array's members are files. `vacancy` asks the array for its requirements, and is called once more before
+    /// anything is cleared.
     ///
     /// # Errors
-    /// Why it cannot be taken. Nothing of it was changed then, unless clearing itself failed.
+    /// Why the file cannot be accepted. It is unchanged then, unless clearing itself failed.
     pub(crate) fn prepare(
         place: Place,
         path: &Path,
@@ -116,7 +118,8 @@ impl Candidate {
             let made = Some(NewFile::of(&file));
             return Ok(Self::ready(place, file, None, made));
         }
-        // Locked before it is looked at, and held until it is taken: another engine may have it, and its path may change.
+        // Locked before it is checked, and until it is accepted: another engine may have it open, and its path may
+        // change.
         let file = MemberFile::open(path, page_bytes)?;
         let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.uuid));
         if let Some(returned) = FileMedia::returning(&file)?.filter(is_own) {
@@ -135,7 +138,7 @@ impl Candidate {
     }
 }
 
-/// A file that was made, and is removed with this value if it is where it was made.
+/// A file that was created, and is removed when this value is dropped, if it is still at its path.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     path: PathBuf,
@@ -149,7 +152,7 @@ impl NewFile {
         Self { path: file.path().to_owned(), identity: found }
     }
 
-    /// Leaves it where it is.
+    /// Keeps the file.
     pub(crate) fn keep(mut self) {
         self.identity = None;
     }
@@ -157,7 +160,7 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // What took its place is another's.
+        // A file that replaced it belongs to another program.
         let found = fs::symlink_metadata(&self.path).ok().map(|found| (found.dev(), found.ino()));
         if self.identity.is_some()
             && found == self.identity
@@ -168,13 +171,13 @@ impl Drop for NewFile {
     }
 }
 
-/// Whether there is a file or device.
+/// Whether the file or device exists.
 fn is_there(path: &Path) -> Result<bool, Unfit> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() || found.file_type().is_block_device() => Ok(true),
         Ok(_) => Err(Unfit::Strange(path.into())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
-            // Something was made of it just now, or it leads nowhere; in neither case it is free.
+            // It was created just now, or the link has no target. In neither case is the path free.
             Ok(_) => Err(Unfit::Dangling(path.into())),
             Err(_) => Ok(false),
         },
@@ -182,7 +185,7 @@ fn is_there(path: &Path) -> Result<bool, Unfit> {
     }
 }
 
-/// Refuses a new file where a device is meant: a name of /dev that is misspelt would become a file in memory.
+/// Refuses a new file where a device is meant: a misspelt name in /dev would become a file in memory.
 fn refuse_to_make(path: &Path, living: &[PathBuf]) -> Result<(), Unfit> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| Unfit::Io {
@@ -190,7 +193,7 @@ fn refuse_to_make(path: &Path, living: &[PathBuf]) -> Result<(), Unfit> {
         path: path.into(),
         error,
     })?;
-    // Files of /dev/shm are known to be memory.
+    // Files in /dev/shm are in memory by intent.
     if folder.starts_with("/dev") && !folder.starts_with("/dev/shm") {
         return Err(Unfit::NoDevice(path.into()));
     }
@@ -207,7 +210,7 @@ mod tests {
 
     const PAGES: u32 = 1024;
 
-    /// What an array of files wants, its members being `living`.
+    /// The requirements of an array of files, with the members `living`.
     fn vacancy(living: &[&Path]) -> Result<Vacancy, ControlError> {
         let living = living.iter().map(PathBuf::from).collect();
         Ok(Vacancy { page_bytes: 4096, pages: PAGES, own: None, living })
@@ -251,7 +254,7 @@ mod tests {
         prepared().made.unwrap().keep();
         assert!(new.exists());
         fs::remove_file(&new).unwrap();
-        // Another one took its place meanwhile.
+        // Another file took its place meanwhile.
         let made = prepared();
         fs::remove_file(&new).unwrap();
         fs::write(&new, "theirs").unwrap();
@@ -268,7 +271,7 @@ mod tests {
         let mut asked = 0;
         let told = Candidate::prepare(Place::Spare, &path, true, || {
             asked += 1;
-            // The array is asked a second time just before it is cleared.
+            // The array is asked a second time just before the file is cleared.
             if asked == 2 {
                 fs::rename(&path, &away).unwrap();
                 fs::write(&path, bytes(9)).unwrap();
@@ -293,7 +296,7 @@ mod tests {
         let told = refused(&path, true, &[]);
         assert!(told.contains("use a larger one") && holds(), "{told}");
         hold(PAGES);
-        // Another one was quicker.
+        // Another candidate was faster.
         let mut asked = 0;
         let told = Candidate::prepare(Place::Member(2), &path, true, || {
             asked += 1;

@@ -1,4 +1,5 @@
-//! Sockets with a deadline. A timeout of the system is for one call, so whoever sends or takes a byte each time never reaches it.
+//! Sockets with a deadline. A timeout of the system covers a single call, so a peer that sends or takes a byte each
+//! time never reaches it.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -6,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-/// Most bytes of one call: of a longer one a Unix socket makes pieces, and the timeout is for each of them.
+/// Most bytes of one call: a Unix socket splits a longer one, and the timeout covers each piece.
 const CALL_BYTES: usize = 16 << 10;
 
-/// A socket that is read and written until a certain time.
+/// A socket with a deadline for all reads and writes.
 #[derive(Debug)]
 pub(crate) struct Deadline<'a, S> {
     socket: &'a S,
@@ -17,12 +18,12 @@ pub(crate) struct Deadline<'a, S> {
 }
 
 impl<'a, S: AsFd> Deadline<'a, S> {
-    /// From now on, for so long.
+    /// A deadline of `patience` from now on.
     pub(crate) fn after(patience: Duration, socket: &'a S) -> Self {
         Self { socket, until: Instant::now() + patience }
     }
 
-    /// Lets the next call take as long as there is left.
+    /// Sets the timeout of the next call to the remaining time.
     fn limit(&self, call: Timeout) -> io::Result<()> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     const PATIENCE: Duration = Duration::from_millis(200);
-    /// Longer than a test may take, as slow as they are here.
+    /// More bytes than a test could send at this speed.
     const MANY: usize = 16 << 20;
 
     #[test]

@@ -1,7 +1,8 @@
-//! How threads that wait for connections learn of the end: an eventfd beside each listening socket, in one `poll`.
+//! How threads that wait for connections are notified of the end: through an eventfd beside each listening socket, in
+//! one `poll`.
 //!
-//! The end never connects to a socket to wake the thread behind it. A path may lead to another program by then, and a queue of
-//! connections that is full makes `connect` wait for the thread that is to end.
+//! The end never connects to a socket to wake its thread. The path of the socket may lead to another program by then,
+//! and `connect` to a full queue waits for the thread that is to end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -11,32 +12,32 @@ use rustix::io::Errno;
 
 use crate::error::ServeError;
 
-/// An end that has come or not. Once it has come it stays.
+/// An end that has come or not. It never reverts.
 #[derive(Debug)]
 pub(crate) struct Ending(OwnedFd);
 
-/// What a wait ended with.
+/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
     /// The end has come.
     Ended,
-    /// The descriptor has news.
+    /// The descriptor is readable.
     Ready,
-    /// The time is over.
+    /// The time has passed.
     Late,
 }
 
 impl Ending {
-    /// One that has not come.
+    /// An end that has not come.
     ///
     /// # Errors
-    /// When the system gives no eventfd.
+    /// When the system provides no eventfd.
     pub(crate) fn new() -> Result<Self, ServeError> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(Self(eventfd(0, flags).map_err(|error| ServeError::Poll(error.into()))?))
     }
 
-    /// Lets it come: all that wait are woken, and all that wait later are not kept.
+    /// Signals the end: all present and later waits return at once.
     pub(crate) fn come(&self) {
         // The counter is full only if it has come before.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
@@ -48,7 +49,7 @@ impl Ending {
         self.wait(None, Some(Duration::ZERO)) == Woken::Ended
     }
 
-    /// Waits until it comes, `readable` has something to read, or the time is over; it comes before all else.
+    /// Waits until the end comes, `readable` is readable, or the time has passed. The end has precedence.
     pub(crate) fn wait(&self, readable: Option<BorrowedFd<'_>>, at_most: Option<Duration>) -> Woken {
         let timeout = at_most.map(|at_most| Timespec {
             tv_sec: at_most.as_secs().try_into().unwrap_or(i64::MAX),
@@ -61,9 +62,9 @@ impl Ending {
         match told {
             Ok(_) if has_news(0) => Woken::Ended,
             Ok(_) if has_news(1) => Woken::Ready,
-            // A signal, which another thread takes: whoever waits looks, and waits again.
+            // A signal that another thread handles: the caller checks, and waits again.
             Ok(_) | Err(Errno::INTR) => Woken::Late,
-            // Out of memory, at worst: a moment later there may be some.
+            // Out of memory, at worst: there may be some a little later.
             Err(_) => {
                 std::thread::sleep(Duration::from_millis(10));
                 Woken::Late

@@ -1,4 +1,4 @@
-//! What keeps a server from serving, with the remedy.
+//! Errors that keep a server from serving, with the remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use stripewise_trace::TraceError;
 /// Why an array is not served, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Somebody listens at the socket already.
+    /// Another server is listening on the socket.
     #[error("somebody serves at `{}` already; stop that server, or name another socket", .0.display())]
     InUse(PathBuf),
     /// Something is in the place of the socket that is none.
@@ -23,10 +23,10 @@ pub enum ServeError {
         /// The reason.
         error: io::Error,
     },
-    /// A device for a virtual machine is wanted, and the program was built without.
+    /// A device for a virtual machine is requested, and the program was built without support.
     #[error("this program was built without vhost-user; build it with `--features vhost-user`, or serve NBD")]
     NoVhostUser,
-    /// A thread was refused.
+    /// The system started no thread.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
     /// Waiting for sockets failed.
@@ -41,7 +41,7 @@ pub enum ServeError {
          the array again and replace members that cannot be written"
     )]
     Superblocks {
-        /// How many.
+        /// Number of copies.
         left: u64,
     },
     /// Another server records to the folder.
@@ -52,10 +52,10 @@ pub enum ServeError {
     RecordOfAnother {
         /// The folder.
         folder: PathBuf,
-        /// What its last file says of the array.
+        /// The array that its last file names.
         array: String,
     },
-    /// What is recorded cannot be written.
+    /// The recording cannot be written.
     #[error("cannot record: {0}")]
     Record(#[from] TraceError),
 }

@@ -1,41 +1,42 @@
-//! What is told of where an array has data: runs of pages that were written, and of those that nobody wrote or that were trimmed.
+//! Replies about where an array has data: runs of pages that were written, and runs that were never written or were
+//! trimmed.
 
 use stripewise_nbd::Extent;
 
-/// Pages that are looked at for one reply: 256 MiB of 4 KiB. A client asks for the rest.
+/// Pages that one reply covers: 256 MiB of 4 KiB. A client asks for the rest.
 const PAGES: u64 = 1 << 16;
-/// Pages that are looked at for all clients together in a turn of the loop, however many ask: about half a millisecond, so that
-/// reads and writes of others do not wait longer.
+/// Pages that all clients together may look up in a turn of the loop, however many clients ask: about half a
+/// millisecond, so that reads and writes of others do not wait longer.
 pub(crate) const PAGES_A_TURN: u64 = 2048;
 
-/// Pages that may be looked at in a turn for each client, by the number of clients.
+/// Pages that each client may look up in a turn, by the number of clients.
 pub(crate) fn pages_each(clients: usize) -> u64 {
     (PAGES_A_TURN / (clients as u64).max(1)).max(1)
 }
 
-/// A look at the pages of one request, which goes on over several turns of the loop.
+/// The lookup of the pages of one request, which continues over several turns of the loop.
 #[derive(Debug)]
 pub(crate) struct Walk {
     offset: u64,
     end: u64,
     page_bytes: u64,
-    /// Whether one run is wanted, and no more.
+    /// Whether a single run is requested.
     is_one: bool,
-    /// Pages that are still to be looked at.
+    /// Pages that are not looked up yet.
     next: u64,
     last: u64,
     runs: Vec<Extent>,
 }
 
 impl Walk {
-    /// A look at the `bytes` at `offset`, or at as many of them as one reply tells of; for one run of them if `is_one`.
+    /// A lookup of the `bytes` at `offset`, up to the limit of a reply, and of a single run if `is_one`.
     pub(crate) fn new(offset: u64, bytes: u64, page_bytes: u64, is_one: bool) -> Self {
         let (first, end) = (offset / page_bytes, offset + bytes);
         let last = end.div_ceil(page_bytes).min(first + PAGES);
         Self { offset, end, page_bytes, is_one, next: first, last, runs: Vec::new() }
     }
 
-    /// Looks at as many pages as are `left`, and takes them off it. Whether it is done.
+    /// Looks up at most `left` pages, and subtracts them from it. Returns whether the lookup is complete.
     pub(crate) fn go_on(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
         while self.next < self.last {
             if *left == 0 {
@@ -56,7 +57,7 @@ impl Walk {
         true
     }
 
-    /// What it found so far.
+    /// The runs found so far.
     pub(crate) fn runs(&self) -> &[Extent] {
         &self.runs
     }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     fn runs(offset: u64, bytes: u64, is_one: bool) -> Vec<(u64, bool)> {
-        // Pages 2, 3 and 7 are holes, and all from 10 on.
+        // Pages 2, 3 and 7 are holes, and all from page 10 on.
         let is_hole = |page| matches!(page, 2 | 3 | 7) || page >= 10;
         let told = in_turns_of(u64::MAX, offset, bytes, is_one, &is_hole);
         for pages in [1, 3] {

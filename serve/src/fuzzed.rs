@@ -1,14 +1,14 @@
-//! What holds for bytes of others that this crate alone sees: the lines of the control socket, and the queues of guests. The fuzz
-//! targets call it (docs/fuzzing.md), and the tests of the crate on every file of `fuzz/corpus`.
+//! Properties of the parsers of foreign bytes in this crate: the lines of the control socket, and the queues of guests.
+//! The fuzz targets call it (docs/fuzzing.md), and so do the tests of the crate for every file of `fuzz/corpus`.
 
 use serde_json::Value;
 
 use crate::control::rpc;
 
-/// A line of the control socket, as any program writes it.
+/// Checks the handling of any line on the control socket.
 ///
 /// # Panics
-/// When something does not hold.
+/// When a property does not hold.
 pub fn check_control_line(bytes: &[u8]) {
     let (id, command) = rpc::parse(bytes);
     assert!(id.is_null() || id.is_string() || id.is_number(), "{id}");
@@ -67,7 +67,7 @@ mod tests {
         for nth in 0..2000 {
             let bytes: Vec<u8> = (0..prng.below(400)).map(|_| prng.below(256) as u8).collect();
             check_control_line(&bytes);
-            // Sound beginnings lead further.
+            // Valid beginnings lead further.
             let mut line = format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{nth},\"method\":\"fail\",\"params\":{{\"element\":{}}}}}",
                 nth % 7

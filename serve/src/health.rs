@@ -1,26 +1,26 @@
-//! The health of members: errors in a window that decays, and what follows from them. All in integers, so that it can be
+//! The health of members: errors in a decaying window, and their consequences. All in integers, so that it can be
 //! replayed.
 //!
-//! Source of the limit: Linux md's `max_read_errors`, 20, halved for each hour without errors (its `drivers/md/raid10.c`,
-//! `check_decay_read_errors`); ZFS counts 10 errors in 10 minutes as a fault in the same way.
+//! Source of the limit: Linux md's `max_read_errors`, 20, halved for each hour without errors (its
+//! `drivers/md/raid10.c`, `check_decay_read_errors`). ZFS counts 10 errors in 10 minutes as a fault in the same way.
 
 use stripewise_base::Nanos;
 use stripewise_engine::Troubles;
 
-/// Time after which an error counts half.
+/// Time in which the weight of an error halves.
 const HALF_LIFE_NS: Nanos = 3_600_000_000_000;
 /// Steps of a half-life in which counts decay.
 const STEPS: u64 = 64;
-/// What is left after a step: 2^(-1/64), in units of 2^-32.
+/// The factor of a step: 2^(-1/64), in units of 2^-32.
 const LEFT: u64 = 4_248_701_965;
-/// Fractions of an error that are told apart, as bits.
+/// Fractional bits of a count.
 const FRACTION: u32 = 16;
-/// Errors at most that a window counts: far beyond every limit, and far from overflow.
+/// Most errors that a window counts: far beyond every limit, and far from overflow.
 const COUNT_MAX: u64 = 1 << 30;
-/// Recent errors from which on a member is degrading where no limit is set: half of the default limit.
+/// Recent errors at which a member is degrading if no limit is set: half of the default limit.
 const DEGRADING: u64 = 10;
 
-/// The limit where none is given: md's.
+/// The default limit: md's.
 pub const ERROR_LIMIT: u64 = 20;
 
 /// A count that halves in each half-life.
@@ -28,18 +28,18 @@ pub const ERROR_LIMIT: u64 = 20;
 pub(crate) struct Decaying {
     /// In units of 2^-16.
     count: u64,
-    /// The step that it was counted in.
+    /// The step of the last update.
     step: u64,
 }
 
 impl Decaying {
-    /// Counts `errors` more.
+    /// Adds `errors`.
     pub(crate) fn add(&mut self, now: Nanos, errors: u64) {
         self.decay(now);
         self.count = (self.count + (errors.min(COUNT_MAX) << FRACTION)).min(COUNT_MAX << FRACTION);
     }
 
-    /// How many there are now, rounded.
+    /// The current count, rounded.
     pub(crate) fn at(mut self, now: Nanos) -> u64 {
         self.decay(now);
         (self.count + (1 << (FRACTION - 1))) >> FRACTION
@@ -63,42 +63,42 @@ pub(crate) struct Recent {
     pub(crate) write: u64,
     pub(crate) checksum: u64,
     pub(crate) timeouts: u64,
-    /// All of them, those near each other within a minute as one: what the limit is for.
+    /// All of them, where errors near each other within a minute count as one: the limit applies to these.
     pub(crate) spots: u64,
 }
 
 impl Recent {
-    /// Of all kinds.
+    /// Errors of all kinds.
     pub(crate) fn all(&self) -> u64 {
         self.read + self.write + self.checksum + self.timeouts
     }
 }
 
-/// What is known of a member's health.
+/// The health of a member.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemberHealth {
-    /// The counters that were looked at last.
+    /// The counters at the last look.
     pub(crate) seen: Troubles,
     windows: [Decaying; 5],
-    /// Whether it is degrading by its errors.
+    /// Whether it is degrading because of its errors.
     pub(crate) is_degrading: bool,
-    /// Whether it was said that it is beyond the limit, and what keeps it in service.
+    /// Whether it was reported as beyond the limit, with the reason that keeps it in service.
     pub(crate) is_over_told: bool,
-    /// Why its file goes with the server.
+    /// Why its file will be lost when the server ends.
     pub(crate) unlinked: Option<String>,
-    /// What SMART says: whether it passed.
+    /// The SMART verdict: whether it passed.
     pub(crate) smart: Option<bool>,
-    /// How many of its two superblocks are damaged.
+    /// Number of its two superblocks that are damaged.
     pub(crate) damaged_superblocks: u64,
 }
 
 impl MemberHealth {
-    /// That of another device in its place, whose counters are these.
+    /// The health of another device in its place, with these counters.
     pub(crate) fn fresh(seen: Troubles) -> Self {
         Self { seen, ..Self::default() }
     }
 
-    /// Takes the counters as they are now. How much they grew.
+    /// Takes the current counters. Returns how much they grew.
     pub(crate) fn take(&mut self, now: Nanos, found: Troubles) -> Troubles {
         let grown = Troubles {
             read_errors: found.read_errors - self.seen.read_errors,
@@ -118,13 +118,14 @@ impl MemberHealth {
         grown
     }
 
-    /// Its errors of late.
+    /// Its recent errors.
     pub(crate) fn recent(&self, now: Nanos) -> Recent {
         let [read, write, checksum, timeouts, spots] = self.windows.map(|window| window.at(now));
         Recent { read, write, checksum, timeouts, spots }
     }
 
-    /// Decides whether it is degrading: from half of the limit on, until it is a quarter. Whether that changed.
+    /// Decides whether it is degrading: from half of the limit on, until the count falls to a quarter. Returns whether
+    /// that changed.
     pub(crate) fn judge(&mut self, now: Nanos, limit: Option<u64>) -> bool {
         let from = limit.map_or(DEGRADING, |limit| limit.div_ceil(2)).max(1);
         let errors = self.recent(now).all();
@@ -132,12 +133,12 @@ impl MemberHealth {
         std::mem::replace(&mut self.is_degrading, is_degrading) != is_degrading
     }
 
-    /// Whether anything of it says that it may be lost soon.
+    /// Whether any sign indicates that it may be lost soon.
     pub(crate) fn is_at_risk(&self) -> bool {
         self.is_degrading || self.unlinked.is_some() || self.smart == Some(false)
     }
 
-    /// Whether time alone changes what is said of it.
+    /// Whether its health changes with time alone.
     pub(crate) fn is_decaying(&self) -> bool {
         self.is_degrading || self.is_over_told
     }

@@ -1,8 +1,8 @@
-//! A small HTTP responder on a thread of its own: metrics for Prometheus, the status as JSON, and a page that shows it.
+//! A small HTTP responder on its own thread: metrics for Prometheus, the status as JSON, and a page that shows it.
 //!
-//! `GET` of four paths, one request a connection, read-only: whoever reaches it can look and do nothing else. It listens on
-//! loopback unless told otherwise. All connections wait in one `poll`, so that one that says nothing delays no other; when there
-//! are too many, the one that has said nothing for longest goes.
+//! It serves `GET` of four paths, one request a connection, read-only: clients can look and do nothing else. It listens
+//! on loopback unless configured otherwise. All connections wait in one `poll`, so a silent connection delays no other.
+//! When there are too many, the one that has been silent longest is closed.
 
 mod host;
 mod request;
@@ -26,12 +26,13 @@ use crate::watch::Watch;
 
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 64;
-/// How long a client may take to ask, and then to read.
+/// How long a client may take to send its request, and then to read the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long none is accepted after one could not be: what it lacked, descriptors most likely, comes back.
+/// How long no connection is accepted after one could not be: the missing resource, descriptors most likely, becomes
+/// available again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A responder; dropped, it hangs up on whoever is there. The loop's mailbox must have been dropped before.
+/// A responder. Dropping it closes all connections. The loop's mailbox must have been dropped before.
 #[derive(Debug)]
 pub(crate) struct Responder {
     address: SocketAddr,
@@ -40,10 +41,10 @@ pub(crate) struct Responder {
 }
 
 impl Responder {
-    /// Answers at `address`, to clients that call it by one of `hosts`, with what `status` says at that moment.
+    /// Answers at `address`, to clients that use one of `hosts` as its name, with the current result of `status`.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub(crate) fn start(
         address: SocketAddr,
         hosts: Hosts,
@@ -76,7 +77,7 @@ impl Responder {
         Ok(Self { address, ending, thread: Some(thread.map_err(ServeError::Thread)?) })
     }
 
-    /// The address, with the port that the system chose where 0 was asked for.
+    /// The address. If port 0 was requested, with the port that the system chose.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -91,12 +92,12 @@ impl Drop for Responder {
     }
 }
 
-/// How far a client is.
+/// The progress of a client.
 #[derive(Debug)]
 enum Phase {
-    /// It sends the head of its request: so much is there.
+    /// It sends the head of its request; the bytes received so far.
     Asks(Vec<u8>),
-    /// It is sent this, and has so many bytes of it.
+    /// It receives this answer; the number of bytes sent so far.
     Reads(Vec<u8>, usize),
 }
 
@@ -104,11 +105,11 @@ enum Phase {
 struct Client {
     stream: TcpStream,
     phase: Phase,
-    /// When it is hung up on.
+    /// When its connection is closed.
     until: Instant,
 }
 
-/// What is waited for.
+/// A descriptor to wait for.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Ending,
@@ -116,16 +117,16 @@ enum Source {
     Client(u64),
 }
 
-/// All clients, and where they come from.
+/// All clients, and their listener.
 #[derive(Debug)]
 struct Desk {
     listener: TcpListener,
     ending: Arc<Ending>,
     patience: Duration,
-    /// By number, in the order in which they came.
+    /// By number, in the order of their connections.
     clients: BTreeMap<u64, Client>,
     next: u64,
-    /// When a connection is accepted again, after one could not be.
+    /// When connections are accepted again, after one could not be.
     accepts_from: Option<Instant>,
 }
 
@@ -192,7 +193,7 @@ impl Desk {
         }
     }
 
-    /// Makes room: the one goes that has asked nothing for longest.
+    /// Closes one connection to make room: the one that has sent no request for longest.
     fn hang_up_on_one(&mut self) {
         let asks = |client: &Client| matches!(client.phase, Phase::Asks(_));
         let silent = self.clients.iter().find(|(_, client)| asks(client));
@@ -201,20 +202,20 @@ impl Desk {
         }
     }
 
-    /// Takes what a client has to say, or sends it what it takes.
+    /// Reads a client's request, or sends it more of its answer.
     fn attend(&mut self, number: u64, site: &Site<impl Fn() -> Answer>) {
         let Some(client) = self.clients.get_mut(&number) else { return };
         match client.attend(site, self.patience) {
             Ok(false) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            // It has its answer; or it hung up, which is no concern of the others.
+            // It has its answer, or it disconnected, which does not concern the others.
             Ok(true) | Err(_) => drop(self.clients.remove(&number)),
         }
     }
 }
 
 impl Client {
-    /// Whether it is done.
+    /// Returns whether the client is done.
     fn attend(&mut self, site: &Site<impl Fn() -> Answer>, patience: Duration) -> io::Result<bool> {
         if let Phase::Asks(head) = &mut self.phase {
             let mut piece = [0; 4096];
@@ -231,7 +232,7 @@ impl Client {
             while *sent < answer.len() {
                 *sent += self.stream.write(&answer[*sent..])?;
             }
-            // What it sent behind the head is read, so that closing the connection does not reset it.
+            // Bytes behind the head are read, so that closing the connection does not reset it.
             let _ = self.stream.read(&mut [0; 4096]);
         }
         Ok(true)
@@ -261,7 +262,7 @@ mod tests {
         Err(ControlError::new(ControlError::BUSY, "the array waits"))
     }
 
-    /// A client that sends byte by byte until it is hung up on, and is there already.
+    /// A connected client that sends byte by byte until it is disconnected.
     fn slow_client(at: SocketAddr) -> JoinHandle<()> {
         let mut stream = TcpStream::connect(at).unwrap();
         std::thread::spawn(move || {
@@ -287,7 +288,7 @@ mod tests {
         let long = Duration::from_secs(600);
         let responder = Responder::patient(long, anywhere(), Hosts::default(), refused).unwrap();
         let at = responder.address();
-        // More than there may be: those that have said nothing for longest go.
+        // More than the limit: those that have been silent longest are closed.
         let silent: Vec<TcpStream> =
             (0..CONNECTIONS_MAX + 4).map(|_| TcpStream::connect(at).unwrap()).collect();
         let begun = Instant::now();
@@ -347,7 +348,7 @@ mod tests {
         assert!(get(at, "POST / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 405"));
         let (head, body) = get(at, "HEAD / HTTP/1.1\r\n\r\n");
         assert!(head.contains(&format!("Content-Length: {}", PAGE.len())) && body.is_empty(), "{head}");
-        // One that says nothing, and one whose head has no end.
+        // A silent client, and one whose head has no end.
         drop(TcpStream::connect(at).unwrap());
         let mut endless = TcpStream::connect(at).unwrap();
         let _ = endless.write_all(&vec![b'x'; 2 * HEAD_MAX]);

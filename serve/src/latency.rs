@@ -1,24 +1,24 @@
-//! How long requests take: since the start, and of late.
+//! Latencies of requests: since the start, and recently.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-/// Longest latency that is told apart, in nanoseconds: 100 s. Longer ones count as this.
+/// Longest latency that is distinguished, in nanoseconds: 100 s. Longer ones count as this.
 const LONGEST_NS: u64 = 100_000_000_000;
-/// Bits of a quantile that are right: two decimal digits.
+/// Significant decimal digits of a quantile.
 const DIGITS: u8 = 2;
-/// *Of late* is at least this long, and less than twice as long.
+/// *Recent* covers at least this long, and less than twice as long.
 const WINDOW_NS: Nanos = 5_000_000_000;
 
-/// Quantiles of a latency, in nanoseconds; all 0 where there was no request.
+/// Quantiles of a latency, in nanoseconds. All are 0 if there was no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The median.
     pub p50_ns: u64,
-    /// 99 % are not longer.
+    /// 99 % of the requests took no longer.
     pub p99_ns: u64,
-    /// 99.9 % are not longer.
+    /// 99.9 % of the requests took no longer.
     pub p999_ns: u64,
     /// The longest.
     pub max_ns: u64,
@@ -29,7 +29,7 @@ pub struct Quantiles {
 pub(crate) struct Latencies {
     total: Histogram<u64>,
     sum_ns: u64,
-    /// The window that is being filled, and the one before it.
+    /// The current window, and the one before it.
     now: Histogram<u64>,
     before: Histogram<u64>,
     began: Nanos,
@@ -41,7 +41,7 @@ impl Latencies {
         Self { total: empty.clone(), sum_ns: 0, now: empty.clone(), before: empty, began: now }
     }
 
-    /// Counts a request that was done at `now` and took `latency_ns`.
+    /// Counts a request that completed at `now` and took `latency_ns`.
     pub(crate) fn record(&mut self, now: Nanos, latency_ns: u64) {
         self.turn(now);
         self.total.saturating_record(latency_ns);
@@ -49,7 +49,7 @@ impl Latencies {
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
     }
 
-    /// Begins another window when the present one is over.
+    /// Begins another window when the current one is over.
     fn turn(&mut self, now: Nanos) {
         let past = now.saturating_sub(self.began);
         if past < WINDOW_NS {
@@ -63,12 +63,12 @@ impl Latencies {
         self.began = now;
     }
 
-    /// Since the start.
+    /// Latencies since the start.
     pub(crate) fn total(&self) -> Quantiles {
         quantiles(&self.total)
     }
 
-    /// Of the last 5 to 10 seconds.
+    /// Latencies of the last 5 to 10 seconds.
     pub(crate) fn recent(&mut self, now: Nanos) -> Quantiles {
         self.turn(now);
         let mut both = self.before.clone();
@@ -81,11 +81,11 @@ impl Latencies {
         self.sum_ns
     }
 
-    /// How many took no longer than each of `edges_ns`, which rise.
+    /// The number of requests that took no longer than each of `edges_ns`, which are ascending.
     pub(crate) fn cumulative(&self, edges_ns: &[u64]) -> Vec<u64> {
         let mut counts = vec![0; edges_ns.len()];
         for value in self.total.iter_recorded() {
-            // The histogram's step is finer than the edges; a step that an edge cuts counts above it.
+            // The histogram's step is finer than the edges. A step that an edge splits counts above it.
             let at = edges_ns.partition_point(|&edge| edge < value.value_iterated_to());
             if let Some(count) = counts.get_mut(at) {
                 *count += value.count_at_value();

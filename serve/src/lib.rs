@@ -1,4 +1,5 @@
-//! Serving an array: one thread runs the engine and the sockets of its clients; others carry commands, metrics and the recording.
+//! The server of an array: one thread runs the engine and the sockets of its clients; other threads carry commands,
+//! metrics and the recording.
 
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,6 @@ pub use status::{
     Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status,
 };
 
-/// The environment variable that tells a server of `stripewise serve --detach` that it is the one in the background. What a
-/// server starts does not get it.
+/// The environment variable that marks the background server of `stripewise serve --detach`. Programs that a server
+/// starts do not inherit it.
 pub const DETACHED: &str = "STRIPEWISE_DETACHED";

@@ -1,4 +1,4 @@
-//! Sockets that are listened at: Unix sockets that nobody else may open, and loopback TCP.
+//! Listening sockets: Unix sockets that only this user may connect to, and loopback TCP.
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
@@ -18,15 +18,15 @@ use crate::error::ServeError;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 64;
-/// How long none is accepted after one could not be.
+/// How long no connection is accepted after one could not be.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Where to listen: `unix:PATH` or `tcp:ADDRESS:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A Unix socket, which this user alone may open.
+    /// A Unix socket. Only this user may connect to it.
     Unix(PathBuf),
-    /// TCP on a loopback address: NBD here has no encryption and no passwords.
+    /// TCP on a loopback address, because NBD here has no encryption and no passwords.
     Tcp(SocketAddr),
 }
 
@@ -61,21 +61,20 @@ impl fmt::Display for Address {
     }
 }
 
-/// A Unix socket that listens. Its file has mode 0600 from the first moment on, and is removed with it.
+/// A listening Unix socket. Its file has mode 0600 from its creation on, and is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode: a socket that took its place is not removed.
+    /// Device and inode: a socket that replaced it is not removed.
     file: (u64, u64),
 }
 
 impl UnixSocket {
-    /// Listens at `path`; connections are accepted without waiting. A socket that is there and that nobody listens at is
-    /// replaced.
+    /// Listens at `path`; accepting does not block. A socket file without a listener is replaced.
     ///
     /// # Errors
-    /// When somebody listens there, when something is there that is no socket, and what the operating system refuses.
+    /// When another program is listening there, when the file is not a socket, and the errors of the operating system.
     pub(crate) fn bind(path: &Path) -> Result<Self, ServeError> {
         let fail = |error: std::io::Error| ServeError::Listen { at: path.display().to_string(), error };
         if let Ok(found) = std::fs::symlink_metadata(path) {
@@ -93,11 +92,11 @@ impl UnixSocket {
         let flags = SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
         let socket = socket.map_err(io)?;
-        // On Linux the file takes its mode from the socket, so that nobody gets in before a chmod.
+        // On Linux the file takes its mode from the socket, so that no other user connects before a chmod.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(io)?;
         rustix::net::bind(&socket, &address).map_err(io)?;
         rustix::net::listen(&socket, BACKLOG).map_err(io)?;
-        // Whoever accepts polls first: a connection that is gone by then must not keep the thread.
+        // The caller polls before it accepts: a connection that is gone by then must not block the thread.
         rustix::io::ioctl_fionbio(&socket, true).map_err(io)?;
         let found = std::fs::symlink_metadata(path).map_err(fail)?;
         let file = (found.dev(), found.ino());
@@ -113,8 +112,7 @@ impl UnixSocket {
     }
 }
 
-/// Whether somebody listens at the socket. It is not waited for: a program that accepts nothing, so that its queue is full,
-/// listens too.
+/// Whether a program is listening on the socket, without waiting. A program with a full queue counts as listening.
 fn is_listened_at(path: &Path) -> std::io::Result<bool> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -125,7 +123,7 @@ fn is_listened_at(path: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// Waits for the next connection that `accept` takes from `listener`, which does not wait; none once the end has come.
+/// Waits for the next connection that `accept` takes from the non-blocking `listener`. None once the end has come.
 pub(crate) fn next_connection<S>(
     listener: &impl AsFd,
     ending: &Ending,
@@ -139,9 +137,9 @@ pub(crate) fn next_connection<S>(
         }
         match accept() {
             Ok(stream) => return Some(stream),
-            // Gone again, or taken by nobody: the next one is waited for.
+            // The connection is gone again: wait for the next one.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            // Out of descriptors, most likely: they come back.
+            // Out of descriptors, most likely: they become available again.
             Err(_) if ending.wait(None, Some(ACCEPT_PAUSE)) == Woken::Ended => return None,
             Err(_) => {}
         }
@@ -153,13 +151,13 @@ impl Drop for UnixSocket {
         let is_ours =
             std::fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.file);
         if is_ours {
-            // If it stays, the next server finds that nobody listens at it.
+            // If the file stays, the next server finds no listener on it.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// A socket that clients connect to, of either kind.
+/// A listening socket of either kind.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Unix(UnixSocket),
@@ -167,7 +165,7 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Listens at `address`; connections are accepted without waiting.
+    /// Listens at `address`; accepting does not block.
     ///
     /// # Errors
     /// Those of [`UnixSocket::bind`].
@@ -183,7 +181,7 @@ impl Listener {
         }
     }
 
-    /// The address, with the port that the system chose where 0 was asked for.
+    /// The address. If port 0 was requested, with the port that the system chose.
     pub(crate) fn address(&self) -> std::io::Result<Address> {
         Ok(match self {
             Self::Unix(socket) => Address::Unix(socket.path().to_owned()),
@@ -201,7 +199,7 @@ impl AsFd for Listener {
     }
 }
 
-/// Connects to `path` until its queue takes no more.
+/// Connects to `path` until its queue is full.
 #[cfg(test)]
 pub(crate) fn fill_the_queue(path: &Path) -> Vec<std::os::fd::OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -213,7 +211,8 @@ pub(crate) fn fill_the_queue(path: &Path) -> Vec<std::os::fd::OwnedFd> {
     std::iter::from_fn(connect).collect()
 }
 
-/// Whether `owner` of a socket at `path` is dropped in time, though `path` leads to a program by now that accepts nothing.
+/// Whether the `owner` of a socket at `path` is dropped in time, even if `path` now leads to a program that accepts
+/// nothing.
 #[cfg(test)]
 pub(crate) fn ends_without_its_path<T: Send + 'static>(owner: T, path: &Path) -> bool {
     std::fs::remove_file(path).unwrap();
@@ -272,11 +271,11 @@ mod tests {
         assert!(matches!(UnixSocket::bind(&path), Err(ServeError::InUse(_))), "somebody listens");
         drop(socket);
         assert!(!path.exists());
-        // A listener that is dropped without removing its file, as by kill -9.
+        // A listener that is dropped without removing its file, as with kill -9.
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         let socket = UnixSocket::bind(&path).unwrap();
-        // Another took its place: that one stays.
+        // Another socket took its place, and stays.
         std::fs::remove_file(&path).unwrap();
         let other = UnixSocket::bind(&path).unwrap();
         drop(socket);

@@ -1,6 +1,6 @@
-//! Looks after what the serving thread must not wait for: whether the paths of members still lead to them, whether their
-//! superblocks are whole, and what SMART says of devices. Each member has threads of its own, because its file system may hang,
-//! and the others must be looked after all the same.
+//! Runs the checks that the serving thread must not wait for: whether the paths of members still lead to them, whether their
+//! superblocks are intact, and the SMART verdict of devices. Each member has threads of its own, because its file
+//! system may hang, and the other members must be checked all the same.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,17 +16,17 @@ use stripewise_engine::superblocks_of;
 
 use crate::smart;
 
-/// How often paths and superblocks are looked at.
+/// Time between two checks of paths and superblocks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often SMART is asked, as often as smartd does.
+/// Time between two SMART queries, the same as smartd's.
 const SMART_EVERY: Duration = Duration::from_secs(1800);
-/// Looks in a row that find superblocks damaged before that is said: one may fall into the moment in which they are written.
+/// Consecutive checks that must find superblocks damaged before that is reported: one check may coincide with a write.
 const DAMAGED_LOOKS: u32 = 2;
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Identity {
-    /// A block device, by its number: udev may make its node again.
+    /// A block device, by its number: udev may recreate its node.
     Device(u64),
     /// A file, by file system and inode.
     File(u64, u64),
@@ -51,16 +51,17 @@ impl From<&Metadata> for Identity {
     }
 }
 
-/// What is looked after.
+/// A member to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
-    /// Where the member is.
+    /// The path of the member.
     pub(crate) path: PathBuf,
-    /// What its superblocks must say: the array and the member, and the bytes of their pages. None in arrays without metadata.
+    /// The expected content of its superblocks: the array, the member, and the bytes of a page. None if the array has
+    /// no metadata.
     pub(crate) superblock: Option<(Uuid, Uuid, u32)>,
 }
 
-/// What was found out of a member.
+/// A finding about a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) number: u16,
@@ -68,18 +69,18 @@ pub(crate) struct Notice {
     pub(crate) what: Noticed,
 }
 
-/// What was found out.
+/// The content of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Noticed {
-    /// Why its path does not lead to it; none if it does again.
+    /// Why its path does not lead to it. None if it does again.
     Unlinked(Option<String>),
-    /// How many of its two superblocks are damaged.
+    /// Number of its two superblocks that are damaged.
     Superblocks(u64),
-    /// What SMART says; none where it says nothing.
+    /// The SMART verdict. None if there is none.
     Smart(Option<bool>),
 }
 
-/// Takes what was found, and says whether it goes on.
+/// Receives findings, and returns whether the checks continue.
 type Tell = Box<dyn Fn(Notice) -> bool + Send + Sync>;
 
 struct Shared {
@@ -92,12 +93,12 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Which generation of each member is looked after; another that takes its place makes what is found out of it void.
+    /// The current generation of each member. A replacement gets another one, which makes earlier findings void.
     members: BTreeMap<u16, u64>,
     is_over: bool,
-    /// Grows with each member that comes.
+    /// Grows with each member that is added.
     generation: u64,
-    /// Members whose paths were looked at for the first time.
+    /// Members whose paths were checked for the first time.
     identified: u64,
 }
 
@@ -109,12 +110,12 @@ impl fmt::Debug for Shared {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // What a thread that panicked left is whole: it changes an entry at a time.
+        // The state is valid even after a panic: threads change one entry at a time.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One member and those who look after it.
+/// One member and its threads.
 #[derive(Clone, Debug)]
 struct Post {
     shared: Arc<Shared>,
@@ -128,31 +129,31 @@ impl Post {
         !state.is_over && state.members.get(&self.number) == Some(&self.generation)
     }
 
-    /// Waits so long. Whether it goes on.
+    /// Waits for `time`. Returns whether the checks continue.
     fn rest(&self, time: Duration) -> bool {
         let state = self.shared.state();
         let waited = self.shared.rung.wait_timeout_while(state, time, |state| self.is_wanted(state));
         self.is_wanted(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Says what was found. Whether it goes on.
+    /// Reports a finding. Returns whether the checks continue.
     fn tell(&self, what: Noticed) -> bool {
         let is_wanted = self.is_wanted(&self.shared.state());
         is_wanted && (self.shared.tell)(Notice { number: self.number, generation: self.generation, what })
     }
 
-    /// Looks at path and superblocks until the member is no more.
+    /// Checks path and superblocks until the member leaves.
     fn look_after(self) {
         let mut seen = Seen::default();
         loop {
-            // This may take for ever.
+            // This may never return.
             let is_first = seen.identity.is_none();
             let news = seen.look(&self.subject);
             if is_first && seen.identity.is_some() {
                 self.shared.state().identified += 1;
                 if matches!(seen.identity, Some(Identity::Device(_))) {
                     let post = self.clone();
-                    // A device without a thread for that is one of which SMART says nothing.
+                    // If no thread can be started, the device counts as one without a SMART verdict.
                     let _ = Builder::new().name("smart".into()).spawn(move || post.ask_smart());
                 }
             }
@@ -162,12 +163,12 @@ impl Post {
         }
     }
 
-    /// Asks SMART of the device until the member is no more.
+    /// Queries SMART until the member leaves.
     fn ask_smart(self) {
         let mut told = None;
         loop {
             let said = smart::verdict(&self.shared.program, &self.subject.path);
-            // One that sleeps, or does not answer this time, is as it was.
+            // A device that sleeps, or does not answer this time, keeps its verdict.
             if said.is_some() && said != told {
                 told = said;
                 if !self.tell(Noticed::Smart(said)) {
@@ -181,20 +182,20 @@ impl Post {
     }
 }
 
-/// What was seen of a member.
+/// The state of a member at the last check.
 #[derive(Debug, Default)]
 struct Seen {
-    /// What its path led to when it was looked at first.
+    /// The target of its path at the first check.
     identity: Option<Identity>,
     unlinked: Option<String>,
-    /// Whether its superblocks were whole once: those of a replacement are written when it has been accepted.
+    /// Whether its superblocks were intact once: those of a replacement are written after it has been accepted.
     was_whole: bool,
     damaged_looks: u32,
     damaged: u64,
 }
 
 impl Seen {
-    /// Looks once. What is to be said.
+    /// Checks once. Returns the findings.
     fn look(&mut self, subject: &Subject) -> Vec<Noticed> {
         let mut news = Vec::new();
         let unlinked = match (Identity::of(&subject.path), self.identity) {
@@ -224,11 +225,11 @@ impl Seen {
         news
     }
 
-    /// How many of the superblocks are damaged; none if that cannot be learnt.
+    /// Number of damaged superblocks. None if that cannot be determined.
     fn damaged_superblocks(&self, subject: &Subject) -> Option<u64> {
         let (array, member, page_bytes) = subject.superblock?;
         let file = File::open(&subject.path).ok()?;
-        // Its path may lead elsewhere by now.
+        // The path may lead elsewhere by now.
         file.metadata().ok().filter(|found| Some(Identity::from(found)) == self.identity)?;
         let is_its = |block: &Option<Superblock>| {
             block.as_ref().is_some_and(|it| (it.array, it.uuid) == (array, member))
@@ -238,7 +239,7 @@ impl Seen {
     }
 }
 
-/// The threads. Dropped, they end as soon as the system lets them; they are not waited for.
+/// The threads. After the drop they end as soon as the system lets them; the drop does not wait for them.
 #[derive(Debug)]
 pub(crate) struct Lookout {
     shared: Arc<Shared>,
@@ -252,7 +253,7 @@ impl Drop for Lookout {
 }
 
 impl Lookout {
-    /// Hands what it finds to `tell`, which says whether it goes on.
+    /// Passes findings to `tell`, which returns whether the checks continue.
     pub(crate) fn new(tell: impl Fn(Notice) -> bool + Send + Sync + 'static) -> Self {
         Self::every(LOOK_EVERY, Path::new("smartctl"), Box::new(tell))
     }
@@ -262,7 +263,7 @@ impl Lookout {
         Self { shared: Arc::new(Shared { tell, state, rung, period, program: program.to_owned() }) }
     }
 
-    /// Looks after what serves as member `number` from now on. The number that notices of it have.
+    /// Checks the member `number` from now on. Returns the generation in its findings.
     pub(crate) fn watch(&self, number: u16, subject: Option<Subject>) -> u64 {
         let mut state = self.shared.state();
         state.generation += 1;
@@ -317,14 +318,14 @@ mod tests {
         notice(Some("another file has its path"));
         fs::rename(&aside, &path).unwrap();
         notice(None);
-        // Another in its place is looked after by itself.
+        // A replacement is checked on its own.
         fs::remove_file(&path).unwrap();
         notice(Some("was deleted"));
         assert!(lookout.watch(3, None) > generation);
         assert!(told.recv_timeout(SOON * 10).is_err(), "there is nothing to be looked after");
     }
 
-    /// To open a pipe waits for one who writes to it, as a file system that hangs does.
+    /// Opening a pipe waits for a writer, as a file system that hangs does.
     #[test]
     fn a_member_that_hangs_does_not_keep_others_from_being_looked_after() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! How other threads talk to the loop: a bounded channel, and an eventfd that wakes the loop from its `poll`.
+//! Messages of other threads to the loop: a bounded channel, and an eventfd that wakes the loop from its `poll`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Messages that wait at most; whoever sends more is told that the loop is busy.
+/// Most waiting messages. Further senders receive [`Unsent::Busy`].
 const WAITING_MAX: usize = 64;
 
-/// The end that the loop reads.
+/// The receiving end of the loop.
 #[derive(Debug)]
 pub(crate) struct Mailbox<M> {
     messages: Receiver<M>,
     bell: Arc<OwnedFd>,
 }
 
-/// An end that other threads write to.
+/// The sending end of other threads.
 #[derive(Debug)]
 pub(crate) struct Sender<M> {
     messages: SyncSender<M>,
@@ -29,10 +29,10 @@ impl<M> Clone for Sender<M> {
     }
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
-    /// Too many wait already.
+    /// Too many messages are waiting.
     Busy,
     /// The loop has ended.
     Ended,
@@ -41,7 +41,7 @@ pub(crate) enum Unsent {
 /// A mailbox and its first sender.
 ///
 /// # Errors
-/// When the system gives no eventfd.
+/// When the system provides no eventfd.
 pub(crate) fn mailbox<M>() -> std::io::Result<(Sender<M>, Mailbox<M>)> {
     let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let (sender, messages) = sync_channel(WAITING_MAX);
@@ -49,7 +49,7 @@ pub(crate) fn mailbox<M>() -> std::io::Result<(Sender<M>, Mailbox<M>)> {
 }
 
 impl<M> Sender<M> {
-    /// Hands `message` to the loop, without waiting.
+    /// Sends `message` to the loop, without waiting.
     pub(crate) fn send(&self, message: M) -> Result<(), Unsent> {
         self.messages.try_send(message).map_err(|error| match error {
             TrySendError::Full(_) => Unsent::Busy,
@@ -59,7 +59,7 @@ impl<M> Sender<M> {
         Ok(())
     }
 
-    /// Hands `message` to the loop, and waits while too many wait. Not taken if the loop has ended.
+    /// Sends `message` to the loop, and waits while too many are waiting. Fails if the loop has ended.
     pub(crate) fn send_patiently(&self, message: M) -> Result<(), Unsent> {
         self.messages.send(message).map_err(|_| Unsent::Ended)?;
         self.ring();
@@ -67,23 +67,23 @@ impl<M> Sender<M> {
     }
 
     fn ring(&self) {
-        // The counter of the bell is full only if it rings already.
+        // The counter is full only if the bell rings already.
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
     }
 }
 
 impl<M> Mailbox<M> {
-    /// The next message, if one is there. After `None` the bell is silent until another comes.
+    /// The next message, if there is one. After `None` the bell is silent until another message arrives.
     pub(crate) fn take(&self) -> Option<M> {
         if let Ok(message) = self.messages.try_recv() {
             return Some(message);
         }
-        // Silenced first and looked at once more: a message that came in between rings again or is found here.
+        // The bell is silenced first: a message that arrives in between rings again or is found here.
         let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
         self.messages.try_recv().ok()
     }
 
-    /// Readable while a message may be there.
+    /// Readable while there may be a message.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

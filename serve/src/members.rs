@@ -1,4 +1,4 @@
-//! Members that are taken out, put in, rebuilt and scrubbed while the array serves.
+//! Members that are failed, replaced, rebuilt and scrubbed while the array serves.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use stripewise_engine::{Engine, EngineError, MemberCondition, Rate};
 use crate::candidate::{Candidate, Place, Vacancy};
 use crate::control::{Command, ControlError};
 
-/// Why a command was not carried out.
+/// Why a command was not executed.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The member has not yet returned what it was given; ask again.
+    /// The member has operations in flight; retry.
     NotYet(String),
     /// The array cannot do it: the reason, and the remedy.
     For(String),
@@ -35,18 +35,18 @@ impl From<Refusal> for ControlError {
     }
 }
 
-/// What is known of members beside what the engine knows.
+/// State of members that the engine does not have.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    /// Files that were given as spares, in order. The engine takes them from the front.
+    /// Files that were added as spares, in order. The engine takes them from the front.
     spares: Vec<PathBuf>,
 }
 
 impl Members {
-    /// Carries out a command on the array, one that brings no file.
+    /// Executes a command on the array, other than one with a file.
     ///
     /// # Errors
-    /// Why it is not carried out.
+    /// Why it was not executed.
     pub(crate) fn obey(command: &Command, engine: &mut Engine) -> Result<(), Refusal> {
         match command {
             &Command::Fail { member, force } => {
@@ -77,10 +77,10 @@ impl Members {
         Ok(())
     }
 
-    /// What is wanted for `place`.
+    /// The requirements for `place`.
     ///
     /// # Errors
-    /// Why nothing is taken there now.
+    /// Why nothing is accepted there now.
     pub(crate) fn vacancy(engine: &Engine, place: Place) -> Result<Vacancy, Refusal> {
         let missing = match place {
             Place::Member(member) if engine.failure(member)?.is_none() => {
@@ -89,7 +89,7 @@ impl Members {
                 )));
             }
             Place::Member(member) => {
-                // How large it is that comes is found out when it is there.
+                // The size of the new member is checked when it is offered.
                 let pages = engine.array().member_pages();
                 engine.check_rejoin(member, Rejoining::Returned { pages, stamp: None })?;
                 Some(member)
@@ -110,10 +110,10 @@ impl Members {
         })
     }
 
-    /// Puts a candidate in its place. What was made for it is not kept by this.
+    /// Puts a candidate in its place. The caller keeps or removes a file that was created for it.
     ///
     /// # Errors
-    /// Why the array does not take it.
+    /// Why the array does not accept it.
     pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
         let Candidate { place, file, returned, made: _ } = candidate;
         match (place, returned) {
@@ -128,10 +128,10 @@ impl Members {
         Ok(())
     }
 
-    /// Takes a spare before anybody is served.
+    /// Adds a spare before any client is served.
     ///
     /// # Errors
-    /// Why it is not taken: it is not there, holds something, or the array does not want it.
+    /// Why it is not accepted: it does not exist, has content, or the array does not accept it.
     pub(crate) fn add_spare(&mut self, path: &Path, engine: &mut Engine) -> Result<(), ControlError> {
         if !path.exists() {
             return Err(ControlError::refused(
@@ -143,7 +143,7 @@ impl Members {
         Ok(self.take(candidate, engine)?)
     }
 
-    /// The spares that still wait.
+    /// The spares that are still waiting.
     pub(crate) fn spares(&self, engine: &Engine) -> Vec<PathBuf> {
         let waiting = engine.status().spares.min(self.spares.len());
         self.spares[self.spares.len() - waiting..].to_vec()

@@ -1,4 +1,4 @@
-//! A status in Prometheus' terms (docs/metrics.md). Names, units and types as its documentation of naming wants them: base
+//! A status as Prometheus metrics (docs/metrics.md). Names, units and types follow Prometheus' naming conventions: base
 //! units, `_total` for counters.
 
 use std::fmt;
@@ -13,13 +13,13 @@ use prometheus_client::registry::Registry;
 
 use crate::status::{Errors, Health, LATENCY_EDGES_NS, Progress, Status, Stream};
 
-/// What the text is, to HTTP.
+/// The HTTP content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The metrics of `status` as OpenMetrics text.
 ///
 /// # Errors
-/// Never, short of memory.
+/// Never, except for lack of memory.
 pub(crate) fn text(status: &Status) -> Result<String, fmt::Error> {
     let name = status.name.clone().into();
     let mut registry = Registry::with_prefix_and_labels("stripewise", [("array".into(), name)].into_iter());
@@ -164,7 +164,7 @@ fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::R
     gauge(to, "scrub_repaired_metadata", "Copies of metadata that it repaired", repaired)
 }
 
-/// The health of members; `numbers` are theirs.
+/// The metrics of members; `numbers` are their labels.
 fn members(status: &Status, numbers: &[String], to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
     let by_kind = |errors: Errors| {

@@ -1,5 +1,5 @@
-//! What the serving thread watches: incidents of the engine and troubles of members become events and health. It looks at
-//! counters that only grow, so nothing is missed that passes between two looks, and it never waits.
+//! The monitor of the serving thread: turns incidents of the engine and errors of members into events and health. It
+//! reads counters that only grow, so it misses nothing between two looks, and it never waits.
 
 mod bursts;
 
@@ -16,21 +16,21 @@ use crate::lookout::{Lookout, Notice, Noticed, Subject};
 use crate::server::Settings;
 use bursts::{Burst, Space};
 
-/// How often troubles are looked at while there are some.
+/// Time between two looks at errors while there are some.
 const LOOK_NS: Nanos = 1_000_000_000;
-/// How often while the health of a member may change by time alone.
+/// The same while the health of a member may change with time alone.
 const DECAY_LOOK_NS: Nanos = 60_000_000_000;
 
-/// A member as the monitor knows it.
+/// The monitor's state of a member.
 #[derive(Debug, Default)]
 struct Watched {
     health: MemberHealth,
-    /// What notices about it must say.
+    /// The generation that valid findings about it have.
     generation: u64,
     damage: Damage,
 }
 
-/// What the status says of a member's health.
+/// The health of a member, for the status.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checkup {
     pub(crate) recent: Recent,
@@ -47,12 +47,12 @@ pub(crate) struct Monitor {
     outlet: Outlet,
     lookout: Lookout,
     members: Vec<Watched>,
-    /// Recent errors beyond which a member is failed.
+    /// Recent errors beyond which a member fails.
     limit: Option<u64>,
-    /// What the engine's count of troubles was.
+    /// The engine's error count at the last look.
     seen: u64,
     looked: Option<Nanos>,
-    /// When it looks again though no counter grows.
+    /// When it looks again even if no counter grows.
     next: Option<Nanos>,
     incidents_left_out: u64,
     repairs: Burst,
@@ -60,15 +60,15 @@ pub(crate) struct Monitor {
     refused_for: String,
     dropped_connections: u64,
     space: Space,
-    /// Requests that were refused for want of space, since it was looked at last.
+    /// Requests that were refused for lack of space, since the last look.
     no_space: u64,
 }
 
 impl Monitor {
-    /// Begins to watch `engine`.
+    /// Starts monitoring `engine`.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system starts no thread.
     pub(crate) fn start(
         engine: &Engine,
         settings: &Settings,
@@ -109,7 +109,8 @@ impl Monitor {
         })
     }
 
-    /// Says that serving ended, and waits a while until everything is written. The program for events may still run.
+    /// Reports that serving ended, and waits up to a limit until all events are written. The program for events may
+    /// still run.
     pub(crate) fn finish(self) -> Programs {
         let Self { events, outlet, lookout, .. } = self;
         drop(lookout);
@@ -118,17 +119,18 @@ impl Monitor {
         outlet.finish()
     }
 
-    /// A connection is refused, or ends because its client broke the protocol. [`Self::look`] takes the number from a counter.
+    /// Notes the reason why a connection was refused, or closed because its client broke the protocol. [`Self::look`]
+    /// takes the number from a counter.
     pub(crate) fn refused(&mut self, reason: String) {
         self.refused_for = reason;
     }
 
-    /// A request was refused because there is no space.
+    /// Notes that a request was refused for lack of space.
     pub(crate) fn no_space(&mut self) {
         self.no_space += 1;
     }
 
-    /// Something was found out off the serving thread.
+    /// Takes a finding from another thread.
     pub(crate) fn notice(&mut self, notice: Notice, engine: &Engine) {
         let Notice { number, generation, what } = notice;
         let Some(watched) =
@@ -163,7 +165,7 @@ impl Monitor {
         event.into_iter().for_each(|event| self.events.tell(event));
     }
 
-    /// Takes what happened, and looks at troubles if it is time. `dropped_connections` only grows.
+    /// Takes incidents, and looks at errors if a look is due. `dropped_connections` only grows.
     pub(crate) fn look(&mut self, now: Nanos, engine: &mut Engine, dropped_connections: u64) {
         self.take_incidents(now, engine);
         self.dropped_connections = dropped_connections;
@@ -187,7 +189,7 @@ impl Monitor {
         if let Some(event) = self.space.look(now, is_full.then_some((SpaceCause::Log, true))) {
             self.events.tell(event);
         }
-        // What a limit led to.
+        // The consequences of a limit.
         self.take_incidents(now, engine);
         let is_pending = has_grown
             || self.repairs.is_pending(engine.repairs())
@@ -202,12 +204,12 @@ impl Monitor {
         };
     }
 
-    /// How long nothing has to be looked at.
+    /// How long until the next look.
     pub(crate) fn wake_in(&self, now: Nanos, engine: &Engine) -> Option<Duration> {
         Some(Duration::from_nanos(self.wake_at(engine)?.saturating_sub(now)))
     }
 
-    /// What the status says of member `number`.
+    /// The health of member `number`, for the status.
     pub(crate) fn checkup(&self, now: Nanos, number: u16) -> Checkup {
         let health = &self.members[usize::from(number)].health;
         Checkup {
@@ -219,7 +221,7 @@ impl Monitor {
         }
     }
 
-    /// Whether superblocks of a member that serves are damaged.
+    /// Whether superblocks of a serving member are damaged.
     pub(crate) fn has_damaged_superblocks(&self, engine: &Engine) -> bool {
         let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
         (0..)
@@ -227,25 +229,25 @@ impl Monitor {
             .any(|(number, watched)| watched.health.damaged_superblocks > 0 && serves(number))
     }
 
-    /// Another host took the array over.
+    /// Reports that another host took the array over.
     pub(crate) fn taken_over(&self, host: String) {
         self.events.tell(What::ArrayTakenOver { host });
     }
 
-    /// Whether a member that serves may be lost soon.
+    /// Whether a serving member may be lost soon.
     pub(crate) fn is_any_at_risk(&self, engine: &Engine) -> bool {
         let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
         (0..).zip(&self.members).any(|(number, watched)| watched.health.is_at_risk() && serves(number))
     }
 
-    /// When troubles are looked at again; none while there are none.
+    /// The time of the next look at errors. None while there are none.
     fn wake_at(&self, engine: &Engine) -> Option<Nanos> {
         let soon = || self.looked.map_or(0, |looked| looked + LOOK_NS);
         let news = self.has_news(engine).then(soon);
         news.into_iter().chain(self.next).min()
     }
 
-    /// Whether a counter grew since it was looked at. It is asked in every turn.
+    /// Whether a counter grew since the last look. It is called in every turn.
     fn has_news(&self, engine: &Engine) -> bool {
         engine.trouble_count() != self.seen
             || self.no_space > 0
@@ -331,7 +333,7 @@ impl Monitor {
         self.next = Some(now + LOOK_NS);
     }
 
-    /// Another device, or the same with another history, serves as member `number`.
+    /// Starts monitoring another device, or the same with another history, as member `number`.
     fn welcome(&mut self, number: u16, engine: &Engine) {
         let generation = self.lookout.watch(number, subject(engine, number));
         let health = MemberHealth::fresh(engine.troubles(number));
@@ -350,13 +352,14 @@ impl Monitor {
                 self.judge(now, number, engine);
             }
         }
-        // All were judged before: none is failed that another, which degrades too, would have to stand in for.
+        // All members were judged before: no member fails while the array depends on it because another member is
+        // degrading too.
         if let Some(limit) = self.limit {
             (0..self.members.len() as u16).for_each(|number| self.enforce(now, number, limit, engine));
         }
     }
 
-    /// Says what damage was found on a member, if it is time.
+    /// Reports damage on a member, if a report is due.
     fn tell_damage(&mut self, now: Nanos, number: u16, engine: &Engine) {
         let found = engine.troubles(number);
         let damage = &mut self.members[usize::from(number)].damage;
@@ -371,14 +374,14 @@ impl Monitor {
         }
     }
 
-    /// Says what was repaired, if it is time.
+    /// Reports repairs, if a report is due.
     fn tell_repairs(&mut self, now: Nanos, engine: &Engine) {
         if let Some(repaired_pages) = self.repairs.take(now, engine.repairs()) {
             self.events.tell(What::DamageRepaired { repaired_pages });
         }
     }
 
-    /// Says all that a scrub found and repaired, before the event of its end.
+    /// Reports all that a scrub found and repaired, before the event of its end.
     fn tell_scrubbed(&mut self, now: Nanos, engine: &Engine) {
         for number in 0..self.members.len() as u16 {
             self.members[usize::from(number)].damage.burst.hurry();
@@ -388,7 +391,7 @@ impl Monitor {
         self.tell_repairs(now, engine);
     }
 
-    /// Says when a member begins to degrade, and when it no longer does.
+    /// Reports when a member begins to degrade, and when it no longer does.
     fn judge(&mut self, now: Nanos, number: u16, engine: &Engine) {
         let health = &mut self.members[usize::from(number)].health;
         if !health.judge(now, self.limit) {
@@ -408,7 +411,7 @@ impl Monitor {
         });
     }
 
-    /// Fails a member that is beyond the limit, if the array can do without it.
+    /// Fails a member that is beyond the limit, if the array tolerates its loss.
     fn enforce(&mut self, now: Nanos, number: u16, limit: u64, engine: &mut Engine) {
         if !engine.failure(number).is_ok_and(|failure| failure.is_none()) {
             return;
@@ -430,12 +433,12 @@ impl Monitor {
         });
         if is_failed {
             let reason = format!("it had {errors} errors of late, more than the limit of {limit}");
-            // There is such a member.
+            // The member exists.
             let _ = engine.fail_for(number, reason);
         }
     }
 
-    /// Why the array cannot do without member `number`; none if it can.
+    /// Why the array needs member `number`. None if it does not.
     fn needed(&self, number: u16, engine: &Engine) -> Option<String> {
         let array = engine.array();
         let geometry = array.geometry();
@@ -451,7 +454,7 @@ impl Monitor {
         if !array.tolerates_loss_of(number) {
             return Some("parity does not tolerate the loss of another member".to_owned());
         }
-        // One that degrades itself is not to be relied on for each page of this one.
+        // A degrading member cannot be relied on for each page of this one.
         let missing = others.iter().filter(|&&other| array.is_failed(other)).count();
         let is_doubtful =
             |&&other: &&u16| !array.is_failed(other) && self.members[usize::from(other)].health.is_degrading;
@@ -468,7 +471,7 @@ impl Watched {
     }
 }
 
-/// Damage of a member that was told of.
+/// Damage of a member that was reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Damage {
     burst: Burst,
@@ -476,7 +479,7 @@ struct Damage {
 }
 
 impl Damage {
-    /// Read errors and checksum errors since this was told, if it is time to tell.
+    /// Read errors and checksum errors since the last report, if a report is due.
     fn take(&mut self, now: Nanos, found: &Troubles) -> Option<(u64, u64)> {
         let all = self.burst.take(now, found.bad_reads())?;
         let reads = found.read_errors - std::mem::replace(&mut self.told_reads, found.read_errors);
@@ -484,12 +487,12 @@ impl Damage {
     }
 }
 
-/// How events name a member.
+/// A member, as named in events.
 fn member(engine: &Engine, number: u16) -> Member {
     Member { member: number, path: engine.member_path(number).map(Into::into) }
 }
 
-/// What an assembly by force did that an operator must learn of.
+/// The events of a forced assembly that an operator must know.
 fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
     let losses = opened.losses.clone();
     let forced = (!losses.is_empty()).then_some(What::AssemblyForced { losses });
@@ -500,7 +503,7 @@ fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
     }))
 }
 
-/// What is looked after of a member; none where it has no path.
+/// The properties of a member that the lookout checks. None if it has no path.
 fn subject(engine: &Engine, number: u16) -> Option<Subject> {
     let superblock = engine.identity_of(number).map(|(array, member)| (array, member, engine.page_bytes()));
     Some(Subject { path: engine.member_path(number)?.into(), superblock })

@@ -1,12 +1,13 @@
-//! Recording what is served as a trace in our Parquet schema (docs/trace-schema.md), so that the same requests can be
+//! Records served requests as a trace in our Parquet schema (docs/trace-schema.md), so that the same requests can be
 //! replayed over other schemes.
 //!
-//! The loop only appends 32 bytes a request to a buffer; a thread of its own encodes and writes. Buffers go around between the
-//! two. When the thread is behind and no buffer is free, requests are left out and counted: serving never waits for it.
+//! The loop only appends 32 bytes a request to a buffer; a separate thread encodes and writes. Buffers circulate
+//! between the two. When the thread is behind and no buffer is free, requests are left out and counted: serving never
+//! waits for the recording.
 //!
-//! A Parquet file can be read once its end is written. So that a recording outlives the server however that ends, it is a
-//! folder of files, each complete at any time: the last one is replaced by a longer one every few seconds, until it is full and
-//! the next one begins. A server that is started again goes on in the same folder.
+//! A Parquet file can be read only once its end is written. So that a recording survives any end of the server, it is a
+//! folder of files, each complete at any time: the last one is replaced by a longer one every few seconds, until it is
+//! full and the next one begins. A restarted server continues in the same folder.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,38 +26,38 @@ use crate::error::ServeError;
 
 /// Requests in a buffer.
 const BUFFER: usize = 4096;
-/// Buffers that go around, so 2 MiB.
+/// Buffers that circulate, so 2 MiB.
 const BUFFERS: usize = 16;
-/// Requests of a full file, 8 MiB in memory. One that is not full is written every few seconds: to write many more would take the
-/// thread's time, and few more would make many files.
+/// Requests of a full file, 8 MiB in memory. A file that is not full is rewritten every few seconds: many more requests
+/// would take too much of the thread's time, and far fewer would make many files.
 const PART: usize = 1 << 18;
 /// How long the loop keeps a request in a buffer that is not full.
 const KEPT: Duration = Duration::from_secs(1);
 /// How long the thread keeps a request in a file that is not full.
 const UNWRITTEN: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(4) };
 
-/// The note of a file that says whose requests these are.
+/// The metadata key with the identifier of the array.
 pub(crate) const UUID_NOTE: &str = "stripewise.uuid";
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// The folder of its files.
     pub folder: PathBuf,
     /// Requests recorded.
     pub requests: u64,
-    /// Requests left out because the disk was too slow, or refused them.
+    /// Requests left out because the disk was too slow, or failed.
     pub left_out: u64,
 }
 
-/// A recording that goes on.
+/// A recording in progress.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     told: Recording,
-    /// When the server began, in nanoseconds since 1970: times of a recording outlive servers.
+    /// The start of the server, in nanoseconds since 1970: times of a recording outlive servers.
     began: Nanos,
     filling: Vec<Request>,
-    /// Until when the loop may keep what it has.
+    /// Until when the loop may keep its buffer.
     until: Option<Nanos>,
     full: SyncSender<Vec<Request>>,
     empty: Receiver<Vec<Request>>,
@@ -64,11 +65,11 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording in `folder`, or goes on with it; `notes` are kept in the metadata of its files. Times are counted from
-    /// now on.
+    /// Begins a recording in `folder`, or continues it. `notes` are stored in the metadata of its files. Times are
+    /// counted from now on.
     ///
     /// # Errors
-    /// When somebody else records to the folder, when it has a recording of another array, and when it cannot be had.
+    /// When another server records to the folder, when it has a recording of another array, and when it cannot be used.
     pub(crate) fn start(folder: &Path, notes: Vec<(String, String)>) -> Result<Self, ServeError> {
         let mut parts = Parts::open(folder, notes)?;
         let (full, to_write) = sync_channel::<Vec<Request>>(BUFFERS);
@@ -107,28 +108,28 @@ impl Recorder {
         self.told.requests += 1;
     }
 
-    /// Hands on what has been kept for long enough.
+    /// Passes on the buffer, if it has been kept for long enough.
     pub(crate) fn look(&mut self, now: Nanos) {
         if self.until.is_some_and(|until| until <= now) && !self.hand_on() {
             self.until = Some(now + KEPT.as_nanos() as Nanos);
         }
     }
 
-    /// When [`Self::look`] has something to do.
+    /// When [`Self::look`] has work to do.
     pub(crate) fn until(&self) -> Option<Nanos> {
         self.until
     }
 
-    /// Gives the thread what there is, if it has a buffer to give for it.
+    /// Passes the buffer to the thread, if the thread has a free one in exchange.
     fn hand_on(&mut self) -> bool {
         let Ok(next) = self.empty.try_recv() else { return false };
-        // There is room for every buffer there is; a thread that failed has said so.
+        // There is room for every buffer; a thread that failed has reported that.
         let _ = self.full.send(std::mem::replace(&mut self.filling, next));
         self.until = None;
         true
     }
 
-    /// How far it is.
+    /// The progress.
     pub(crate) fn told(&self) -> &Recording {
         &self.told
     }
@@ -136,7 +137,7 @@ impl Recorder {
     /// Writes the rest.
     ///
     /// # Errors
-    /// What the operating system refused while it was written.
+    /// The errors of the operating system while it was written.
     pub(crate) fn finish(self) -> Result<Recording, ServeError> {
         let Self { told, filling, full, empty, thread, .. } = self;
         let _ = full.send(filling);
@@ -147,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// Writes what comes until nothing more can come.
+/// Writes requests until the channel closes.
 fn collect(
     parts: &mut Parts,
     full: &Receiver<Vec<Request>>,
@@ -162,7 +163,7 @@ fn collect(
             Ok(mut buffer) => {
                 parts.add(&buffer)?;
                 buffer.clear();
-                // The loop may have ended and wait for the rest alone.
+                // The loop may have ended, and waits only for the rest.
                 let _ = empty.send(buffer);
             }
             Err(RecvTimeoutError::Timeout) => parts.write()?,
@@ -180,7 +181,7 @@ struct Parts {
     /// The file that is not full: its number and its requests.
     number: u64,
     requests: Vec<Request>,
-    /// Until when requests may be kept that are not in the file.
+    /// Until when requests may stay out of the file.
     until: Option<Instant>,
 }
 
@@ -228,7 +229,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Writes the file anew with all that it has by now.
+    /// Rewrites the file with all requests so far.
     fn write(&mut self) -> Result<(), TraceError> {
         self.until = None;
         if self.requests.is_empty() {
@@ -240,7 +241,7 @@ impl Parts {
     }
 }
 
-/// The name of a file of a recording: in order of their names they are in order of their times.
+/// The name of a file of a recording: the order of names is the order of times.
 fn name_of(number: u64) -> String {
     format!("part-{number:08}.parquet")
 }
@@ -380,7 +381,7 @@ mod tests {
         let mut recorder = Recorder::start(&path, vec![]).unwrap();
         fs::remove_dir(&path).unwrap();
         let number = (BUFFER * BUFFERS) as u64 + 1;
-        // The buffers that are not written do not come back.
+        // Buffers that are not written do not return.
         (0..number).for_each(|nth| recorder.record(request(nth)));
         recorder.look(number * 10 + KEPT.as_nanos() as Nanos);
         assert!(matches!(recorder.finish(), Err(ServeError::Record(_))));

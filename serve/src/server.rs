@@ -1,4 +1,4 @@
-//! The loop: one thread carries the engine, the sockets of its clients, and what other threads ask for.
+//! The loop: one thread runs the engine, the sockets of its clients, and the requests of other threads.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -35,50 +35,51 @@ use crate::tally::Surroundings;
 use crate::vhost::{Disk, Guests, Job, Kick};
 use crate::watch::Watch;
 
-/// Connections at a time. Each may have 128 requests and 32 MiB of payloads under way.
+/// Connections at a time. Each may have 128 requests and 32 MiB of payloads in flight.
 const SESSIONS_MAX: usize = 16;
-/// The longest payload of a request: what clients assume that learn nothing else.
+/// The longest payload of a request: the default that clients assume.
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
-/// How long clients have to take their replies when the server ends.
+/// How long clients have to read their replies when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long none is accepted after one could not be: what it lacked, descriptors most likely, comes back as others end.
+/// How long no connection is accepted after one could not be: the missing resource, descriptors most likely, becomes
+/// available when others end.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 
-/// What a server does beside serving.
+/// The configuration of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The array's name: that of the export.
+    /// The name of the array and of the export.
     pub name: String,
-    /// Where clients connect.
+    /// The addresses for NBD clients.
     pub nbd: Vec<Address>,
     /// Sockets of devices for virtual machines, one machine each (feature `vhost-user`).
     pub vhost_user: Vec<PathBuf>,
     /// The control socket.
     pub control: PathBuf,
-    /// Where metrics and the status page are.
+    /// The address of metrics and the status page.
     pub metrics: Option<SocketAddr>,
-    /// Names that metrics and the status page answer to, beside loopback, the address and the machine's own name.
+    /// Names that metrics and the status page accept, in addition to loopback, the address and the machine's own name.
     pub metrics_hosts: Vec<String>,
     /// The folder that the served requests are recorded to.
     pub record: Option<PathBuf>,
-    /// Hot spares. What cannot be one is told in the log, and left.
+    /// Hot spares. A file that cannot be one is logged, and skipped.
     pub spares: Vec<PathBuf>,
-    /// Where events are written.
+    /// The file for events.
     pub events: Option<EventFile>,
     /// A program that is started for each event.
     pub on_event: Option<PathBuf>,
-    /// Recent errors beyond which a member is failed where redundancy allows; never where it is zero or none.
+    /// Recent errors beyond which a member fails, if redundancy allows. Zero and none mean never.
     pub error_limit: Option<u64>,
 }
 
 /// A message of another thread.
 #[derive(Debug)]
 enum Message {
-    /// A command, and where its answer goes.
+    /// A command, with the channel for its answer.
     Asked(Asked),
-    /// What the host of a guest asks for.
+    /// A request of a guest's host.
     Job(Job),
-    /// What was found out of a member.
+    /// A finding about a member.
     Noticed(Notice),
 }
 
@@ -94,7 +95,7 @@ impl From<Job> for Message {
     }
 }
 
-/// What the loop waits for.
+/// A descriptor that the loop waits for.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Bell,
@@ -104,7 +105,7 @@ enum Source {
     Guest(Kick),
 }
 
-/// An array that is being served.
+/// A server of an array.
 #[derive(Debug)]
 pub struct Server {
     service: Service,
@@ -115,14 +116,14 @@ pub struct Server {
     listeners: Vec<Listener>,
     sessions: BTreeMap<SessionId, Session>,
     next_session: u64,
-    /// When a connection is accepted again, from when one could not be until one could.
+    /// When connections are accepted again, after one could not be.
     accepts_from: Option<Nanos>,
     watch: Watch<Source>,
     mailbox: Mailbox<Message>,
-    // Behind the mailbox: whoever waits there for an answer of the loop is told first that there is none.
+    // Behind the mailbox: a thread that waits there for an answer of the loop is notified first that there is none.
     guests: Guests,
     sender: Sender<Message>,
-    /// When it gives up waiting for clients, once it is to end.
+    /// When it stops waiting for clients, once it is ending.
     ending: Option<Instant>,
     // Last: dropped when all else is done.
     http: Option<Responder>,
@@ -130,13 +131,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets of a server for `engine`. Clients are answered by [`Server::run`].
+    /// Opens the sockets of a server for `engine`. [`Server::run`] answers clients.
     ///
     /// # Errors
-    /// When a socket, the folder to record to or a thread cannot be had.
+    /// When a socket, the recording folder or a thread is not available.
     pub fn start(mut engine: Engine, settings: &Settings) -> Result<Self, ServeError> {
         let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
-        // First of all, because it tells whether another server has this name.
+        // First of all, because it detects another server with this name.
         let control = Control::start(&settings.control, sender.clone())?;
         let listeners = settings.nbd.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let status = {
@@ -157,7 +158,7 @@ impl Server {
         let recorder = settings.record.as_ref().map(|path| Recorder::start(path, notes)).transpose()?;
         let export = Export {
             name: settings.name.clone(),
-            // Clients print it.
+            // Clients display it.
             description: format!("{}, {}", scheme.geometry.level, visible(&scheme.name)),
             bytes: engine.capacity(),
             block: BlockSizes {
@@ -166,7 +167,7 @@ impl Server {
                 maximum: PAYLOAD_BYTES_MAX,
             },
             read_only: engine.status().is_read_only,
-            // In a log zeros are a trim; in place they are written.
+            // In a log, zeros are a trim; in place they are written.
             zeroes_fast: scheme.placement.policy == PlacementPolicy::Elastic,
         };
         let disk = Disk {
@@ -211,37 +212,39 @@ impl Server {
     /// Lets SIGTERM and SIGINT end the server.
     ///
     /// # Errors
-    /// When the system gives no thread or no handler.
+    /// When the system provides no thread or no handler.
     pub fn obey_signals(&self) -> Result<(), ServeError> {
         let sender = self.sender.clone();
         signals::obey(move || {
-            // A mailbox that is closed is what is wanted.
+            // A closed mailbox means that the server is ending.
             let _ = sender.send_patiently(Asked::Stop.into());
         })
     }
 
-    /// Where NBD clients connect: with the ports that the system chose.
+    /// The addresses for NBD clients, with the ports that the system chose.
     pub fn addresses(&self) -> Vec<Address> {
         self.listeners.iter().filter_map(|listener| listener.address().ok()).collect()
     }
 
-    /// All addresses, for people.
+    /// All addresses, as text.
     pub fn told_addresses(&self) -> Vec<String> {
         let nbd = self.addresses().into_iter().map(|address| address.to_string());
         nbd.chain(self.guests.addresses()).collect()
     }
 
-    /// Where metrics and the status page are.
+    /// The address of metrics and the status page.
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.http.as_ref().map(Responder::address)
     }
 
-    /// Serves until somebody asks for an end: then finishes what is under way, makes it durable, and closes.
+    /// Serves until a stop is requested: then finishes the requests in flight, makes them durable, and closes the
+    /// array.
     ///
     /// # Errors
-    /// When the array cannot be closed, or what was recorded cannot be written. What was flushed before is durable all the same.
+    /// When the array cannot be closed, or the recording cannot be written. Data that was flushed before is durable all
+    /// the same.
     pub fn run(mut self) -> Result<(), ServeError> {
-        // Where no service manager listens there is nobody to tell.
+        // Without a service manager there is no one to notify.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
@@ -264,7 +267,7 @@ impl Server {
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
         let told = ended.as_ref().map(|()| Value::Null);
-        // What is told is in the file before `stripewise stop` returns.
+        // All events are in the file before `stripewise stop` returns.
         let programs = monitor.finish();
         control.ended(told.map_err(|error| ControlError::refused(error.to_string())));
         drop((http, control));
@@ -274,7 +277,7 @@ impl Server {
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
-            // Another host that took the array over must not find that this one goes on.
+            // After another host took the array over, this one must not continue.
             if let Err(error) = self.service.engine.is_owner() {
                 if let EngineError::Owner(OwnerError::TakenOver { owner }) = &error {
                     self.monitor.taken_over(owner.to_string());
@@ -286,7 +289,7 @@ impl Server {
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();
-            // Replies that went out may have made room for requests, which the engine has not looked at yet.
+            // Replies that were sent may have made room for requests that the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
             self.service.look_at_the_recorder();
             self.watch_members();
@@ -306,7 +309,7 @@ impl Server {
         }
     }
 
-    /// Hands the engine's completions to their clients. Whether there were any.
+    /// Passes the engine's completions to their clients. Returns whether there were any.
     fn complete(&mut self) -> bool {
         let mut is_any = false;
         self.service.look_at_the_clock();
@@ -327,14 +330,14 @@ impl Server {
         is_any
     }
 
-    /// Turns what happened into events, and into what the health of members demands.
+    /// Turns incidents and errors into events, and acts on the health of members.
     fn watch_members(&mut self) {
         let now = self.service.now();
         let Service { engine, tally, .. } = &mut self.service;
         self.monitor.look(now, engine, tally.dropped_connections);
     }
 
-    /// Sends replies, and takes the requests that had no room before; ends connections that are over.
+    /// Sends replies, takes the requests that had no room before, and ends connections that are over.
     fn exchange(&mut self) {
         let service = &mut self.service;
         let sessions = self.sessions.iter_mut();
@@ -346,7 +349,8 @@ impl Server {
         }
     }
 
-    /// Ends a connection. What the engine has of it is done, in the order in which it came, and nobody is told.
+    /// Ends a connection. Its requests in the engine complete, in the order in which they arrived, and their
+    /// completions are dropped.
     fn drop_session(&mut self, id: SessionId, why: &Over) {
         let Some(mut session) = self.sessions.remove(&id) else { return };
         if let Some(asked) = session.take_held() {
@@ -362,9 +366,10 @@ impl Server {
         }
     }
 
-    /// Waits until a socket, a member, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
+    /// Waits until a socket, a member, a timer or another thread has an event, or only polls while `is_busy`; then
+    /// handles the events.
     fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
-        // Whoever rings is heard only while nobody looks; at the end nothing is taken any more.
+        // The bells of guests are armed only before waiting. At the end no more requests are taken.
         let is_busy = is_busy || (self.ending.is_none() && self.guests.arm());
         let at_most = if is_busy { Some(Duration::ZERO) } else { self.patience() };
         let mut watch = std::mem::replace(&mut self.watch, Watch::new());
@@ -383,7 +388,7 @@ impl Server {
         self.service.look_at_the_clock();
         while let Some((source, flags)) = watch.take() {
             match source {
-                // The next turn looks at the members anyway.
+                // The next turn polls the members anyway.
                 Source::Ring => {}
                 Source::Bell => {
                     while let Some(message) = self.mailbox.take() {
@@ -402,7 +407,7 @@ impl Server {
     fn descriptor(&self, source: Source) -> BorrowedFd<'_> {
         match source {
             Source::Bell => self.mailbox.bell(),
-            // It was there when it was added, as all of them were.
+            // The descriptor existed when it was added, like all of them.
             Source::Ring => self.service.engine.fd().unwrap_or_else(|| self.mailbox.bell()),
             Source::Listener(nth) => self.listeners[nth].as_fd(),
             Source::Session(id) => self.sessions[&id].as_fd(),
@@ -410,7 +415,7 @@ impl Server {
         }
     }
 
-    /// How long nothing has to be done unless there are news.
+    /// How long there is nothing to do without an event.
     fn patience(&self) -> Option<Duration> {
         let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let strangers = self.sessions.values().filter_map(Session::handshake_ends).min();
@@ -422,19 +427,19 @@ impl Server {
         [wake, watched, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
     }
 
-    /// How long no connection is accepted, if so.
+    /// How long no connection is accepted, if none is now.
     fn accepts_in(&self) -> Option<Duration> {
         let left = self.accepts_from?.checked_sub(self.service.now())?;
         (left > 0).then(|| Duration::from_nanos(left))
     }
 
-    /// Takes what a client's socket has to say.
+    /// Handles an event of a client's socket.
     fn hear(&mut self, id: SessionId, flags: PollFlags) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let is_gone = flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
         let heard = match flags.contains(PollFlags::IN) {
             true => session.receive(&mut self.service),
-            // It takes no replies any more either.
+            // It takes no more replies either.
             false if is_gone => Err(Over::Left),
             false => Ok(()),
         };
@@ -473,7 +478,7 @@ impl Server {
         }
     }
 
-    /// Begins to end: clients are told with their next requests, and new ones are not let in.
+    /// Begins to end: clients are notified with their next requests, and new ones are not accepted.
     fn end(&mut self) {
         if self.ending.is_none() {
             tracing::info!("ending: finishing what is under way");
@@ -484,7 +489,7 @@ impl Server {
 
     fn obey(&mut self, asked: Asked) {
         let engine = &mut self.service.engine;
-        // Whoever asked may have gone: nobody is told then.
+        // The client may have left: then the answer is dropped.
         match asked {
             Asked::Stop => self.end(),
             Asked::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
@@ -509,7 +514,7 @@ impl Server {
         Members::obey(command, engine)?;
         tracing::info!(?command, "done as asked");
         match command {
-            // One that goes on already goes on.
+            // A running scrub continues.
             Command::Scrub if !is_scrubbing => tally.scrub_begins(before),
             Command::StopScrub if is_scrubbing => tally.scrub_stops(),
             _ => {}

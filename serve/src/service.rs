@@ -1,4 +1,4 @@
-//! The array behind the connections: requests go into the engine, their completions find the way back.
+//! The array behind the connections: passes requests to the engine, and routes their completions back.
 
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
@@ -15,11 +15,11 @@ use crate::record::Recorder;
 use crate::tally::{Kind, Tally};
 use crate::vhost;
 
-/// Names a connection: never used twice.
+/// Identifies a connection. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionId(pub(crate) u64);
 
-/// Whom to answer.
+/// The receiver of an answer.
 #[derive(Debug)]
 pub(crate) enum Asker {
     /// A request of an NBD connection.
@@ -29,7 +29,7 @@ pub(crate) enum Asker {
     Guest(Box<vhost::Pending>),
 }
 
-/// A request that the engine has.
+/// A request in the engine.
 #[derive(Debug)]
 struct Waiting {
     asker: Asker,
@@ -38,7 +38,7 @@ struct Waiting {
     arrived: Nanos,
 }
 
-/// A request on its way into the engine.
+/// A request that is not in the engine yet.
 #[derive(Debug)]
 pub(crate) struct Asked {
     request: Request,
@@ -46,25 +46,25 @@ pub(crate) struct Asked {
     arrived: Nanos,
 }
 
-/// Why the engine has not taken a request.
+/// Why the engine has not accepted a request.
 #[derive(Debug)]
 pub(crate) enum Unsubmitted {
-    /// It has too much to do: ask again.
+    /// It has too much to do: retry.
     Busy(Asked),
-    /// It never will.
+    /// It never accepts this request.
     Refused(SubmitError, Asker),
 }
 
-/// A request that is done, or failed.
+/// A completed request.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) asker: Asker,
     pub(crate) result: Result<(), Failed>,
-    /// The buffer that came with it; of a read that was done, what was read.
+    /// The buffer of the request. For a successful read, the data.
     pub(crate) payload: Payload,
 }
 
-/// Tickets are numbers given one after the other: multiplying spreads them well enough.
+/// Tickets are consecutive numbers: multiplying spreads them well enough.
 #[derive(Debug, Default)]
 pub(crate) struct Spread(u64);
 
@@ -76,7 +76,7 @@ impl Hasher for Spread {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // 2^64 over the golden ratio, as Knuth's multiplicative hashing has it.
+        // 2^64 over the golden ratio, as in Knuth's multiplicative hashing.
         self.0 = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
@@ -85,7 +85,7 @@ impl Hasher for Spread {
     }
 }
 
-/// The array, and what is under way in it.
+/// The array, and its requests in flight.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) engine: Engine,
@@ -93,7 +93,7 @@ pub(crate) struct Service {
     pub(crate) tally: Tally,
     pub(crate) recorder: Option<Recorder>,
     waiting: HashMap<Ticket, Waiting, BuildHasherDefault<Spread>>,
-    /// Whether the engine was given something since it was last asked.
+    /// Whether a request was submitted since [`Service::take_submitted`] was called last.
     has_submitted: bool,
     started: Instant,
     now: Nanos,
@@ -118,20 +118,20 @@ impl Service {
         self.now
     }
 
-    /// Learns what time it is: once for all that is done in one go.
+    /// Reads the clock, once for all requests that are handled together.
     pub(crate) fn look_at_the_clock(&mut self) -> Nanos {
         self.now = self.started.elapsed().as_nanos() as Nanos;
         self.now
     }
 
-    /// Lets the recorder hand on what it has kept for long enough.
+    /// Lets the recorder pass on its buffer, if it has been kept for long enough.
     pub(crate) fn look_at_the_recorder(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.look(self.now);
         }
     }
 
-    /// Takes a request of a client on its way into the engine.
+    /// Accepts a request of a client, to be submitted to the engine.
     pub(crate) fn admit(&mut self, request: Request, asker: Asker) -> Asked {
         let arrived = self.now;
         if let Some(recorder) = &mut self.recorder {
@@ -156,10 +156,10 @@ impl Service {
         Asked { request, asker, arrived }
     }
 
-    /// Gives a request to the engine.
+    /// Submits a request to the engine.
     ///
     /// # Errors
-    /// When that has too much to do, and when it is none that it could do.
+    /// When the engine has too much to do, and when the request is invalid.
     pub(crate) fn submit(&mut self, asked: Asked) -> Result<(), Unsubmitted> {
         let Asked { request, asker, arrived } = asked;
         let kind = match &request {
@@ -186,7 +186,7 @@ impl Service {
         }
     }
 
-    /// Keeps the buffer of a request that goes nowhere. Who asked.
+    /// Drops a request that is not submitted, and keeps its buffer. Returns the receiver of its answer.
     pub(crate) fn discard(&mut self, asked: Asked) -> Asker {
         self.keep_buffer(asked.request);
         asked.asker
@@ -198,12 +198,12 @@ impl Service {
         }
     }
 
-    /// A request that the engine is done with.
+    /// The next completed request.
     pub(crate) fn take_done(&mut self) -> Option<Done> {
         loop {
             let Completion { ticket, result, payload, .. } = self.engine.take_completion()?;
             let Some(waiting) = self.waiting.remove(&ticket) else {
-                // Nobody else submits; a request of which nothing is known has nobody to be answered.
+                // No other code submits requests; an unknown request has no receiver.
                 self.buffers.give_back(payload);
                 continue;
             };
@@ -213,12 +213,12 @@ impl Service {
         }
     }
 
-    /// Whether the engine was given something since this was last asked, so that it is to have a turn.
+    /// Whether a request was submitted since the last call, so that the engine needs a turn.
     pub(crate) fn take_submitted(&mut self) -> bool {
         std::mem::take(&mut self.has_submitted)
     }
 
-    /// Requests that the engine has.
+    /// Requests in the engine.
     pub(crate) fn under_way(&self) -> usize {
         self.waiting.len()
     }

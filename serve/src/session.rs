@@ -1,4 +1,4 @@
-//! A client's connection: its socket, and the NBD state machine behind it.
+//! A client's connection: its socket, and its NBD state machine.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ const SLICES: usize = 64;
 /// Reads of one connection before others get their turn.
 const READS: usize = 16;
 
-/// How long a handshake may take.
+/// The time limit of a handshake.
 const HANDSHAKE_NS: Nanos = 10_000_000_000;
 
 /// A socket, of either kind.
@@ -51,7 +51,7 @@ impl Socket {
 /// Why a connection is over.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Over {
-    /// The client said goodbye or hung up.
+    /// The client disconnected, cleanly or not.
     #[error("the client left")]
     Left,
     /// The client broke the protocol.
@@ -60,7 +60,7 @@ pub(crate) enum Over {
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Socket(io::Error),
-    /// Connections are few: one that says nothing is not kept for ever.
+    /// Connections are few: a silent one is not kept.
     #[error("the client did not finish the handshake within {} s", HANDSHAKE_NS / 1_000_000_000)]
     Silent,
 }
@@ -68,7 +68,7 @@ pub(crate) enum Over {
 impl From<io::Error> for Over {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // With replies under way that it did not wait for.
+            // With replies in flight that it did not wait for.
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Left,
             _ => Self::Socket(error),
         }
@@ -81,23 +81,23 @@ pub(crate) struct Session {
     socket: Socket,
     id: SessionId,
     pub(crate) connection: Connection<Payload>,
-    /// A request that the array was too busy for. Those behind it wait, so that the order stays.
+    /// A request that the array was too busy for. Later requests wait, to keep the order.
     held: Option<Asked>,
-    /// A request for where the data is, which is looked at a few pages a turn. Those behind it wait too.
+    /// An extents request, which is looked up a few pages a turn. Later requests wait too.
     walk: Option<(Pending, Walk)>,
-    /// Pages that may yet be looked at in this turn.
+    /// Pages that may still be looked up in this turn.
     pages_left: u64,
     /// Whether the socket takes no more bytes for now.
     is_clogged: bool,
-    /// When the handshake must be done, as long as it is not.
+    /// The deadline of the handshake, until it is complete.
     handshake_ends: Option<Nanos>,
 }
 
 impl Session {
-    /// Accepts a connection that waits at `listener`; `None` when none waits.
+    /// Accepts a connection that waits at `listener`. `None` if there is none.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub(crate) fn accept(
         listener: &Listener,
         export: &Arc<Export>,
@@ -111,7 +111,7 @@ impl Session {
             }),
             Listener::Tcp(listener) => listener.accept().and_then(|(socket, _)| {
                 socket.set_nonblocking(true)?;
-                // Replies are written when they are whole; nothing is gained by waiting for more.
+                // Replies are written when they are complete; waiting for more gains nothing.
                 socket.set_nodelay(true)?;
                 Ok(Socket::Tcp(socket))
             }),
@@ -136,22 +136,22 @@ impl Session {
         }
     }
 
-    /// Begins a turn of the loop, with the number of pages that may be looked at.
+    /// Begins a turn of the loop, with the number of pages that may be looked up.
     pub(crate) fn begin_turn(&mut self, pages: u64) {
         self.pages_left = pages;
     }
 
-    /// Whether pages are still to be looked at, so that the loop does not wait.
+    /// Whether pages are still to be looked up, so that the loop does not wait.
     pub(crate) fn is_walking(&self) -> bool {
         self.walk.is_some()
     }
 
-    /// Whether a request waits, and all behind it.
+    /// Whether a request waits, and so all later ones.
     fn is_waiting(&self) -> bool {
         self.held.is_some() || self.walk.is_some()
     }
 
-    /// Receives what is there, and gives whole requests to `service`.
+    /// Receives the available bytes, and passes complete requests to `service`.
     ///
     /// # Errors
     /// Why the connection is over.
@@ -183,10 +183,10 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the whole requests of what was received to `service`, until that is too busy.
+    /// Passes the complete requests among the received bytes to `service`, until it is too busy.
     ///
     /// # Errors
-    /// What the client did wrong.
+    /// The client's protocol violation.
     pub(crate) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
         if let Some(asked) = self.held.take() {
             self.submit(asked, service);
@@ -224,10 +224,10 @@ impl Session {
         Ok(())
     }
 
-    /// Looks at as many pages as this turn has left, and answers when all were looked at.
+    /// Looks up the pages that this turn has left, and answers when all are looked up.
     fn walk_on(&mut self, service: &Service) {
         let Some((pending, mut walk)) = self.walk.take() else { return };
-        // What is under way may be told either way; what was acknowledged before is in the log's map.
+        // A request in flight may be reported either way; writes acknowledged before are in the log's map.
         let array = service.engine.array();
         match walk.go_on(&mut self.pages_left, |page| array.is_hole(page)) {
             true => self.connection.reply(pending, Reply::Extents(walk.runs())),
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Gives a request to the engine, or keeps it while that is too busy.
+    /// Submits a request to the engine, or keeps it while the engine is too busy.
     fn submit(&mut self, asked: Asked, service: &mut Service) {
         match service.submit(asked) {
             Ok(()) => {}
@@ -243,7 +243,7 @@ impl Session {
             Err(Unsubmitted::Refused(error, asker)) => {
                 let takes_none = matches!(error, SubmitError::ReadOnly | SubmitError::EpochOver);
                 let fault = if takes_none { Fault::Permission } else { Fault::Invalid };
-                // What was given comes back.
+                // The asker is the one that was submitted: a request of NBD.
                 if let Asker::Nbd(_, pending) = asker {
                     self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
                 }
@@ -251,7 +251,7 @@ impl Session {
         }
     }
 
-    /// Answers a request that is done.
+    /// Answers a completed request.
     pub(crate) fn answer(
         &mut self,
         pending: Pending,
@@ -279,7 +279,7 @@ impl Session {
             self.send(&mut service.buffers)?;
             let was_waiting = self.is_waiting();
             self.requests(service)?;
-            // What is answered by now goes out before the loop waits: nothing would wake it.
+            // Replies that are ready are sent before the loop waits: nothing would wake it for them.
             let is_stuck = self.is_waiting() && was_waiting && !self.connection.wants_to_send();
             if is_stuck || self.is_clogged {
                 break;
@@ -315,12 +315,12 @@ impl Session {
         Ok(())
     }
 
-    /// When the client must have finished its handshake, if it has not.
+    /// The deadline of the handshake, if it is not complete.
     pub(crate) fn handshake_ends(&self) -> Option<Nanos> {
         self.handshake_ends
     }
 
-    /// Whether it is over: the client said goodbye, and has its replies.
+    /// Whether it is over: the client disconnected cleanly, and has its replies.
     fn is_over(&self) -> bool {
         !self.is_waiting() && self.connection.is_over()
     }
@@ -330,12 +330,12 @@ impl Session {
         !self.is_waiting() && self.connection.is_idle()
     }
 
-    /// Lets go of the request that waits.
+    /// Takes the waiting request away.
     pub(crate) fn take_held(&mut self) -> Option<Asked> {
         self.held.take()
     }
 
-    /// What of the socket is to be waited for.
+    /// The socket events to wait for.
     pub(crate) fn wanted(&mut self) -> PollFlags {
         let mut wanted = PollFlags::empty();
         let has_space = self.connection.space().iter().any(|space| !space.is_empty());
@@ -405,7 +405,7 @@ mod tests {
             (session, Client::new("x", Wishes::default()), theirs)
         }
 
-        /// A turn of the loop, with a number of pages for each client. Returns how many pages were looked at.
+        /// A turn of the loop, with a number of pages for each client. Returns how many pages were looked up.
         fn turn(&mut self, pages: u64) -> u64 {
             let mut looked_at = 0;
             for (session, client, theirs) in &mut self.clients {
@@ -427,7 +427,7 @@ mod tests {
             looked_at
         }
 
-        /// Lets all clients do their handshake.
+        /// Completes the handshakes of all clients.
         fn shake_hands(&mut self) {
             while self.clients.iter().any(|(_, client, _)| client.export().is_none()) {
                 self.turn(1);
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Bytes that all extents of all answers have together.
+    /// For each answer, the bytes of all its extents together.
     fn told(client: &mut Client) -> Vec<u64> {
         let sum = |answer: stripewise_nbd::client::Answer| match answer.outcome {
             Ok(Found::Extents(runs)) => runs.iter().map(|run| run.bytes).sum(),

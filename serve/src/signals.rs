@@ -1,15 +1,15 @@
-//! Signals that ask a server to end.
+//! Signals that stop a server.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::error::ServeError;
 
-/// Calls `stop` at the first SIGTERM or SIGINT. A second one ends the program at once, which the array tolerates as a loss of
-/// power. SIGHUP does nothing: a server outlives the terminal that started it.
+/// Calls `stop` at the first SIGTERM or SIGINT. A second one ends the program at once, which the array tolerates like a
+/// loss of power. SIGHUP does nothing: a server outlives the terminal that started it.
 ///
 /// # Errors
-/// When the system gives no thread or no handler.
+/// When the system provides no thread or no handler.
 pub(crate) fn obey(stop: impl Fn() + Send + 'static) -> Result<(), ServeError> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(ServeError::Thread)?;
     let wait = move || {

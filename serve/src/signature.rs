@@ -1,4 +1,4 @@
-//! What a file or device holds, told from its first and last bytes, before it is made a member.
+//! Detects the content of a file or device from its first and last bytes, before it becomes a member.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -10,20 +10,21 @@ use stripewise_array::format::Superblock;
 use stripewise_base::text::visible;
 use stripewise_engine::{FileMedia, MemberFile};
 
-/// Bytes at the beginning, and at the end, that are looked at, and cleared by force. Every signature below lies in them.
+/// Bytes at the beginning and at the end that are checked, and cleared with force. Every signature below lies in them.
 const LOOKED_AT: u64 = 1 << 20;
 
-/// Where a magic number lies.
+/// The position of a magic number.
 enum At {
-    /// So many bytes from the beginning.
+    /// Bytes from the beginning.
     Front(usize),
-    /// So many bytes before the end.
+    /// Bytes before the end.
     Back(usize),
 }
 
 use At::{Back, Front};
 
-/// Magic numbers of what a disk may hold, specific ones first. Source: the formats' own headers, as libblkid knows them.
+/// Magic numbers of contents that a disk may have, specific ones first. Source: the formats' own headers, as libblkid
+/// knows them.
 const MAGIC: [(&str, At, &[u8]); 37] = [
     ("a partition table (GPT)", Front(512), b"EFI PART"),
     ("a partition table (GPT)", Front(4096), b"EFI PART"),
@@ -64,7 +65,7 @@ const MAGIC: [(&str, At, &[u8]); 37] = [
     ("a partition table (MBR) or boot sector", Front(510), b"\x55\xaa"),
 ];
 
-/// What `path` holds, in words; none where its first and last mebibyte are zeros.
+/// The content of `path`, in words. None if its first and last mebibyte are zeros.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -73,7 +74,7 @@ pub fn content(path: &Path) -> io::Result<Option<String>> {
     content_of(&File::open(path)?, block)
 }
 
-/// What a file holds, in words, of which this superblock was read.
+/// The content of a file, in words, given its superblock.
 fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<String>> {
     if let Some(block) = block {
         return Ok(Some(format!(
@@ -104,27 +105,27 @@ fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<S
     Ok((!is_zero).then(|| "something that is not zero".to_owned()))
 }
 
-/// Why a file or device is not taken as a member.
+/// Why a file or device is not accepted as a member.
 #[derive(Debug, thiserror::Error)]
 pub enum Taken {
-    /// Its path leads to another one than was looked at.
+    /// Its path leads to a different file than the one that was inspected.
     #[error(
         "`{}` became another file while it was looked at, and was left as it is; look what it is, and try again",
         .0.display()
     )]
     Replaced(PathBuf),
-    /// It holds something.
+    /// It has content.
     #[error("`{}` holds {what}; `--force` takes it, and what it holds is lost", path.display())]
     Holds {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// What, in words.
+        /// The content, in words.
         what: String,
     },
     /// It cannot be cleared.
     #[error("cannot clear `{}`: {error}", path.display())]
     Uncleared {
-        /// Which one.
+        /// The path.
         path: PathBuf,
         /// The reason.
         error: io::Error,
@@ -132,18 +133,18 @@ pub enum Taken {
     /// It cannot be read.
     #[error("cannot read `{}`: {error}", path.display())]
     Unreadable {
-        /// Which one.
+        /// The path.
         path: PathBuf,
         /// The reason.
         error: io::Error,
     },
 }
 
-/// What a device or file holds that is to become a member. It is open and locked, so that nothing else has it from here on to
-/// its end, and its path plays no part.
+/// The content of a file or device that is to become a member. It is open and locked, so that no other program uses it
+/// from now on, and its path does not matter.
 ///
 /// # Errors
-/// When it cannot be read; when it holds anything, unless forced.
+/// When it cannot be read. When it has content, unless forced.
 pub fn inspect(file: &MemberFile, force: bool) -> Result<Option<String>, Taken> {
     let path = file.path();
     let fail = |error| Taken::Unreadable { path: path.to_owned(), error };
@@ -155,11 +156,11 @@ pub fn inspect(file: &MemberFile, force: bool) -> Result<Option<String>, Taken> 
     }
 }
 
-/// Overwrites with zeros what could be taken for what was there before: the first and the last mebibyte of the file that is open,
-/// which was inspected.
+/// Overwrites with zeros the parts of the inspected, open file that could be mistaken for its old content: the first
+/// and the last mebibyte.
 ///
 /// # Errors
-/// When its path leads to something else by now, and when it cannot be written.
+/// When its path leads to another file by now, and when it cannot be written.
 pub fn clear(file: &MemberFile) -> Result<(), Taken> {
     let path = file.path();
     if !is_at_its_path(file) {
@@ -182,7 +183,7 @@ fn descriptor(file: &MemberFile) -> io::Result<File> {
     file.as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Whether the path of a file that is open leads to it still.
+/// Whether the path of an open file still leads to it.
 pub fn is_at_its_path(file: &MemberFile) -> bool {
     let identity = |found: fs::Metadata| match found.file_type().is_block_device() {
         true => (0, found.rdev()),
@@ -251,7 +252,7 @@ mod tests {
             assert!(others(&path) && fs::read(&away).unwrap()[0] == 7, "nothing was cleared");
             fs::remove_file(&path).unwrap();
         }
-        // By another name it is the same.
+        // Under another name it is the same file.
         std::os::unix::fs::symlink(&away, &path).unwrap();
         clear(&file).unwrap();
         assert_eq!(content(&path).unwrap(), None);

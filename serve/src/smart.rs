@@ -1,5 +1,5 @@
-//! What a drive says of itself: the verdict of `smartctl`, where that is installed. It is asked seldom, by a thread of its own,
-//! and never required.
+//! The SMART verdict of a drive, from `smartctl` if it is installed. It is queried rarely, by a thread of its own, and
+//! never required.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-/// How long it may take: drives that sleep wake up first.
+/// The time limit: drives that sleep wake up first.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes of its answer that are read; they are a few thousand.
+/// Bytes of its answer that are read; a typical answer has a few thousand.
 const ANSWER_MAX: u64 = 256 << 10;
 
-/// Whether `device` passes its own test, as `program -H -j` says; none where nothing is known.
+/// Whether `device` passes its own test, according to `program -H -j`. None if that is unknown.
 pub(crate) fn verdict(program: &Path, device: &Path) -> Option<bool> {
     let mut command = Command::new(program);
-    // A drive that sleeps is left asleep.
+    // A sleeping drive is not woken.
     command.args(["-H", "-j", "-n", "standby"]).arg(device).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).env_remove(crate::DETACHED);
     let mut child = command.spawn().ok()?;
@@ -28,7 +28,7 @@ pub(crate) fn verdict(program: &Path, device: &Path) -> Option<bool> {
         answer.take(ANSWER_MAX).read_to_end(&mut text).map(|_| text)
     });
     let until = Instant::now() + TIME_LIMIT;
-    // Its exit code says a lot that is also in the answer, and is not zero for a drive that fails.
+    // Its exit code repeats parts of the answer, and is not zero for a failing drive.
     while child.try_wait().ok()?.is_none() {
         if Instant::now() >= until {
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// As smartctl 7.4 prints it.
+    /// The output of smartctl 7.4.
     const FAILING: &str = r#"{"json_format_version":[1,0],"smartctl":{"version":[7,4],"exit_status":8},
         "device":{"name":"/dev/sda","type":"sat","protocol":"ATA"},"smart_status":{"passed":false}}"#;
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(verdict_of(FAILING, 8), Some(false));
         assert_eq!(fs::read_to_string(&asked).unwrap(), "-H -j -n standby /dev/sda\n");
         assert_eq!(verdict_of(&FAILING.replace("false", "true"), 0), Some(true));
-        // A device that knows no SMART, one that sleeps, and nonsense.
+        // A device without SMART, one that sleeps, and nonsense.
         assert_eq!(verdict_of(r#"{"smartctl":{"exit_status":2}}"#, 2), None);
         assert_eq!(verdict_of("smartctl: what?", 1), None);
         assert_eq!(verdict(Path::new("/no/such/smartctl"), Path::new("/dev/sda")), None);

@@ -1,4 +1,4 @@
-//! What a server tells of its array: one value for the control socket, the metrics and the status page.
+//! The status of a server and its array: one value for the control socket, the metrics and the status page.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,32 @@ use serde::{Deserialize, Serialize};
 use crate::latency::Quantiles;
 use crate::record::Recording;
 
-/// How an array is, in a word; the worst that applies.
+/// The health of an array, in a word; the worst that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// All members serve, with all their redundancy, and nothing is known to be wrong.
+    /// All members serve, with all their redundancy, and no error is known.
     Clean,
-    /// All members serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space for writes.
+    /// All members serve, but an operator should act: the last rebuild or scrub lost data, or there is no space for
+    /// writes.
     Impaired,
-    /// All members serve, but one may be lost soon: by its recent errors, by SMART, or because its file was deleted.
+    /// All members serve, but one may be lost soon: because of its recent errors, its SMART verdict, or its deleted
+    /// file.
     Degrading,
     /// A member is being rebuilt.
     Rebuilding,
-    /// Members are out of service, and no more than parity tolerates.
+    /// Members are out of service, at most as many as parity tolerates.
     Degraded,
-    /// More members are out of service than parity tolerates: something cannot be read.
+    /// More members are out of service than parity tolerates: some data cannot be read.
     Failed,
 }
 
 impl Health {
-    /// All of them, the best first.
+    /// All values, the best first.
     pub const ALL: [Self; 6] =
         [Self::Clean, Self::Impaired, Self::Degrading, Self::Rebuilding, Self::Degraded, Self::Failed];
 
-    /// As it is written.
+    /// The name of the value.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -43,7 +45,7 @@ impl Health {
     }
 }
 
-/// All that a server knows of its array. Counters begin with the server.
+/// The status of a server and its array. Counters begin with the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The array's name.
@@ -54,64 +56,65 @@ pub struct Status {
     pub level: String,
     /// Its scheme.
     pub scheme: String,
-    /// How it is.
+    /// Its health.
     pub health: Health,
     /// Whether it takes no writes.
     pub read_only: bool,
-    /// Nanoseconds since it is served.
+    /// Nanoseconds since the server started.
     pub uptime_ns: u64,
-    /// Bytes that hosts see.
+    /// Bytes that the array offers.
     pub capacity_bytes: u64,
-    /// Bytes of them that hold data; none where placement does not tell.
+    /// Bytes of them that have data. None if the placement does not track them.
     pub used_bytes: Option<u64>,
-    /// Whether a log has no space, and nothing under way that could make some.
+    /// Whether a log has no space, and no work in flight that could free some.
     pub full: bool,
-    /// Whether members have no space for what is written to them: their files are thin, and their file system full.
+    /// Whether members are out of space: their files are thin, and their file system is full.
     #[serde(rename = "starved")]
     pub out_of_space: bool,
-    /// Whether those are more than parity tolerates, so that writes are refused. Otherwise they wait.
+    /// Whether more members are out of space than parity tolerates, so that writes are refused. Otherwise they wait.
     #[serde(rename = "starved_beyond_parity")]
     pub out_of_space_beyond_parity: bool,
-    /// How operations reach members.
+    /// The backend that reaches members.
     pub way: String,
     /// Bytes of memory for pages and maps.
     pub memory_bytes: u64,
     /// Its members, in order.
     #[serde(rename = "elements")]
     pub members: Vec<Member>,
-    /// The host that owns the array: this one; none where the array has no page for an owner, or is read-only.
+    /// The host that owns the array: this one. None if the array has no owner page, or is read-only.
     #[serde(default)]
     pub owner: Option<Owner>,
     /// Hot spares.
     pub spares: Vec<PathBuf>,
-    /// A rebuild that goes on.
+    /// A running rebuild.
     pub rebuild: Option<Progress>,
-    /// Why the rebuild goes no further until the array is served again.
+    /// Why the rebuild stopped until the array is served again.
     pub rebuild_halted: Option<String>,
-    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds nothing lost.
+    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
     pub rebuild_lost: u64,
-    /// A scrub that goes on.
+    /// A running scrub.
     pub scrub: Option<Progress>,
-    /// What the last scrub that ended came to.
+    /// The result of the last scrub that ended.
     pub last_scrub: Option<Scrubbed>,
-    /// Copies of metadata that are known to be damaged now: what a scrub found and has not repaired yet, or could not.
+    /// Copies of metadata that are known to be damaged: those that a scrub found and has not repaired yet, or could not
+    /// repair.
     #[serde(default)]
     pub metadata_damaged: u64,
     /// Requests of hosts, by kind.
     pub requests: Vec<Requests>,
-    /// Requests that are under way.
+    /// Requests in flight.
     pub in_flight: u64,
     /// Operations on members, by class.
     pub operations: Vec<Operations>,
-    /// The log, where placement is one.
+    /// The log, if the placement is one.
     pub log: Option<Log>,
     /// Connections of clients.
     pub connections: u64,
-    /// Connections that were ended because their client broke the protocol, or because there were too many.
+    /// Connections that were closed because their client broke the protocol, or because there were too many.
     pub dropped_connections: u64,
-    /// Where clients connect.
+    /// The addresses for clients.
     pub addresses: Vec<String>,
-    /// A recording that goes on.
+    /// A running recording.
     pub recording: Option<Recording>,
 }
 
@@ -128,7 +131,7 @@ pub struct Member {
     pub state: String,
     /// Why it is out of service.
     pub reason: Option<String>,
-    /// Whether it has not answered for a while: reads go around it. Absent in the status of older servers.
+    /// Whether it has completed nothing for a while, so that reads avoid it. Absent in the status of older servers.
     #[serde(default)]
     pub slow: bool,
     /// Operations in its queue.
@@ -142,22 +145,22 @@ pub struct Member {
     /// Whether it may be lost soon.
     #[serde(default)]
     pub degrading: bool,
-    /// What went wrong on it since the array is served.
+    /// Its errors since the server started.
     #[serde(default)]
     pub total_errors: Errors,
-    /// What went wrong of late: each error counts half after an hour.
+    /// Its recent errors: the weight of an error halves every hour.
     #[serde(default)]
     pub recent_errors: Errors,
     /// Pages that it could not return and that were written to it again.
     #[serde(default)]
     pub repaired_pages: u64,
-    /// Why its file goes with the server: its path does not lead to it any more.
+    /// Why its file will be lost when the server ends: its path does not lead to it any more.
     #[serde(default)]
     pub unlinked: Option<String>,
-    /// How many of its two superblocks are damaged now.
+    /// Number of its two superblocks that are damaged.
     #[serde(default)]
     pub damaged_superblocks: u64,
-    /// What SMART says: `passed` or `failing`; none where it says nothing.
+    /// The SMART verdict: `passed` or `failing`. None if there is none.
     #[serde(default)]
     pub smart: Option<String>,
 }
@@ -169,7 +172,7 @@ pub struct Errors {
     pub read: u64,
     /// Writes, trims and flushes that it answered with an error.
     pub write: u64,
-    /// Reads that it answered with content that has not its checksum.
+    /// Reads that it answered with content that does not match its checksum.
     pub checksum: u64,
     /// Operations that it did not answer in time.
     pub timeouts: u64,
@@ -180,58 +183,58 @@ pub struct Errors {
 pub struct Owner {
     /// Its name.
     pub host: String,
-    /// Its identifier, which the array knows it by.
+    /// Its identifier in the owner page of the array.
     pub id: String,
-    /// Seconds since 1970 at which it claimed the array.
+    /// When it claimed the array, in seconds since 1970.
     pub since: u64,
     /// Milliseconds between two heartbeats.
     pub heartbeat_ms: u32,
 }
 
-/// How far a rebuild or a scrub is.
+/// The progress of a rebuild or a scrub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The member that is rebuilt; none for a scrub.
+    /// The member that is rebuilt. None for a scrub.
     #[serde(rename = "element")]
     pub member: Option<u16>,
-    /// What is done: segments of the log, or rows.
+    /// Segments of the log, or rows, that are done.
     pub done: u64,
-    /// What there is to be done.
+    /// All segments or rows.
     pub total: u64,
-    /// Seconds left at the rate of late; none while nothing can be told.
+    /// Seconds left at the recent rate. None while there is no estimate.
     pub left_seconds: Option<u64>,
 }
 
-/// What a scrub came to.
+/// The result of a scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scrubbed {
     /// Bytes read.
     pub read_bytes: u64,
-    /// Pages that could not be read, or had not their checksum.
+    /// Pages that could not be read, or did not match their checksum.
     pub damaged: u64,
-    /// Damages that were repaired.
+    /// Damage that was repaired.
     pub repaired: u64,
-    /// Damages that nothing could repair.
+    /// Damage that could not be repaired.
     pub lost: u64,
-    /// Copies of metadata that could not be read or did not hold what they should: superblocks, checkpoints, commit records,
+    /// Copies of metadata that could not be read or had wrong content: superblocks, checkpoints, commit records,
     /// records of the journal, the table of checksums, the bitmap.
     #[serde(default)]
     pub metadata_damaged: u64,
     /// Of those: copies that were written again and read back.
     #[serde(default)]
     pub metadata_repaired: u64,
-    /// Whether it read everything: it was not ended before.
+    /// Whether it read everything. False if it was stopped before.
     pub complete: bool,
 }
 
 /// Requests of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// `read`, `write`, `trim` (write-zeroes among them) or `flush`.
+    /// `read`, `write`, `trim` (which includes write-zeroes) or `flush`.
     pub kind: String,
-    /// Those done.
+    /// Requests completed.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub failed: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -241,7 +244,7 @@ pub struct Requests {
     pub latency: Quantiles,
     /// Latencies of the last 5 to 10 seconds.
     pub recent: Quantiles,
-    /// How many took no longer than [`LATENCY_EDGES_NS`], in that order.
+    /// The number of requests that took no longer than each of [`LATENCY_EDGES_NS`], in that order.
     pub within: Vec<u64>,
 }
 
@@ -257,46 +260,46 @@ pub struct Operations {
 /// Array-level log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
-    /// Segments in all.
+    /// All segments.
     pub segments: u64,
     /// Segments that are free.
     pub free_segments: u64,
     /// Stripes written.
     pub stripes: u64,
-    /// Of those: the ones of fewer chunks than the living members have room for.
+    /// Of those: stripes with fewer chunks than the serving members have room for.
     pub short_stripes: u64,
     /// Data chunks of hosts in them.
     pub data_chunks: u64,
-    /// Parity chunks, those of collection among them.
+    /// Parity chunks, including those of garbage collection.
     pub parity_chunks: u64,
     /// Segments that were collected.
     pub collected_segments: u64,
-    /// Valid chunks that collection wrote anew.
+    /// Live chunks that garbage collection relocated.
     pub moved_chunks: u64,
-    /// Chunks that were written anew in memory, so that no member saw the first write.
+    /// Chunks that were overwritten in memory, so that no member received the first write.
     pub absorbed_chunks: u64,
     /// Pages of metadata written.
     pub metadata_pages: u64,
-    /// Its streams: those of hosts first, from cold to hot, then those of live chunks of collection.
+    /// Its streams: those of hosts first, from cold to hot, then those of the live chunks of garbage collection.
     pub streams: Vec<Stream>,
 }
 
 /// A stream of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
-    /// Who fills it: `hosts` or `collection`.
+    /// The source of its chunks: `hosts` or `collection`.
     pub filled_by: String,
     /// Data chunks that it wrote.
     pub chunks: u64,
     /// Segments that it opened.
     pub opened_segments: u64,
-    /// Of those: the ones that are open now, at most one.
+    /// Of those: segments that are open now, at most one.
     pub open_segments: u64,
-    /// Chunks that wait in memory for a stripe.
+    /// Chunks in memory that wait for a stripe.
     pub waiting_chunks: u64,
 }
 
-/// Upper edges of the latencies that are counted apart: 1 µs · 4^n, up to 17 s.
+/// Upper edges of the latency classes: 1 µs · 4^n, up to 17 s.
 pub const LATENCY_EDGES_NS: [u64; 13] = {
     let mut edges = [1000; 13];
     let mut nth = 1;

@@ -1,4 +1,4 @@
-//! Counting what is served, and telling it.
+//! Counters of the server, and the status built from them.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ use crate::status::{
     Stream,
 };
 
-/// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
+/// The shortest time over which a rate of a rebuild or scrub is measured.
 const SAMPLE_NS: Nanos = 2_000_000_000;
 
-/// Kinds of requests that are counted apart.
+/// Kinds of requests that are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -50,14 +50,14 @@ struct Count {
     latencies: Latencies,
 }
 
-/// How far something was at some time.
+/// The progress at some time.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     at: Nanos,
     share: Share,
 }
 
-/// The rate of something that goes on.
+/// The rate of a running task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Two samples, the second at least [`SAMPLE_NS`] later, and taken when it became the first.
@@ -66,7 +66,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Looks at how far it is.
+    /// Records the progress.
     fn sample(&mut self, at: Nanos, share: Option<Share>) {
         let Some(share) = share else {
             *self = Self::default();
@@ -75,7 +75,7 @@ impl Pace {
         let sample = Some(Sample { at, share });
         match (self.first, self.second) {
             (None, _) => self.first = sample,
-            // It is another one, which began anew.
+            // Another task has begun.
             (Some(first), _) if share.done < first.share.done || share.total != first.share.total => {
                 *self = Self { first: sample, second: None };
             }
@@ -87,7 +87,7 @@ impl Pace {
         }
     }
 
-    /// Seconds left; none while nothing can be told.
+    /// Seconds left. None while there is no estimate.
     fn left_seconds(&self, at: Nanos, share: Share) -> Option<u64> {
         let first = self.first?;
         let (done, past) = (share.done.checked_sub(first.share.done)?, at.checked_sub(first.at)?);
@@ -99,16 +99,16 @@ impl Pace {
     }
 }
 
-/// What is served, in numbers.
+/// The counters of the server.
 #[derive(Debug)]
 pub(crate) struct Tally {
     counts: [Count; 4],
     rebuild: Pace,
     scrub: Pace,
     sampled: Nanos,
-    /// The scrub that was begun last since the array is served: whether it was not stopped.
+    /// Whether the scrub that was started last was not stopped. None if none was started since the server began.
     scrub_is_complete: Option<bool>,
-    /// What the one before that came to.
+    /// The result of the scrub before it.
     scrub_before: Option<Scrubbed>,
     pub(crate) dropped_connections: u64,
 }
@@ -127,7 +127,7 @@ impl Tally {
         }
     }
 
-    /// Counts a request that is done.
+    /// Counts a completed request.
     pub(crate) fn done(&mut self, kind: Kind, bytes: u64, now: Nanos, latency_ns: Nanos, is_failed: bool) {
         let count = &mut self.counts[kind as usize];
         count.requests += 1;
@@ -136,23 +136,23 @@ impl Tally {
         count.latencies.record(now, latency_ns);
     }
 
-    /// A scrub begins, `before` being what the last one came to.
+    /// A scrub begins. `before` is the result of the last one.
     pub(crate) fn scrub_begins(&mut self, before: Option<Scrubbed>) {
         self.scrub_is_complete = Some(true);
         self.scrub_before = before;
     }
 
-    /// The scrub that goes on is ended before it is done.
+    /// The running scrub is stopped.
     pub(crate) fn scrub_stops(&mut self) {
         self.scrub_is_complete = Some(false);
     }
 
-    /// What the last scrub that ended came to.
+    /// The result of the last scrub that ended.
     pub(crate) fn last_scrub(&self, engine: &Engine) -> Option<Scrubbed> {
         let page_bytes = u64::from(engine.page_bytes());
         match (engine.array().scrub_counts(), self.scrub_is_complete) {
             ((_, true), _) => self.scrub_before,
-            // One that the array began by itself was not stopped.
+            // A scrub that the array started itself was not stopped.
             ((counts, false), None) if counts == ScrubCounts::default() => None,
             ((counts, false), asked) => Some(Scrubbed {
                 read_bytes: counts.pages * page_bytes,
@@ -166,7 +166,7 @@ impl Tally {
         }
     }
 
-    /// Looks how far rebuild and scrub are, if it is time.
+    /// Records the progress of rebuild and scrub, if a sample is due.
     pub(crate) fn sample(&mut self, now: Nanos, engine: &Engine) {
         if now - self.sampled < SAMPLE_NS / 2 {
             return;
@@ -178,7 +178,7 @@ impl Tally {
         self.scrub.sample(now, array.scrubbing().map(|(done, total)| share(done, total)));
     }
 
-    /// All that there is to be told.
+    /// The status.
     pub(crate) fn status(
         &mut self,
         now: Nanos,
@@ -303,7 +303,7 @@ impl Tally {
     }
 }
 
-/// What the server knows beside its engine.
+/// State of the server outside of its engine.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) name: String,
@@ -331,7 +331,7 @@ fn condition_of(state: MemberCondition) -> &'static str {
     }
 }
 
-/// The health of the parity group that is worst off, as far as members go.
+/// The health of the worst parity group, as far as members determine it.
 fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Health {
     let array = engine.array();
     let parity = array.geometry().parity();
@@ -339,7 +339,7 @@ fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Healt
     let mut is_rebuilding = false;
     for (member, status) in members.iter().enumerate() {
         let group = array.geometry().group_of(member as u32);
-        // One that is being rebuilt cannot be counted on yet.
+        // A member that is being rebuilt cannot be counted on yet.
         failed[group as usize] += u32::from(status.state != MemberCondition::Active);
         is_rebuilding |= status.state == MemberCondition::Rebuilding;
     }
@@ -351,7 +351,7 @@ fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Healt
     }
 }
 
-/// The health of an array whose members all serve.
+/// The health of an array with all members in service.
 fn apart_from_members(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
     let is_impaired = found.is_full
         || found.is_out_of_space
@@ -409,7 +409,7 @@ mod tests {
             pace.sample(at * SECOND, Some(share(done)));
         }
         assert_eq!(pace.left_seconds(8 * SECOND, share(44)), Some(5));
-        // Another one begins.
+        // Another task begins.
         pace.sample(9 * SECOND, Some(share(1)));
         assert_eq!(pace.left_seconds(9 * SECOND, share(1)), None);
         pace.sample(10 * SECOND, None);

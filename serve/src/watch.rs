@@ -1,4 +1,4 @@
-//! Waiting for many descriptors in one `poll`, without an allocation each time.
+//! Waits for many descriptors in one `poll`, without an allocation each time.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::error::ServeError;
 
-/// What is waited for; `S` names it.
+/// The set of descriptors to wait for; `S` identifies them.
 #[derive(Debug)]
 pub(crate) struct Watch<S> {
     sources: Vec<(S, PollFlags)>,
@@ -21,15 +21,15 @@ impl<S: Copy> Watch<S> {
         Self { sources: Vec::new(), fds: Vec::new() }
     }
 
-    /// Waits for `flags` of `source` too, and in any case for its end.
+    /// Adds `flags` of `source`; errors and hang-ups are always included.
     pub(crate) fn add(&mut self, source: S, flags: PollFlags) {
         self.sources.push((source, flags));
     }
 
-    /// Waits until a source has news, at most so long; [`Watch::take`] tells of them.
+    /// Waits until a source has an event, for `at_most` at most; [`Watch::take`] returns the events.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub(crate) fn wait<'a>(
         &mut self,
         descriptor: impl Fn(S) -> BorrowedFd<'a>,
@@ -43,7 +43,7 @@ impl<S: Copy> Watch<S> {
             tv_nsec: at_most.subsec_nanos().into(),
         });
         let waited = match poll(&mut fds, timeout.as_ref()) {
-            // A signal: whoever it is for has taken it.
+            // A signal, which was handled elsewhere.
             Ok(0) | Err(Errno::INTR) => {
                 self.sources.clear();
                 Ok(())
@@ -57,13 +57,13 @@ impl<S: Copy> Watch<S> {
         waited
     }
 
-    /// A source that has news, and which. After the last one nothing is waited for any more.
+    /// The next source with events, and the events. After the last one the set is empty.
     pub(crate) fn take(&mut self) -> Option<(S, PollFlags)> {
         std::iter::from_fn(|| self.sources.pop()).find(|(_, flags)| !flags.is_empty())
     }
 }
 
-/// The memory of a vector for other lifetimes; the standard library collects an empty one in place.
+/// The memory of a vector, for other lifetimes. The standard library collects an empty vector in place.
 fn recycle<'b>(mut fds: Vec<PollFd<'_>>) -> Vec<PollFd<'b>> {
     fds.clear();
     fds.into_iter().map(|_| unreachable!("it was emptied")).collect()

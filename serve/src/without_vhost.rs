@@ -1,4 +1,4 @@
-//! In the place of `vhost` where that is left out: no guest ever comes.
+//! Replaces `vhost` in builds without it: there are no guests.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct Guests;
 
 impl Guests {
     /// # Errors
-    /// When devices are wanted.
+    /// When devices are requested.
     pub(crate) fn start<M>(paths: &[PathBuf], _: &Disk, _: &Sender<M>) -> Result<Self, ServeError> {
         if paths.is_empty() { Ok(Self) } else { Err(ServeError::NoVhostUser) }
     }

@@ -1,4 +1,4 @@
-//! The plainest agenda there is: a binary heap. The oracle of the tests and the yardstick of the benchmark.
+//! The simplest agenda: a binary heap. The oracle of the tests and the yardstick of the benchmark.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

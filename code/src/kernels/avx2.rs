@@ -17,19 +17,19 @@ impl Vector for Bytes32 {
     /// The multiples of the low four bits, and of the high ones.
     type Factor = [__m256i; 2];
 
-    // SAFETY: the caller says that the processor has AVX2.
+    // SAFETY: the caller guarantees that the processor has AVX2.
     #[inline(always)]
     unsafe fn zero() -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm256_setzero_si256() })
     }
-    // SAFETY: the caller says that the processor has AVX2 and that 32 bytes may be read.
+    // SAFETY: the caller guarantees that the processor has AVX2 and that 32 bytes may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm256_loadu_si256(from.cast()) })
     }
-    // SAFETY: the caller says that the processor has AVX2.
+    // SAFETY: the caller guarantees that the processor has AVX2.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
         let [low, high] = &field::MULTIPLES[usize::from(value)];
@@ -38,7 +38,7 @@ impl Vector for Bytes32 {
             unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(multiples.as_ptr().cast())) }
         })
     }
-    // SAFETY: the caller says that 32 bytes may be written; the value exists, so the processor has AVX2.
+    // SAFETY: the caller guarantees that 32 bytes may be written; the value exists, so the processor has AVX2.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.

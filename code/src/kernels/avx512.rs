@@ -1,4 +1,4 @@
-//! Vectors of AVX-512 with GFNI, where a product by a constant is one product with a matrix of bits.
+//! Vectors of AVX-512 with GFNI, where a product by a constant is one product with a bit matrix.
 
 use std::arch::x86_64::*;
 
@@ -9,8 +9,8 @@ use crate::field;
 #[derive(Clone, Copy)]
 pub(super) struct Bytes64(__m512i);
 
-/// The matrix over GF(2) whose product with a byte is `factor` times it: the byte of row i, counted from the highest,
-/// has bit j if bit i of `factor` times x^j is set.
+/// The matrix over GF(2) that multiplies a byte by `factor`. Row i is one byte, counted from the highest; its bit j is
+/// set if bit i of `factor` times x^j is set.
 const fn matrix(factor: u8) -> i64 {
     let mut matrix = 0;
     let mut column = 0;
@@ -33,25 +33,25 @@ impl Vector for Bytes64 {
     const BYTES: usize = 64;
     type Factor = __m512i;
 
-    // SAFETY: the caller says that the processor has AVX-512.
+    // SAFETY: the caller guarantees that the processor has AVX-512.
     #[inline(always)]
     unsafe fn zero() -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_setzero_si512() })
     }
-    // SAFETY: the caller says that the processor has AVX-512 and that 64 bytes may be read.
+    // SAFETY: the caller guarantees that the processor has AVX-512 and that 64 bytes may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_loadu_si512(from.cast()) })
     }
-    // SAFETY: the caller says that the processor has AVX-512.
+    // SAFETY: the caller guarantees that the processor has AVX-512.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
         // SAFETY: as above.
         unsafe { _mm512_set1_epi64(MATRICES[usize::from(value)]) }
     }
-    // SAFETY: the caller says that 64 bytes may be written; the value exists, so the processor has AVX-512.
+    // SAFETY: the caller guarantees that 64 bytes may be written; the value exists, so the processor has AVX-512.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.

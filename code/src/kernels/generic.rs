@@ -1,14 +1,14 @@
 //! The kernels, written once over [`Vector`]: blocks of several vectors, then single ones, then words, then bytes.
 //!
-//! Q is computed by Horner's rule from the last member to the first, one doubling a member, as Anvin, "The
-//! mathematics of RAID-6", does.
+//! Q is computed by Horner's rule from the last member to the first, one doubling a member, as in Anvin, "The
+//! mathematics of RAID-6".
 
 use super::portable::Byte;
 
-/// Bytes that an operation works on at once.
+/// The bytes that an operation processes at once.
 ///
-/// A value exists only where the processor has what its type needs: whoever makes one, by `zero`, `load` or
-/// `factor`, answers for that.
+/// A value exists only where the processor has the instructions that its type needs: the code that makes one, by
+/// `zero`, `load` or `factor`, guarantees that.
 pub(super) trait Vector: Copy {
     /// Bytes in it.
     const BYTES: usize;
@@ -16,7 +16,7 @@ pub(super) trait Vector: Copy {
     type Factor: Copy;
 
     /// # Safety
-    /// The processor has what this type needs.
+    /// The processor has the instructions that this type needs.
     unsafe fn zero() -> Self;
     /// # Safety
     /// As `zero`; [`Self::BYTES`] at `from` may be read, at any alignment.
@@ -38,10 +38,10 @@ pub(super) trait Vector: Copy {
 /// `N` vectors from `from` on.
 ///
 /// # Safety
-/// The processor has what `V` needs; `N * V::BYTES` at `from` may be read.
+/// The processor has the instructions of `V`; `N * V::BYTES` at `from` may be read.
 #[inline(always)]
 unsafe fn load<V: Vector, const N: usize>(from: *const u8) -> [V; N] {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     unsafe {
         let mut vectors = [V::zero(); N];
         for (i, vector) in vectors.iter_mut().enumerate() {
@@ -56,7 +56,7 @@ unsafe fn load<V: Vector, const N: usize>(from: *const u8) -> [V; N] {
 #[inline(always)]
 unsafe fn store<V: Vector, const N: usize>(vectors: [V; N], to: *mut u8) {
     for (i, vector) in vectors.into_iter().enumerate() {
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe { vector.store(to.add(i * V::BYTES)) };
     }
 }
@@ -84,7 +84,7 @@ fn multiply<V: Vector, const N: usize>(mut vectors: [V; N], factor: V::Factor) -
     vectors
 }
 
-/// The ends of members, which pages do not have: kept out of the way of what is fast.
+/// The ends of members, which pages do not have: kept out of the fast path.
 #[cold]
 #[inline(never)]
 fn rest(work: impl FnOnce()) {
@@ -106,17 +106,17 @@ macro_rules! in_parts {
     }};
 }
 
-/// `target` becomes the sum of `sources`, or with `ADD` grows by it. `N` vectors are taken at a turn.
+/// `target` becomes the sum of `sources`; with `ADD` the sum is added to it. A step takes `N` vectors.
 ///
 /// # Safety
-/// The processor has what `V` needs; `length` bytes of each source may be read, and of the target written.
+/// The processor has the instructions of `V`; `length` bytes of each source may be read, and of the target written.
 #[inline(always)]
 pub(super) unsafe fn xor<V: Vector, const N: usize, const ADD: bool>(
     target: *mut u8,
     sources: &[*const u8],
     length: usize,
 ) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     unsafe { in_parts!(xor_part, V, N, (target, sources), length, ADD) }
 }
 
@@ -130,7 +130,7 @@ unsafe fn xor_part<V: Vector, const N: usize, const ADD: bool>(
     length: usize,
 ) -> usize {
     while at + N * V::BYTES <= length {
-        // SAFETY: the turn ends before `length` does.
+        // SAFETY: the step ends before `length`.
         unsafe {
             let mut sum = if ADD { load::<V, N>(target.add(at)) } else { [V::zero(); N] };
             for source in sources {
@@ -146,7 +146,7 @@ unsafe fn xor_part<V: Vector, const N: usize, const ADD: bool>(
 /// P and Q of `data`.
 ///
 /// # Safety
-/// The processor has what `V` needs; `length` bytes of each of `data` may be read, and of `p` and `q` written.
+/// The processor has the instructions of `V`; `length` bytes of each of `data` may be read, and of `p` and `q` written.
 #[inline(always)]
 pub(super) unsafe fn pq<V: Vector, const N: usize>(
     p: *mut u8,
@@ -154,7 +154,7 @@ pub(super) unsafe fn pq<V: Vector, const N: usize>(
     data: &[*const u8],
     length: usize,
 ) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     unsafe { in_parts!(pq_part, V, N, (p, q, data), length) }
 }
 
@@ -169,7 +169,7 @@ unsafe fn pq_part<V: Vector, const N: usize>(
     length: usize,
 ) -> usize {
     while at + N * V::BYTES <= length {
-        // SAFETY: the turn ends before `length` does.
+        // SAFETY: the step ends before `length`.
         unsafe {
             let (mut p_sum, mut q_sum) = ([V::zero(); N], [V::zero(); N]);
             for source in data.iter().rev() {
@@ -188,7 +188,7 @@ unsafe fn pq_part<V: Vector, const N: usize>(
 /// Adds `change` to `p`, and `factor` times `change` to `q`.
 ///
 /// # Safety
-/// The processor has what `V` needs; `length` bytes of `change` may be read, of `p` and `q` written.
+/// The processor has the instructions of `V`; `length` bytes of `change` may be read, of `p` and `q` written.
 #[inline(always)]
 pub(super) unsafe fn pq_add<V: Vector, const N: usize>(
     p: *mut u8,
@@ -197,7 +197,7 @@ pub(super) unsafe fn pq_add<V: Vector, const N: usize>(
     length: usize,
     factor: u8,
 ) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     unsafe { in_parts!(pq_add_part, V, N, (p, q, change, factor), length) }
 }
 
@@ -212,10 +212,10 @@ unsafe fn pq_add_part<V: Vector, const N: usize>(
     mut at: usize,
     length: usize,
 ) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     let factor = unsafe { V::factor(factor) };
     while at + N * V::BYTES <= length {
-        // SAFETY: the turn ends before `length` does.
+        // SAFETY: the step ends before `length`.
         unsafe {
             let bytes = load::<V, N>(change.add(at));
             let (mut p_sum, mut q_sum) = (load(p.add(at)), load(q.add(at)));
@@ -229,10 +229,11 @@ unsafe fn pq_add_part<V: Vector, const N: usize>(
     at
 }
 
-/// Makes each of `targets` from the syndromes of P and Q by its two `factors`; a null pointer is a missing member.
+/// Computes each of `targets` from the syndromes of P and Q by its two `factors`. A null pointer is a missing member.
 ///
 /// # Safety
-/// The processor has what `V` needs; `length` bytes may be read of whatever is not null, and of the targets written.
+/// The processor has the instructions of `V`; `length` bytes of each non-null source may be read, and of the targets
+/// written.
 #[inline(always)]
 pub(super) unsafe fn solve<V: Vector, const N: usize, const M: usize>(
     targets: [*mut u8; M],
@@ -242,7 +243,7 @@ pub(super) unsafe fn solve<V: Vector, const N: usize, const M: usize>(
     q: *const u8,
     length: usize,
 ) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     unsafe { in_parts!(solve_part, V, N, (targets, factors, data, p, q), length, M) }
 }
 
@@ -258,10 +259,10 @@ unsafe fn solve_part<V: Vector, const N: usize, const M: usize>(
     mut at: usize,
     length: usize,
 ) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller guarantees.
     let factors = factors.map(|[p, q]| unsafe { [V::factor(p), V::factor(q)] });
     while at + N * V::BYTES <= length {
-        // SAFETY: the turn ends before `length` does, and what is null is not read.
+        // SAFETY: the step ends before `length`, and null pointers are not read.
         unsafe {
             let (mut p_sum, mut q_sum) = ([V::zero(); N], [V::zero(); N]);
             for source in data.iter().rev() {

@@ -1,10 +1,10 @@
-//! Which instructions the kernels use.
+//! The instructions that the kernels use.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Instructions that the loops over bytes use. The bytes that come out are the same at every level.
+/// Instructions of the loops over bytes. The results are the same at every level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Those that the program was compiled for.
@@ -17,12 +17,12 @@ pub enum Level {
     Avx512,
 }
 
-/// The processor lacks what a level needs.
+/// The processor does not support a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this processor has no {0} kernels; {best} is the best that it has", best = Level::detect())]
 pub struct Unsupported(pub Level);
 
-/// A name that is no level's.
+/// A name that is not the name of a level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` names no kernels; there are portable, neon, avx2 and avx512")]
 pub struct UnknownLevel(pub String);
@@ -31,7 +31,7 @@ pub struct UnknownLevel(pub String);
 static FORCED: AtomicU8 = AtomicU8::new(0);
 
 impl Level {
-    /// All levels; of those that a processor has, the last is the best.
+    /// All levels. The last one that a processor supports is its best.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
     /// Its name.
@@ -44,7 +44,7 @@ impl Level {
         }
     }
 
-    /// Whether this processor has what the level needs.
+    /// Whether this processor supports the level.
     pub fn supported(self) -> bool {
         match self {
             Self::Portable => true,
@@ -67,7 +67,7 @@ impl Level {
         Self::ALL.into_iter().rev().find(|level| level.supported()).unwrap_or(Self::Portable)
     }
 
-    /// The level that codes formed from now on use: the one that was forced, else the best.
+    /// The level of codes that are created from now on: the forced one, else the best.
     pub fn current() -> Self {
         match FORCED.load(Ordering::Relaxed) {
             0 => Self::detect(),
@@ -75,7 +75,7 @@ impl Level {
         }
     }
 
-    /// Makes this level the one that codes formed from now on use, in the whole process.
+    /// Sets the level of codes that are created from now on, in the whole process.
     pub fn force(self) -> Result<(), Unsupported> {
         if !self.supported() {
             return Err(Unsupported(self));

@@ -1,38 +1,38 @@
-//! Loops over the bytes of members: one pass over memory, in vectors as wide as the processor has them.
+//! Loops over the bytes of members: one pass over memory, in the widest vectors of the processor.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
-/// The kernels for one type of vector, `$N` of them at a turn, compiled for what `$feature` names.
+/// The kernels for one type of vector, `$N` of them in a step, compiled for the instructions of `$feature`.
 macro_rules! instances {
     ($V:ty, $N:literal $(, #[$feature:meta])?) => {
         $(#[$feature])?
-        // SAFETY: the caller keeps what `generic::xor` asks for.
+        // SAFETY: the caller fulfils the requirements of `generic::xor`.
         pub(super) unsafe fn xor_of(target: *mut u8, sources: &[*const u8], length: usize) {
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller guarantees.
             unsafe { generic::xor::<$V, { 2 * $N }, false>(target, sources, length) }
         }
         $(#[$feature])?
-        // SAFETY: the caller keeps what `generic::xor` asks for.
+        // SAFETY: the caller fulfils the requirements of `generic::xor`.
         pub(super) unsafe fn xor_add(target: *mut u8, sources: &[*const u8], length: usize) {
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller guarantees.
             unsafe { generic::xor::<$V, $N, true>(target, sources, length) }
         }
         $(#[$feature])?
-        // SAFETY: the caller keeps what `generic::pq` asks for.
+        // SAFETY: the caller fulfils the requirements of `generic::pq`.
         pub(super) unsafe fn pq_of(p: *mut u8, q: *mut u8, data: &[*const u8], length: usize) {
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller guarantees.
             unsafe { generic::pq::<$V, $N>(p, q, data, length) }
         }
         $(#[$feature])?
-        // SAFETY: the caller keeps what `generic::pq_add` asks for.
+        // SAFETY: the caller fulfils the requirements of `generic::pq_add`.
         pub(super) unsafe fn pq_add(p: *mut u8, q: *mut u8, change: *const u8, length: usize, factor: u8) {
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller guarantees.
             unsafe { generic::pq_add::<$V, $N>(p, q, change, length, factor) }
         }
         $(#[$feature])?
-        // SAFETY: the caller keeps what `generic::solve` asks for.
+        // SAFETY: the caller fulfils the requirements of `generic::solve`.
         pub(super) unsafe fn solve<const M: usize>(
             targets: [*mut u8; M],
             factors: [[u8; 2]; M],
@@ -41,7 +41,7 @@ macro_rules! instances {
             q: *const u8,
             length: usize,
         ) {
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller guarantees.
             unsafe { generic::solve::<$V, $N, M>(targets, factors, data, p, q, length) }
         }
     };
@@ -78,7 +78,7 @@ macro_rules! dispatch {
 /// A row has at most this many members, since masks of members are 64 bits.
 pub(crate) const COLUMNS_MAX: usize = 64;
 
-/// What [`pq_solve`] makes: the syndromes of P and of Q, each times its factor.
+/// An output of [`pq_solve`]: the syndromes of P and of Q, each times its factor.
 pub(crate) struct Output<'a> {
     pub(crate) factors: [u8; 2],
     pub(crate) bytes: &'a mut [u8],
@@ -93,10 +93,10 @@ const NO_PLACES: Places = [const { MaybeUninit::uninit() }; COLUMNS_MAX];
 /// The first `count` places.
 ///
 /// # Safety
-/// They were written.
+/// These places are initialized.
 #[inline(always)]
 unsafe fn written(places: &Places, count: usize) -> &[*const u8] {
-    // SAFETY: as the caller promises, and `MaybeUninit<T>` lies in memory as `T` does.
+    // SAFETY: as the caller guarantees, and `MaybeUninit<T>` has the layout of `T`.
     unsafe { std::slice::from_raw_parts(places[..count].as_ptr().cast(), count) }
 }
 
@@ -113,11 +113,11 @@ fn addresses<'a, 'p>(
         place.write(source.as_ptr());
         count += 1;
     }
-    // SAFETY: so many were written.
+    // SAFETY: `count` places were written.
     unsafe { written(places, count) }
 }
 
-/// The addresses of `members`, null for those that are missing and therefore empty.
+/// The addresses of `members`, null for missing ones, which are empty.
 #[inline(always)]
 fn addresses_or_null<'p, S: Deref<Target = [u8]>>(
     places: &'p mut Places,
@@ -129,21 +129,21 @@ fn addresses_or_null<'p, S: Deref<Target = [u8]>>(
         assert!(member.is_empty() || member.len() == length, "{ONE_LENGTH}");
         place.write(if member.is_empty() { std::ptr::null() } else { member.as_ptr() });
     }
-    // SAFETY: so many were written, as there is room for all.
+    // SAFETY: `members.len()` places were written, as there is room for all.
     unsafe { written(places, members.len()) }
 }
 
-/// The kernels of a level that the processor has.
+/// The kernels of a level that the processor supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kernels(Level);
 
 impl Kernels {
-    /// Those of `level`, if the processor has it.
+    /// The kernels of `level`, if the processor supports it.
     pub(crate) fn of(level: Level) -> Result<Self, Unsupported> {
         if level.supported() { Ok(Self(level)) } else { Err(Unsupported(level)) }
     }
 
-    /// Those of [`Level::current`].
+    /// The kernels of [`Level::current`].
     pub(crate) fn current() -> Self {
         Self(Level::current())
     }
@@ -153,7 +153,7 @@ impl Kernels {
     pub(crate) fn xor_of<'a>(self, target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
         let (mut sources, mut places) = (sources.into_iter(), NO_PLACES);
         let sources_now = addresses(&mut places, &mut sources, target.len());
-        // SAFETY: every source has the target's length, and the processor the level.
+        // SAFETY: every source has the target's length, and the processor supports the level.
         unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), sources_now, target.len())) };
         if sources_now.len() == COLUMNS_MAX {
             self.xor_add(target, sources);
@@ -170,7 +170,7 @@ impl Kernels {
             places[count].write(member.as_ptr());
             count += usize::from(other != index);
         }
-        // SAFETY: so many were written, each of the target's length; and the processor has the level.
+        // SAFETY: `count` places were written, each of the target's length; and the processor supports the level.
         unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), written(&places, count), length)) };
         members[index] = target;
     }
@@ -181,7 +181,7 @@ impl Kernels {
         let (mut sources, mut places) = (sources.into_iter(), NO_PLACES);
         loop {
             let sources_now = addresses(&mut places, &mut sources, target.len());
-            // SAFETY: every source has the target's length, and the processor the level.
+            // SAFETY: every source has the target's length, and the processor supports the level.
             unsafe { dispatch!(self, xor_add(target.as_mut_ptr(), sources_now, target.len())) };
             if sources_now.len() < COLUMNS_MAX {
                 return;
@@ -208,8 +208,8 @@ impl Kernels {
         };
     }
 
-    /// Makes `outputs` from the syndromes: that of P is the sum of `data` and `p`, that of Q the sum of `q` and of each
-    /// of `data` times its power of the generator. What is missing, of `data` or of `p` and `q`, is empty.
+    /// Computes `outputs` from the syndromes: that of P is the sum of `data` and `p`, that of Q the sum of `q` and of
+    /// each of `data` times its power of the generator. Missing members among `data`, `p` and `q` are empty.
     pub(crate) fn pq_solve<S: Deref<Target = [u8]>, const M: usize>(
         self,
         mut outputs: [Output<'_>; M],
@@ -225,7 +225,7 @@ impl Kernels {
         let (p, q) = (parity[0], parity[1]);
         let factors = std::array::from_fn(|index| outputs[index].factors);
         let targets = outputs.each_mut().map(|output| output.bytes.as_mut_ptr());
-        // SAFETY: whatever is not null has the length of the outputs.
+        // SAFETY: every address that is not null has the length of the outputs.
         unsafe { dispatch!(self, solve(targets, factors, data, p, q, length)) };
     }
 }

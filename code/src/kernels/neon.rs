@@ -23,7 +23,7 @@ impl Vector for Bytes16 {
         // SAFETY: as above.
         Self(unsafe { vdupq_n_u8(0) })
     }
-    // SAFETY: the caller says that 16 bytes may be read.
+    // SAFETY: the caller guarantees that 16 bytes may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
@@ -38,7 +38,7 @@ impl Vector for Bytes16 {
             unsafe { vld1q_u8(multiples.as_ptr()) }
         })
     }
-    // SAFETY: the caller says that 16 bytes may be written.
+    // SAFETY: the caller guarantees that 16 bytes may be written.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.

@@ -1,26 +1,26 @@
-//! Vectors of any processor: words, which the compiler turns into whatever vectors it may assume, and single words
-//! and bytes for the ends of members.
+//! Vectors of any processor: words, which the compiler turns into the vectors that it may assume, and single words and
+//! bytes for the ends of members.
 
 use super::generic::{self, Vector};
 use crate::field;
 
-/// Eight bytes at a turn; the generator's multiples by masks, as the portable code of Linux md has them.
+/// Eight bytes at a time. The generator's multiples are computed by masks, as in the portable code of Linux md.
 impl Vector for u64 {
     const BYTES: usize = 8;
     type Factor = [u64; 8];
 
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn zero() -> Self {
         0
     }
-    // SAFETY: the caller says that eight bytes may be read.
+    // SAFETY: the caller guarantees that eight bytes may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
         unsafe { from.cast::<u64>().read_unaligned() }
     }
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
         let mut masks = [0; 8];
@@ -29,7 +29,7 @@ impl Vector for u64 {
         }
         masks
     }
-    // SAFETY: the caller says that eight bytes may be written.
+    // SAFETY: the caller guarantees that eight bytes may be written.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.
@@ -57,7 +57,7 @@ impl Vector for u64 {
     }
 }
 
-/// Words that stand side by side, for the compiler to put into vectors.
+/// Adjacent words, for the compiler to put into vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Words([u64; Self::COUNT]);
 
@@ -69,24 +69,24 @@ impl Vector for Words {
     const BYTES: usize = 8 * Self::COUNT;
     type Factor = [u64; 8];
 
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn zero() -> Self {
         Self([0; Self::COUNT])
     }
-    // SAFETY: the caller says that all bytes may be read.
+    // SAFETY: the caller guarantees that all bytes may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
         Self(unsafe { from.cast::<[u64; Self::COUNT]>().read_unaligned() })
     }
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
-        // SAFETY: needs nothing of the processor.
+        // SAFETY: has no requirements.
         unsafe { u64::factor(value) }
     }
-    // SAFETY: the caller says that all bytes may be written.
+    // SAFETY: the caller guarantees that all bytes may be written.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.
@@ -127,23 +127,23 @@ impl Vector for Byte {
     const BYTES: usize = 1;
     type Factor = u8;
 
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn zero() -> Self {
         Self(0)
     }
-    // SAFETY: the caller says that the byte may be read.
+    // SAFETY: the caller guarantees that the byte may be read.
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
         // SAFETY: as above.
         Self(unsafe { *from })
     }
-    // SAFETY: needs nothing of the processor.
+    // SAFETY: has no requirements.
     #[inline(always)]
     unsafe fn factor(value: u8) -> u8 {
         value
     }
-    // SAFETY: the caller says that the byte may be written.
+    // SAFETY: the caller guarantees that the byte may be written.
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: as above.

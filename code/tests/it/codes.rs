@@ -1,10 +1,10 @@
-//! Every code against its definition: parities, updates, every loss that it tolerates, and what it refuses.
+//! Every code, compared with its definition: parities, updates, every loss that it tolerates, and its errors.
 
 use stripewise_code::{Code, CodeError, Kind, TooManyLost};
 
 use crate::oracle::{decodes_every_loss, noise, parity};
 
-/// Every horizontal code of every width, for the primes that fields and pages suggest.
+/// Every horizontal code of every width, for the primes that suit fields and pages.
 fn codes() -> impl Iterator<Item = Code> {
     let plain = [Kind::Xor, Kind::Pq].map(|kind| (kind, None));
     let primes = [5, 7, 11, 13, 17, 19, 31, 257].map(Some);

@@ -1,5 +1,5 @@
-//! Every level of kernels against the definition of the code: over lengths, alignments and widths, without a byte
-//! beside the members being touched.
+//! Every level of kernels, compared with the definition of the code: over lengths, alignments and widths, without
+//! touching a byte beside the members.
 
 use proptest::prelude::*;
 use stripewise_code::{Code, Kind, Level, UnknownLevel, Unsupported, XCode};
@@ -25,7 +25,7 @@ fn length() -> impl Strategy<Value = usize> {
     ]
 }
 
-/// A code with a length that suits it.
+/// A code with a valid length.
 fn code() -> impl Strategy<Value = (Code, usize)> {
     let plain = (prop::sample::select(vec![Kind::Xor, Kind::Pq]), 1..=62u32, Just(None));
     let by_prime = (prop::sample::select(vec![Kind::Rdp, Kind::Evenodd]), 1..=16u32, Just(Some(17)));
@@ -63,7 +63,7 @@ impl Row {
         members.map(|(buffer, &at)| &mut buffer[at..at + self.length]).collect()
     }
 
-    /// Whether the members are these and nothing beside them was touched.
+    /// Whether the members are equal to `members`, and no byte beside them was touched.
     fn is(&self, members: &[Vec<u8>]) -> bool {
         self.buffers == Self::new(members, &self.offsets).buffers
     }

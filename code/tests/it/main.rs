@@ -1,4 +1,4 @@
-//! The tests of the codes, in one program: linking one is quicker than linking 5.
+//! The tests of the codes, in one program, because linking one is faster than linking 5.
 
 mod codes;
 mod levels;

@@ -1,4 +1,4 @@
-//! The codes against what is published of them, by a model of their equations of its own: sets of parts, no bytes.
+//! The codes, compared with their publications through a separate model of their equations: sets of parts, no bytes.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use stripewise_code::{Code, Cost, Kind};
 /// A part of a row: (column, row).
 type Part = (u32, u32);
 
-/// RDP's equations over `prime` - 1 rows and `data` data columns, for any `prime`, be it one or not: each is a set of
-/// parts whose sum is zero.
+/// RDP's equations over `prime` - 1 rows and `data` data columns, even if `prime` is not a prime. Each equation is a set
+/// of parts with the sum zero.
 fn rdp(prime: u32, data: u32) -> Vec<BTreeSet<Part>> {
     let columns: Vec<(u32, u32)> = (0..data).map(|index| (index, index)).chain([(data, prime - 1)]).collect();
     let rows = (0..prime - 1).map(|row| columns.iter().map(|&(column, _)| (column, row)).collect());
@@ -19,7 +19,7 @@ fn rdp(prime: u32, data: u32) -> Vec<BTreeSet<Part>> {
     rows.chain(diagonals).collect()
 }
 
-/// Whether the loss of two columns is solved by taking, again and again, an equation with a single unknown.
+/// Whether the loss of two columns is solved by repeatedly taking an equation with a single unknown.
 fn peels(equations: &[BTreeSet<Part>], lost: [u32; 2]) -> bool {
     let all: BTreeSet<Part> = equations.iter().flatten().copied().collect();
     let mut unknown: BTreeSet<Part> = all.into_iter().filter(|(column, _)| lost.contains(column)).collect();
@@ -44,7 +44,7 @@ fn rdp_tolerates_every_double_loss_if_and_only_if_its_number_is_prime() {
     }
 }
 
-/// The fewest parts that must be read to make one data column: each of its parts by its row or its diagonal.
+/// The fewest parts that must be read to compute one data column: each of its parts by its row or its diagonal.
 fn fewest_reads(prime: u32, data: u32, column: u32) -> usize {
     let equations = rdp(prime, data);
     let ways: Vec<Vec<&BTreeSet<Part>>> = (0..prime - 1)

@@ -1,4 +1,4 @@
-//! X-Code against its two equations.
+//! X-Code, compared with its two equations.
 
 use stripewise_code::{CodeError, TooManyLost, XCode};
 

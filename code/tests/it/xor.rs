@@ -1,4 +1,4 @@
-//! The sums of bytes that are no row of a code.
+//! Sums of bytes outside of a code.
 
 use stripewise_code::{xor_into, xor_of};
 

@@ -8,27 +8,28 @@ use crate::error::EngineError;
 use crate::transcript::Event;
 
 impl<B: Backend> Engine<B> {
-    /// Finishes what is in flight, makes it durable, tells superblocks of a clean stop, and returns the members that are there.
-    /// Rebuilding and scrubbing stop where they are. Dropping an engine instead loses requests in flight, as a loss of power
-    /// does.
+    /// Finishes what is in flight, makes it durable, records a clean stop in the superblocks, and returns the members
+    /// that are present. Rebuilds and scrubs stop where they are. Dropping an engine instead loses requests in flight,
+    /// as a loss of power does.
     ///
     /// # Errors
-    /// Those of [`Engine::flush`], when members have no space for what is to be made durable, and when a transcript could not be
-    /// written to its end.
+    /// Those of [`Engine::flush`], when members have no space for the data to be made durable, and when the end of a
+    /// transcript could not be written.
     pub fn close(mut self) -> Result<Vec<B::Member>, EngineError> {
         self.settle_for_good()?;
         self.end()
     }
 
-    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, the superblocks of all members are
-    /// read, and repaired where they are damaged, and then tell of the clean stop. What was found.
+    /// The first half of [`Engine::close`]: finishes what is in flight and makes it durable, reads the superblocks of
+    /// all members, repairs the damaged ones, and records the clean stop in them. Returns the
+    /// findings of the superblock check.
     ///
     /// # Errors
     /// Those of [`Engine::close`].
     pub fn settle_for_good(&mut self) -> Result<MetadataScrubbed, EngineError> {
         let settled = self.settle();
         if settled.is_err() {
-            // What stands still must not keep the program from ending.
+            // A stalled member must not keep the program from ending.
             self.member_io.backend.let_go(self.array.memory());
         }
         settled.map(|()| self.array.metadata_scrubbed().0)
@@ -48,7 +49,7 @@ impl<B: Backend> Engine<B> {
         self.array.checkpoint(now, &mut self.member_io);
         self.finish()?;
         self.flush()?;
-        // What a flush leads to may go on behind it.
+        // A flush may start work that continues after it.
         self.finish()?;
         let now = self.clock.now();
         self.member_io.told(|| Event::VerifySuperblocks { now });
@@ -60,10 +61,10 @@ impl<B: Backend> Engine<B> {
         self.finish()
     }
 
-    /// The second half of [`Engine::close`]: returns the members that are there.
+    /// The second half of [`Engine::close`]: returns the members that are present.
     ///
     /// # Errors
-    /// When a transcript could not be written to its end.
+    /// When the end of a transcript could not be written.
     pub fn end(mut self) -> Result<Vec<B::Member>, EngineError> {
         self.member_io.told(|| Event::Closed);
         let written = self.member_io.scribe.take().map_or(Ok(()), |scribe| scribe.finish());

@@ -1,5 +1,5 @@
-//! Edges of what an array does: rebuilds, scrubs and want of space that begin and end. They are looked at after each thing that
-//! may change them, and noted as [`Incident`]s.
+//! Detects when rebuilds, scrubs and lack of space begin and end. The state is compared after each call that may change
+//! it, and changes are noted as [`Incident`]s.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use crate::incidents::Incident;
 use crate::member_io::Failure;
 use crate::troubles::Troubles;
 
-/// What was seen last.
+/// The state at the last comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edges {
     rebuild: Option<u16>,
     halted: Option<Halt>,
     is_scrubbing: bool,
-    /// Whether the scrub that goes on, or ended last, was stopped before its end.
+    /// Whether the current or the last scrub was stopped before its end.
     is_scrub_stopped: bool,
-    /// What the scrubs since the array is served repaired; of them, what the one that goes on did.
+    /// Repairs of all scrubs since the array was assembled, without and with the current scrub.
     scrub_repairs: (u64, u64),
-    /// The same of copies of metadata.
+    /// The same for copies of metadata.
     metadata_repairs: (u64, u64),
     out_of_space: Option<bool>,
     is_epoch_ending: bool,
@@ -35,7 +35,7 @@ impl<B: Backend> Engine<B> {
         self.member_io.incidents.take()
     }
 
-    /// Incidents that were not taken in time, so that there was no room for them.
+    /// Incidents that were dropped because the queue was full.
     pub fn incidents_left_out(&self) -> u64 {
         self.member_io.incidents.left_out()
     }
@@ -45,30 +45,29 @@ impl<B: Backend> Engine<B> {
         self.is_read_only
     }
 
-    /// Where a member is, or was before it failed.
+    /// The path of a member, or its last path if it has failed.
     pub fn member_path(&self, member: u16) -> Option<&Path> {
         self.member_io.backend.path(member)
     }
 
-    /// What its superblocks call the array and `member`; none where the array has no metadata.
+    /// The identifiers of the array and of `member` in the superblocks. None if the array has no metadata.
     pub fn identity_of(&self, member: u16) -> Option<(Uuid, Uuid)> {
         let known = self.known.as_ref()?;
         Some((known.array, *known.members.get(usize::from(member))?))
     }
 
-    /// What went wrong on `member` since the array is served.
+    /// Errors of `member` since the array was assembled.
     pub fn troubles(&self, member: u16) -> Troubles {
         self.member_io.troubles_of(member)
     }
 
-    /// How often something went wrong on any member, in a number that only grows; it is a cheap sign that there is something
-    /// to look at.
+    /// The number of errors of all members; it only grows. A change is a cheap sign that there is something to look at.
     pub fn trouble_count(&self) -> u64 {
         self.member_io.trouble_count
     }
 
-    /// Pages that a log could not read and wrote again elsewhere, and what scrubs repaired; in place the repairs of its
-    /// members; copies of metadata in both.
+    /// Repairs. Of a log: pages that could not be read and were written again elsewhere, and repairs by scrubs. In
+    /// place: the repairs of its members. In both: repaired copies of metadata.
     pub fn repairs(&self) -> u64 {
         let in_place = (0..self.member_io.backend.count()).map(|member| self.troubles(member).repairs).sum();
         let log =
@@ -77,7 +76,7 @@ impl<B: Backend> Engine<B> {
         metadata + if self.erases() { log } else { in_place }
     }
 
-    /// Takes a member out of service because of what it did, as [`Engine::fail`] does.
+    /// Takes a member out of service because of its behaviour, as [`Engine::fail`] does.
     ///
     /// # Errors
     /// When there is no such member.
@@ -85,12 +84,12 @@ impl<B: Backend> Engine<B> {
         self.fail_because(member, Failure::Unreliable(reason))
     }
 
-    /// Notes that a scrub is stopped.
+    /// Notes that the current scrub is stopped.
     pub(super) fn note_stopped_scrub(&mut self) {
         self.edges.is_scrub_stopped = self.array.scrub_counts().1;
     }
 
-    /// Notes what began or ended since this was done last.
+    /// Notes the activities that began or ended since the last call.
     #[inline]
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();
@@ -144,7 +143,7 @@ impl<B: Backend> Engine<B> {
         ];
         for ((before, current), repaired) in repaired {
             if repaired < *current {
-                // Another one began.
+                // Another scrub began.
                 *before += *current;
             }
             *current = repaired;

@@ -1,4 +1,4 @@
-//! Members that leave the array and come into it.
+//! Members that leave the array, return to it or replace others.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::transcript::Event;
 use crate::ways::Files;
 
-/// Members that wait to take the place of one that fails.
+/// Hot spares: members that wait to replace one that fails.
 #[derive(Debug)]
 pub(super) struct Spares<E> {
     waiting: VecDeque<(E, u32)>,
@@ -36,7 +36,7 @@ impl<E> Spares<E> {
 }
 
 impl<B: Backend> Engine<B> {
-    /// Takes a member out of service; what lies on it is decoded from the others from now on.
+    /// Takes a member out of service. From now on its content is decoded from the other members.
     ///
     /// # Errors
     /// When there is no such member.
@@ -64,10 +64,10 @@ impl<B: Backend> Engine<B> {
         Ok(self.member_io.failure(member))
     }
 
-    /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
+    /// Starts a scrub: reads all content of the array and repairs what is damaged, at the configured rate.
     ///
-    /// A file that was cut short is failed first, where redundancy allows: to repair the superblock at its end would make it as
-    /// long as before, with a hole that reads as zeros where its data was.
+    /// A truncated file is failed first, where redundancy allows. Repairing the superblock at its end would restore the
+    /// file's length, with a hole that reads as zeros where its data was.
     pub fn scrub(&mut self) {
         self.fail_shrunk();
         let now = self.clock.now();
@@ -76,7 +76,7 @@ impl<B: Backend> Engine<B> {
         self.watch_edges();
     }
 
-    /// Takes files out of service that have become smaller than what the array uses of them.
+    /// Fails files that have become smaller than the part that the array uses.
     fn fail_shrunk(&mut self) {
         let needed = u64::from(self.array.member_pages()) * u64::from(self.page_bytes());
         for member in 0..self.member_io.backend.count() {
@@ -94,7 +94,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    /// Stops a scrub; what it found stays counted.
+    /// Stops a scrub. Its counters stay.
     pub fn stop_scrub(&mut self) {
         self.member_io.told(|| Event::StopScrub);
         self.note_stopped_scrub();
@@ -110,10 +110,11 @@ impl<B: Backend> Engine<B> {
         Err(EngineError::NoMember { member, members: members.into() })
     }
 
-    /// Puts `store`, of which nothing is known, in the place of `member`, which is out of service, and rebuilds it.
+    /// Puts the blank `store` in the place of `member`, which is out of service, and rebuilds it.
     ///
     /// # Errors
-    /// When there is no such member, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
+    /// When there is no such member, it serves, another is being rebuilt, or the new one is too small. The new member
+    /// is not taken then.
     pub fn replace_by(&mut self, member: u16, store: B::Member, pages: u32) -> Result<(), EngineError> {
         self.put_new(member, store, pages, Incident::Replaced { member, is_spare: false })
     }
@@ -133,20 +134,20 @@ impl<B: Backend> Engine<B> {
         Ok(())
     }
 
-    /// Keeps `store` for the next member that fails.
+    /// Keeps `store` as a spare for the next member that fails.
     pub fn add_spare_of(&mut self, store: B::Member, pages: u32) {
         self.spares.waiting.push_back((store, pages));
         self.use_spares();
     }
 
-    /// Whether a member would be taken now in the place of `member`.
+    /// Whether the array would now accept a replacement for `member`, or `member` itself.
     ///
     /// # Errors
-    /// Those of [`Engine::replace_by`]; [`EngineError::InFlight`] passes.
+    /// Those of [`Engine::replace_by`]. [`EngineError::InFlight`] is temporary.
     pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), EngineError> {
         self.exists(member)?;
         self.array.check_rejoin(member, how)?;
-        // Whatever these bring is about the one that was there before.
+        // The results of these operations are those of the member that was there before.
         match self.member_io.in_flight(member) {
             0 => Ok(()),
             operations => Err(EngineError::InFlight { member, operations }),
@@ -173,7 +174,7 @@ impl<B: Backend> Engine<B> {
         Ok(())
     }
 
-    /// Lets a spare take the place of a member that is out of service.
+    /// Lets a spare replace a member that is out of service.
     pub(super) fn use_spares(&mut self) {
         if self.spares.waiting.is_empty() || self.is_read_only {
             return;
@@ -186,7 +187,7 @@ impl<B: Backend> Engine<B> {
                 continue;
             }
             let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
-            // What keeps it from being used now was asked for before; only random numbers may be wanting.
+            // The checks were made above; only random numbers may be missing.
             if self.put_new(member, store, pages, Incident::Replaced { member, is_spare: true }).is_err() {
                 return;
             }
@@ -195,7 +196,7 @@ impl<B: Backend> Engine<B> {
 }
 
 impl Engine<Files> {
-    /// Puts `file` in the place of `member`, which is out of service, and rebuilds it. Whatever is in it is lost.
+    /// Puts `file` in the place of `member`, which is out of service, and rebuilds it. The content of the file is lost.
     ///
     /// # Errors
     /// Those of [`Engine::replace_by`].
@@ -204,10 +205,10 @@ impl Engine<Files> {
         self.replace_by(member, file, pages)
     }
 
-    /// Keeps `file` for the next member that fails. Whatever is in it is lost then.
+    /// Keeps `file` as a spare for the next member that fails. The content of the file is lost then.
     ///
     /// # Errors
-    /// When it is smaller than what the array takes of each member.
+    /// When it is smaller than the part that the array uses of each member.
     pub fn add_spare(&mut self, file: MemberFile) -> Result<(), EngineError> {
         let (pages, needed) = (file.pages(), self.array.member_pages());
         if pages < needed {
@@ -217,10 +218,10 @@ impl Engine<Files> {
         Ok(())
     }
 
-    /// Brings back a member that was away: it gets what was written since.
+    /// Adds a member again that was absent: it receives the data that was written since.
     ///
     /// # Errors
-    /// When the file is not that member, or the controller does not take it; see [`RejoinError`].
+    /// When the file is not that member, or the controller does not accept it; see [`RejoinError`].
     pub fn rejoin(&mut self, member: u16, file: MemberFile) -> Result<(), EngineError> {
         match FileMedia::returning(&file)? {
             Some(returning) => self.rejoin_as(member, file, &returning),
@@ -231,7 +232,7 @@ impl Engine<Files> {
         }
     }
 
-    /// [`Engine::rejoin`] of a file whose superblocks were read before, where this thread must not wait for the device.
+    /// [`Engine::rejoin`] of a file whose superblocks were read before, for threads that must not wait for the device.
     ///
     /// # Errors
     /// Those of [`Engine::rejoin`].
@@ -263,7 +264,7 @@ impl Engine<Files> {
 /// An identifier of version 4 (RFC 9562, section 5.4), from the random numbers of the system.
 ///
 /// # Errors
-/// When the system has none.
+/// When the system provides none.
 pub fn random_uuid() -> Result<Uuid, EngineError> {
     let mut bytes = [0; 16];
     if getrandom(&mut bytes, GetRandomFlags::empty()) != Ok(bytes.len()) {

@@ -40,38 +40,40 @@ pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
 pub use status::{MemberCondition, MemberStatus, Progress, ScrubStatus, Status};
 
-/// Most bytes that are trimmed in one turn: a log does that at once, page by page, and members and sockets are looked at between
-/// turns only.
+/// Most bytes that are trimmed in one turn. A log trims at once, page by page, and members and sockets are polled only
+/// between turns.
 const TURN_TRIM_BYTES: u64 = 64 << 20;
 
-/// How often it is looked whether this host owns the array again, while writes wait for that.
+/// How often to check whether this host owns the array again, while writes wait for that.
 const FENCED: Duration = Duration::from_millis(10);
 
-/// How the engine runs; none of it changes what it stores.
+/// How the engine runs. No option changes what the engine stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array that says itself what it is knows better.
+    /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array with metadata has its own page
+    /// size.
     pub page_bytes: u32,
-    /// Operations that a member is given at once.
+    /// Most operations of a member in flight.
     pub window: u32,
-    /// In which order the plain way carries them out.
+    /// The order in which the plain backend executes operations.
     pub order: Order,
     /// Where time comes from.
     pub time: Timekeeping,
-    /// How operations reach files.
+    /// The backend that reaches files.
     pub way: Way,
-    /// How fast members are rebuilt and scrubbed.
+    /// The rate of rebuilds and scrubs.
     pub rate: Rate,
-    /// How long an operation on a file may take; then its member is given up.
+    /// The timeout of an operation on a file. The member fails after it.
     pub timeout: Duration,
-    /// How long a member may answer nothing before reads go around it, where operations do not keep their caller waiting.
+    /// How long a member may complete nothing before reads avoid it. It applies where operations do not block the
+    /// calling thread.
     pub slow: Duration,
 }
 
-/// How operations reach files.
+/// The backend that reaches files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// io_uring where the system has it, else the plain one.
+    /// io_uring where the system offers it, else the plain backend.
     #[default]
     Best,
     /// Blocking calls, one after the other.
@@ -95,13 +97,13 @@ impl Default for Options {
 
 /// An array over members with real bytes.
 ///
-/// One request at a time: [`Engine::read`], [`Engine::write`], [`Engine::trim`], [`Engine::flush`]. Several in flight:
-/// [`Engine::submit`], then [`Engine::poll`] until it says `None`. In a loop of one's own that waits for other things too:
-/// [`Engine::turn`] as long as it does anything, then wait until [`Engine::fd`] is readable, or for [`Engine::wake_in`]. Work is
-/// done only inside these calls.
+/// One request at a time: [`Engine::read`], [`Engine::write`], [`Engine::trim`], [`Engine::flush`]. Several requests in
+/// flight: [`Engine::submit`], then [`Engine::poll`] until it returns `None`. In an event loop that waits for other
+/// things too: call [`Engine::turn`] as long as it returns true, then wait until [`Engine::fd`] is readable or
+/// [`Engine::wake_in`] has passed. The engine works only inside these calls.
 #[derive(Debug)]
 pub struct Engine<B: Backend = Files> {
-    // Before the memory whose pages it was given: it is dropped first, and waits for them.
+    // Before the memory whose pages its operations use: it is dropped first, and waits for them.
     member_io: MemberIo<B>,
     array: Array<Pages>,
     clock: Clock,
@@ -109,11 +111,11 @@ pub struct Engine<B: Backend = Files> {
     spares: Spares<B::Member>,
     known: Option<Known>,
     is_read_only: bool,
-    /// Whether the controller was told that members have no space.
+    /// Whether the controller was notified that members have no space.
     was_out_of_space: bool,
-    /// Whether members had news outside of a turn, which the next one has to act on.
+    /// Whether an event of a member happened outside of a turn. The next turn acts on it.
     has_news: bool,
-    /// Bytes that were trimmed since the last turn began.
+    /// Bytes trimmed since the last turn began.
     trimmed_bytes: u64,
     opened: Opened,
     edges: Edges,
@@ -147,7 +149,7 @@ impl<B: Backend> Engine<B> {
         self.array.capacity()
     }
 
-    /// Bytes of a page: requests that are made of whole ones cost least.
+    /// Bytes of a page. Requests of whole pages cost least.
     pub fn page_bytes(&self) -> u32 {
         self.member_io.jobs.page_bytes()
     }
@@ -157,12 +159,12 @@ impl<B: Backend> Engine<B> {
         &self.array
     }
 
-    /// What was found when the array was opened; nothing of one that says nothing of itself.
+    /// The findings of the array's assembly. Empty if the array has no metadata.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
 
-    /// Operations done so far.
+    /// Operations completed so far.
     pub fn counts(&self) -> Counts {
         self.member_io.counts()
     }
@@ -172,17 +174,17 @@ impl<B: Backend> Engine<B> {
         self.member_io.observer = Some(Box::new(observer));
     }
 
-    /// Fills `into` from the array's bytes at `offset`.
+    /// Reads the array's bytes at `offset` into `into`.
     ///
     /// # Errors
-    /// When the range is not made of the array's sectors, or too much of it is lost.
+    /// When the range is not made of whole sectors, or more of it is lost than parity tolerates.
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), EngineError> {
         let read = self.run(Request::Read { offset, into: Payload::zeroed(into.len()) })?;
         into.copy_from_slice(&read);
         Ok(())
     }
 
-    /// Writes `from` to the array's bytes at `offset`.
+    /// Writes `from` to the array at `offset`.
     ///
     /// # Errors
     /// Those of [`Engine::read`], and when the array has no space.
@@ -198,19 +200,19 @@ impl<B: Backend> Engine<B> {
         self.run(Request::Trim { offset, bytes, fua: false }).map(drop)
     }
 
-    /// Makes every request that was completed before durable.
+    /// Makes every request durable that completed before.
     ///
     /// # Errors
-    /// When more members are lost than parity can tolerate, so that durability is not to be had.
+    /// When more members are lost than parity tolerates, so that the data cannot be made durable.
     pub fn flush(&mut self) -> Result<(), EngineError> {
         self.run(Request::Flush).map(drop)
     }
 
-    /// Takes a request; its completion comes from [`Engine::take_completion`] or [`Engine::poll`]. Requests get to the
+    /// Takes a request. Its completion comes from [`Engine::take_completion`] or [`Engine::poll`]. Requests reach the
     /// controller in the order in which they are submitted.
     ///
     /// # Errors
-    /// [`SubmitError::Busy`] when as many are under way as the scheme's queue has room for, and what is wrong with the request.
+    /// [`SubmitError::Busy`] when the scheme's queue is full. Other errors describe the fault of the request.
     pub fn submit(&mut self, request: Request) -> Result<Ticket, Rejected> {
         if let Err(error) = self.check(&request) {
             return Err(Rejected { error, request });
@@ -228,7 +230,7 @@ impl<B: Backend> Engine<B> {
         Ok(ticket)
     }
 
-    /// Works until a request is done, and returns it. `None` when nothing is left to do.
+    /// Works until a request completes, and returns its completion. `None` when nothing is left to do.
     pub fn poll(&mut self) -> Option<Completion> {
         loop {
             if let Some(completion) = self.take_completion() {
@@ -240,13 +242,14 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    /// The request that was done first of those not yet returned, without working for it.
+    /// The oldest completion that was not returned yet. Does no work.
     pub fn take_completion(&mut self) -> Option<Completion> {
         self.member_io.jobs.take_done()
     }
 
-    /// Does what can be done without waiting. False when there was nothing, and when another host took the array over. While
-    /// this host cannot confirm that it owns the array, reads, completions and timeouts go on, and members get no writes.
+    /// Does all work that needs no waiting. Returns false when there was none, and when another host took the array
+    /// over. While this host cannot confirm that it owns the array, reads, completions and timeouts continue, and
+    /// members receive no writes.
     pub fn turn(&mut self) -> bool {
         if self.member_io.taken_over().is_some() {
             return false;
@@ -272,7 +275,8 @@ impl<B: Backend> Engine<B> {
         is_anything
     }
 
-    /// Hands on to members what waits for them, and tells the controller what is over. Whether anything is.
+    /// Submits waiting operations to members, and passes completed ones to the controller. Returns whether there was
+    /// any.
     fn exchange(&mut self) -> bool {
         for member in self.member_io.look_at_fence() {
             self.member_io.told(|| Event::Ready { member });
@@ -303,7 +307,7 @@ impl<B: Backend> Engine<B> {
         is_anything
     }
 
-    /// Does what can be done now, or waits for what comes next. False when nothing is left to do.
+    /// Does the work that is possible now, or waits for the next event. Returns false when nothing is left to do.
     pub fn step(&mut self) -> bool {
         if self.turn() {
             return true;
@@ -322,7 +326,7 @@ impl<B: Backend> Engine<B> {
         true
     }
 
-    /// How long there is nothing to do unless a member or a host has news; none if nothing is waited for.
+    /// How long there is nothing to do unless a member or a host causes an event. None if nothing is waited for.
     pub fn wake_in(&self) -> Option<Duration> {
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
@@ -331,12 +335,12 @@ impl<B: Backend> Engine<B> {
         [at, heartbeat, self.member_io.backend.patience()].into_iter().flatten().min()
     }
 
-    /// What becomes readable when a member has done something; none where [`Engine::turn`] itself waits for members.
+    /// Becomes readable when a member has completed an operation. None where [`Engine::turn`] itself waits for members.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.member_io.backend.fd()
     }
 
-    /// Keeps the array for this host: what `keeper` claimed before the array was assembled.
+    /// Keeps the array for this host. `keeper` claimed it before the array was assembled.
     pub fn keep(&mut self, mut keeper: Keeper, superblock: &Superblock) {
         keeper.assembled(&self.opened.positions);
         self.member_io.keeper = Some((keeper, Box::new(superblock.clone())));
@@ -347,7 +351,7 @@ impl<B: Backend> Engine<B> {
         &self.member_io.keeper.as_ref().expect("it is kept").0
     }
 
-    /// Which host owns the array; none where it has no page for that.
+    /// The host that owns the array. None if the array has no owner page.
     pub fn owner(&self) -> Option<&Owner> {
         self.member_io.keeper.as_ref().map(|(keeper, _)| keeper.owner())
     }
@@ -355,12 +359,12 @@ impl<B: Backend> Engine<B> {
     /// Whether this host still owns the array, or it has no owner.
     ///
     /// # Errors
-    /// Which host took it over. Nothing is written any more then; the engine is to be dropped.
+    /// The host that took the array over. The engine writes nothing any more then; drop it.
     pub fn is_owner(&self) -> Result<(), EngineError> {
         self.member_io.taken_over().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Does what is left to do.
+    /// Works until nothing is left to do.
     fn finish(&mut self) -> Result<(), EngineError> {
         while self.step() {
             if self.member_io.is_out_of_space_beyond_parity() {
@@ -370,7 +374,8 @@ impl<B: Backend> Engine<B> {
         self.is_owner()
     }
 
-    /// Tells the controller when members have no space, and when they have some again. Whether it is news.
+    /// Notifies the controller when members run out of space, and when they have space again. Returns whether that
+    /// changed.
     fn tell_of_space(&mut self) -> bool {
         if self.member_io.is_out_of_space() {
             let rebuilt = self.array.rebuilding().map(|(member, ..)| member);
@@ -387,7 +392,7 @@ impl<B: Backend> Engine<B> {
         is_news
     }
 
-    /// Tells the controller which members stand still, and which do so no more. Whether it is news.
+    /// Notifies the controller which members have stalled, and which continue again. Returns whether that changed.
     fn tell_of_still(&mut self) -> bool {
         if !self.watches() {
             return false;
@@ -412,23 +417,25 @@ impl<B: Backend> Engine<B> {
         !seen.is_empty()
     }
 
-    /// Whether members can be seen to stand still: not where this thread itself waits for each, or where time is counted.
+    /// Whether stalled members are detected. They are not where this thread itself waits for each member, or
+    /// where time is counted.
     fn watches(&self) -> bool {
         self.member_io.backend.is_over_before_taken() && !self.clock.is_counted()
     }
 
-    /// Fails members whose page of the owner was not confirmed for as long as an operation may take, while writes wait for that:
-    /// a member that hangs is given no operation that could time out, and without it the others may be enough. Whether any is.
+    /// Fails members whose owner page was not confirmed within the timeout of an operation, while writes wait for the
+    /// confirmation. A member that hangs receives no operation that could time out, and the other members may be enough
+    /// without it. Returns whether any member failed.
     fn fail_unconfirmed(&mut self) -> bool {
         let unconfirmed = self.member_io.unconfirmed();
         for &member in &unconfirmed {
-            // There is such a member.
+            // The member exists.
             let _ = self.fail_because(member, Failure::Unconfirmed { waited: self.member_io.timeout });
         }
         !unconfirmed.is_empty()
     }
 
-    /// Offers operations that wait to their members.
+    /// Offers waiting operations to their members.
     fn dispatch(&mut self) {
         if let Some(scribe) = &mut self.member_io.scribe {
             scribe.dispatch();
@@ -436,12 +443,12 @@ impl<B: Backend> Engine<B> {
         self.array.dispatch(&mut self.member_io);
     }
 
-    /// Whether nothing is in flight.
+    /// Whether no work is in flight.
     pub fn is_quiet(&self) -> bool {
         self.array.is_quiet() && self.member_io.jobs.is_idle()
     }
 
-    /// Runs one request to its end.
+    /// Runs one request to completion.
     fn run(&mut self, request: Request) -> Result<Payload, EngineError> {
         let mut request = request;
         let ticket = loop {
@@ -465,7 +472,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    /// Whether the array can take the request.
+    /// Checks that the array can take the request.
     fn check(&self, request: &Request) -> Result<(), SubmitError> {
         let (offset, bytes, changes) = match *request {
             Request::Read { offset, ref into } => (offset, into.len() as u64, false),
@@ -492,13 +499,13 @@ impl<B: Backend> Engine<B> {
         Ok(())
     }
 
-    /// Whether what is trimmed reads as zeros.
+    /// Whether trimmed bytes read as zeros.
     fn erases(&self) -> bool {
         self.array.scheme().placement.policy == PlacementPolicy::Elastic
     }
 
-    /// Gives the controller what it has room for. What is long goes on to members part by part, while the processor has it in
-    /// its cache. What trims more than a turn is to take is gone on with in the next one.
+    /// Passes to the controller the parts that it has room for. A long request goes to members part by part, while the
+    /// data is in the processor's cache. The next turn continues a trim that exceeds the limit of a turn.
     fn pump(&mut self) {
         let mut written = 0;
         while self.trimmed_bytes < TURN_TRIM_BYTES {
@@ -532,7 +539,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    /// When there is something to do again, if no member or host has news before.
+    /// When there is work again, if no member or host causes an event before.
     fn next_wake(&self) -> Option<Nanos> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
         let retry = self.member_io.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
@@ -543,7 +550,7 @@ impl<B: Backend> Engine<B> {
         self.member_io.next_timer().into_iter().chain(grant).chain(retry).chain(look).chain(fence).min()
     }
 
-    /// Tells the controller of times that have come. Whether any had.
+    /// Notifies the controller of timers that have expired. Returns whether any had.
     fn fire_timers(&mut self) -> bool {
         let now = self.clock.now();
         let mut is_any = false;

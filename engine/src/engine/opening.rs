@@ -1,4 +1,4 @@
-//! Arrays over members that are new, that say nothing of themselves, or that say what they are.
+//! Creates and assembles arrays: over new members, over members without metadata, and over members with superblocks.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::transcript::{Event, Head, Scribe, WatchedMedia};
 use crate::ways::Files;
 
-/// What an array with metadata is known by.
+/// The identity of an array with metadata.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) array: Uuid,
@@ -39,16 +39,16 @@ impl Known {
 }
 
 impl Engine<Files> {
-    /// What whoever runs the array should know: that operations reach its files in the slower way, and why.
+    /// A remark for the operator: why operations reach the files through the slower backend.
     pub fn remark(&self) -> Option<String> {
         self.member_io.backend.remark()
     }
 
-    /// Makes new member files of `member_bytes` each, and an array over them that reads as zeros. Of one with
-    /// metadata nothing is written; [`stripewise_array::create`] makes such a one.
+    /// Creates new member files of `member_bytes` each, and an array over them that reads as zeros. It writes no
+    /// metadata; an array with metadata is made by [`stripewise_array::create`].
     ///
     /// # Errors
-    /// When the scheme cannot run over such members, and when a file cannot be made; no file is left behind then.
+    /// When the scheme cannot run over such members, and when a file cannot be created. No file is left behind then.
     pub fn create(
         scheme: &Scheme,
         paths: &[impl AsRef<Path>],
@@ -62,7 +62,7 @@ impl Engine<Files> {
         let files = MemberFile::create_all(paths, member_bytes, options.page_bytes)?;
         let is_empty = scheme.placement.policy == PlacementPolicy::Elastic
             || scheme.placement.first_writes == FirstWrites::Encode;
-        // Where nothing is written yet, a log begins empty and every row waits to be encoded.
+        // When nothing is written yet, a log begins empty and every row waits to be encoded.
         Self::over(
             scheme,
             Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options, trims(scheme)),
@@ -72,7 +72,7 @@ impl Engine<Files> {
         )
     }
 
-    /// Opens an array that was made by [`Engine::create`]: the same scheme, the same files in the same order.
+    /// Assembles an array that [`Engine::create`] made: the same scheme, the same files in the same order.
     ///
     /// # Errors
     /// When a file is missing, in use or of another size than the rest, and when the scheme cannot run over them.
@@ -89,12 +89,12 @@ impl Engine<Files> {
         )
     }
 
-    /// Opens an array whose scheme has `metadata = "on"`, over the files of its members in whatever order, and says what
-    /// was found. What was durable is there, however the engine before ended. At most as many members as parity tolerates may be
-    /// absent or stale; a rebuild that was interrupted goes on.
+    /// Assembles an array whose scheme has `metadata = "on"` over the files of its members, in any order, and reports
+    /// what it found. All durable data is there, however the engine before ended. Up to P members may be absent or
+    /// stale, where P is the number of losses that parity tolerates. An interrupted rebuild continues.
     ///
     /// # Errors
-    /// Why it is not opened, and what would help.
+    /// Why the array cannot be assembled, and the remedy.
     pub fn resume(
         scheme: &Scheme,
         media: FileMedia,
@@ -104,7 +104,7 @@ impl Engine<Files> {
         Self::resume_transcribed(scheme, media, options, opening, None)
     }
 
-    /// [`Engine::resume`], with a transcript of all that the controller is told and answers from its opening on.
+    /// [`Engine::resume`], with a transcript of all events and answers of the controller from the assembly on.
     ///
     /// # Errors
     /// Those of [`Engine::resume`].
@@ -174,7 +174,7 @@ impl Engine<Files> {
 }
 
 impl<S: Store> Engine<Plain<S>> {
-    /// An array over `stores`, whose content outlives the engine.
+    /// An array over `stores` with content that outlives the engine.
     ///
     /// # Errors
     /// When the scheme cannot run over these members, with the reason.
@@ -184,7 +184,7 @@ impl<S: Store> Engine<Plain<S>> {
         Self::over(scheme, plain(stores, &options), pages, &options, true)
     }
 
-    /// An array over zeroed `stores` whose content nobody needs after the engine is gone. Takes schemes too that
+    /// An array over zeroed `stores` with content that is not needed after the engine ends. It also takes schemes that
     /// [`Engine::new`] refuses because they could not find their data again.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl<S: Store> Engine<Plain<S>> {
 }
 
 impl<B: Backend> Engine<B> {
-    /// An array that says nothing of itself, over members of so many pages, written or empty.
+    /// An array without metadata, over members of `pages` pages, written or empty.
     pub(crate) fn over(
         scheme: &Scheme,
         backend: B,
@@ -205,11 +205,11 @@ impl<B: Backend> Engine<B> {
         is_written: bool,
     ) -> Result<Self, EngineError> {
         let members = capabilities(backend.count().into(), pages, options.page_bytes);
-        // The controller judges the page size; only then is there memory of such pages.
+        // The controller checks the page size first; then the memory for such pages is allocated.
         scheme.resolve(&members, Pages::CARRIES_DATA)?;
         let mut array = Array::new(&with_own_times(scheme), members, PagePool::new(options.page_bytes))?;
         if is_written {
-            // Nothing tells what was written before.
+            // There is no record of earlier writes.
             let pages = array.geometry().pages();
             array.assume_written(pages);
         }
@@ -219,7 +219,7 @@ impl<B: Backend> Engine<B> {
     }
 }
 
-/// What a transcript says first.
+/// The head of a transcript.
 fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Opening) -> Head {
     Head {
         version: Head::current_version(),
@@ -237,7 +237,7 @@ fn plain<S: Store>(stores: Vec<S>, options: &Options) -> Plain<S> {
     Plain::new(stores.into_iter().map(Some).collect(), options.order)
 }
 
-/// Refuses a scheme whose data another engine could not find again.
+/// Refuses a scheme whose data another engine could not find.
 fn finds_again(scheme: &Scheme) -> Result<(), SchemeError> {
     keeps_what_it_has(scheme)?;
     if scheme.placement.policy != PlacementPolicy::Elastic {

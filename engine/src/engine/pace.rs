@@ -1,4 +1,4 @@
-//! How fast members are rebuilt and scrubbed: pages are granted to the controller as time goes by.
+//! The rate of rebuilds and scrubs: pages are granted to the controller as time passes.
 
 use stripewise_array::Array;
 use stripewise_base::Nanos;
@@ -7,17 +7,17 @@ use super::Engine;
 use crate::backend::{Backend, Pages};
 use crate::transcript::Event;
 
-/// How fast members are rebuilt and scrubbed.
+/// The rate of rebuilds and scrubs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rate {
-    /// As fast as they can be.
+    /// No limit.
     #[default]
     Unlimited,
-    /// So many bytes a second are read from all members together, and what has to be is written; 0 stops it.
+    /// Bytes a second that are read from all members together; the writes follow from them. 0 stops the work.
     BytesPerSecond(u64),
 }
 
-/// What is granted at once comes not more often than this; more than one plan is done with it.
+/// The shortest time between two grants, so that a grant serves more than one plan.
 const GRANT_NS: Nanos = 10_000_000;
 
 #[derive(Debug)]
@@ -31,17 +31,17 @@ impl Pace {
         Self { rate, granted_at: 0 }
     }
 
-    /// When the next pages are granted, if anybody waits for them.
+    /// The time of the next grant, if work waits for it.
     pub(super) fn next_grant(&self, array: &Array<Pages>, page_bytes: u32) -> Option<Nanos> {
         let Rate::BytesPerSecond(rate @ 1..) = self.rate else { return None };
-        // At least one page each time.
+        // At least one page a grant.
         let page_ns = 1_000_000_000 * u64::from(page_bytes) / rate + 1;
         array.wants_allowance().then_some(self.granted_at + GRANT_NS.max(page_ns))
     }
 }
 
 impl<B: Backend> Engine<B> {
-    /// Sets how fast members are rebuilt and scrubbed from now on.
+    /// Sets the rate of rebuilds and scrubs from now on.
     pub fn set_rate(&mut self, rate: Rate) {
         let now = self.clock.now();
         self.pace = Pace { rate, granted_at: now };
@@ -49,12 +49,12 @@ impl<B: Backend> Engine<B> {
         self.allow(now, pages);
     }
 
-    /// How fast members are rebuilt and scrubbed.
+    /// The rate of rebuilds and scrubs.
     pub fn rate(&self) -> Rate {
         self.pace.rate
     }
 
-    /// Grants what time has brought. Whether anything.
+    /// Grants the pages that the elapsed time allows. Returns whether there were any.
     pub(super) fn keep_pace(&mut self) -> bool {
         let page_bytes = self.page_bytes();
         let Rate::BytesPerSecond(rate) = self.pace.rate else { return false };
@@ -63,7 +63,7 @@ impl<B: Backend> Engine<B> {
         if now < at {
             return false;
         }
-        // Time in which nothing was wanted brings no more than ten grants do.
+        // Time in which no pages were requested counts for ten grants at most.
         let most = 10 * (at - self.pace.granted_at);
         let waited = u128::from((now - self.pace.granted_at).min(most));
         let pages = waited * u128::from(rate) / 1_000_000_000 / u128::from(page_bytes);

@@ -7,12 +7,12 @@ use stripewise_base::units::Span;
 
 use crate::discards::Trims;
 
-/// What files are as members.
+/// The capabilities of files as members.
 pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Members {
     Members::opaque(count as u32, page_bytes, pages)
 }
 
-/// What the trims of a scheme are for: those of a log tell members what nobody reads, those in place make zeros.
+/// The purpose of a scheme's trims. Those of a log inform members of unused pages; those in place make zeros.
 pub(super) fn trims(scheme: &Scheme) -> Trims {
     match scheme.placement.policy {
         PlacementPolicy::Elastic => Trims::Advice,
@@ -20,7 +20,7 @@ pub(super) fn trims(scheme: &Scheme) -> Trims {
     }
 }
 
-/// The scheme as it is here, where the time of an access to memory passes by itself.
+/// The scheme without modelled memory latencies: here an access to memory takes its own time.
 pub(crate) fn with_own_times(scheme: &Scheme) -> Scheme {
     let mut scheme = scheme.clone();
     scheme.placement.buffer_latency = Span(0);
@@ -30,8 +30,8 @@ pub(crate) fn with_own_times(scheme: &Scheme) -> Scheme {
     scheme
 }
 
-/// Refuses a scheme whose data could not be found again, that calls durable what is in memory alone, or whose parity
-/// would be in a log that nobody can read.
+/// Refuses a scheme whose data could not be found again, a scheme that calls data durable that is in memory only, and a
+/// scheme whose parity would be in a log that no program can read.
 pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
     let refuse = |key, value: &str, reason| {
         Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })

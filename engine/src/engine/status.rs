@@ -1,4 +1,4 @@
-//! What can be said of an array that serves.
+//! The status of an array that is served.
 
 use std::path::PathBuf;
 
@@ -11,123 +11,124 @@ use super::Engine;
 use crate::backend::Backend;
 use crate::member_io::{Counts, MemberCounts};
 
-/// What a member is to the array now.
+/// The state of a member in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberCondition {
-    /// It has everything that it should have.
+    /// It has all content that it should have.
     Active,
-    /// It is being made whole.
+    /// It is being rebuilt.
     Rebuilding,
-    /// The array goes on without it.
+    /// The array continues without it.
     Failed,
 }
 
-/// A member.
+/// The status of a member.
 #[derive(Clone, Debug)]
 pub struct MemberStatus {
-    /// What it is to the array.
+    /// Its state in the array.
     pub state: MemberCondition,
-    /// Its identifier, of an array with metadata.
+    /// Its identifier, if the array has metadata.
     pub uuid: Option<Uuid>,
-    /// Where it is, unless it is absent.
+    /// Its path, unless it is absent.
     pub path: Option<PathBuf>,
     /// Why it is out of service.
     pub failure: Option<String>,
-    /// Whether it has operations and has answered none for [`crate::Options::slow`].
+    /// Whether it has operations and has completed none for [`crate::Options::slow`].
     pub is_slow: bool,
-    /// What it did.
+    /// Its operations so far.
     pub counts: MemberCounts,
-    /// Operations that it was given and has not done.
+    /// Operations that it has accepted and not completed.
     pub in_flight: u32,
-    /// Operations that wait in the controller for it, and those that it was given.
+    /// Operations for it that wait in the controller, and operations in flight.
     pub queued: u32,
 }
 
-/// How far something is, in segments of the log or rows.
+/// Progress of a task, in segments of the log or rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done.
+    /// Segments or rows that are done.
     pub done: u64,
-    /// What there is to be done.
+    /// All segments or rows.
     pub total: u64,
 }
 
-/// What the last scrub found.
+/// The result of the last scrub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScrubStatus {
-    /// How far it is, if it goes on.
+    /// Its progress, if it is running.
     pub progress: Option<Progress>,
     /// Pages read.
     pub pages: u64,
-    /// Of those: unreadable, or without their checksum.
+    /// Of those: unreadable, or with a wrong checksum.
     pub bad: u64,
-    /// What was repaired.
+    /// Pages repaired.
     pub repaired: u64,
-    /// Chunks of which reads fail.
+    /// Chunks whose reads fail.
     pub lost: u64,
-    /// Copies of metadata outside of segments and rows that were damaged.
+    /// Damaged copies of metadata outside of segments and rows.
     pub metadata_damaged: u64,
-    /// Of those: the ones that were written again and read back.
+    /// Of those: copies that were written again and read back.
     pub metadata_repaired: u64,
 }
 
-/// The array as it is now.
+/// The current status of an array.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// The array's identifier, if it has metadata.
     pub uuid: Option<Uuid>,
-    /// What people call it; empty if nothing is known.
+    /// The name of the array; empty if none is known.
     pub name: String,
     /// The scheme that it runs.
     pub scheme: String,
-    /// The epoch that began when it was opened.
+    /// The epoch that began when it was assembled.
     pub epoch: u32,
     /// Whether it takes no writes.
     pub is_read_only: bool,
     /// Bytes that it offers.
     pub capacity: u64,
-    /// Bytes of hosts that a log has on its members.
+    /// Bytes of host data that a log stores on its members.
     pub used: Option<u64>,
-    /// Whether a log has no space, and nothing under way that could make some.
+    /// Whether a log has no space, and no work in flight that could free some.
     pub is_full: bool,
-    /// Whether writes wait because a member has no space: its file is thin, and its file system full.
+    /// Whether writes wait because a member has no space: its file is thin, and its file system is full.
     pub is_out_of_space: bool,
-    /// Whether more members have none than parity tolerates, so that writes of hosts are refused. Otherwise they wait.
+    /// Whether more members are out of space than parity tolerates, so that writes of hosts are refused. Otherwise they
+    /// wait.
     pub is_out_of_space_beyond_parity: bool,
-    /// Segments of a log that are free, and those that there are.
+    /// Free segments of a log, and all segments.
     pub segments: Option<(u32, u32)>,
     /// Its members, in order.
     pub members: Vec<MemberStatus>,
-    /// Members that wait to take the place of one that fails.
+    /// Hot spares: members that wait to replace one that fails.
     pub spares: usize,
-    /// The member that is being rebuilt, and how far that is.
+    /// The member that is being rebuilt, and the progress.
     pub rebuild: Option<(u16, Progress)>,
-    /// Why that goes no further until the array is opened again; none while it does.
+    /// Why the rebuild stopped until the array is assembled again. None while it continues.
     pub rebuild_halted: Option<Halt>,
-    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds nothing lost.
+    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
     pub rebuild_lost: u64,
-    /// What the last scrub found.
+    /// The result of the last scrub.
     pub scrub: ScrubStatus,
-    /// What the log did.
+    /// Counters of the log.
     pub log: ElasticCounts,
-    /// What each of its streams did, those of hosts first.
+    /// Counters of each stream of the log, streams of hosts first.
     pub streams: Vec<StreamCounts>,
     /// Pages of metadata that the log wrote.
     pub metadata_pages: u64,
-    /// Operations done on members, by class.
+    /// Operations on members, by class.
     pub counts: Counts,
-    /// Requests under way.
+    /// Requests in flight.
     pub requests: u32,
-    /// Bytes of memory for pages, and for maps.
+    /// Bytes of memory for pages, and bytes of memory for maps.
     pub memory: (u64, u64),
-    /// How operations reach members.
+    /// The backend that reaches members.
     pub way: &'static str,
-    /// Since it was opened.
+    /// Time since the array was assembled.
     pub age_ns: Nanos,
 }
 
 impl<B: Backend> Engine<B> {
-    /// The array as it is now.
+    /// The current status of the array.
     pub fn status(&self) -> Status {
         let progress = |(done, total): (u32, u32)| Progress { done: done.into(), total: total.into() };
         let rebuild = self.array.rebuilding().map(|(member, done, total)| (member, progress((done, total))));

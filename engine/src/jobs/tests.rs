@@ -6,7 +6,7 @@ fn jobs() -> Jobs {
     Jobs::new(64, PAGE as u32, false)
 }
 
-/// All parts that the controller would be given now.
+/// All parts that the controller would receive now.
 fn parts(jobs: &mut Jobs) -> Vec<HostRequest> {
     std::iter::from_fn(|| jobs.next_part()).map(|(host, _)| host).collect()
 }
@@ -31,7 +31,8 @@ fn however_long_zeros_are_others_have_their_turn() {
     let (zeros, others) = found.split_at((CLEAR_BYTES / DATA_BYTES) as usize);
     assert!(zeros.iter().all(|host| u64::from(host.bytes) == DATA_BYTES));
     let kinds: Vec<(RequestKind, u64)> = others.iter().map(|host| (host.kind, host.offset)).collect();
-    // A read of what waits waits as well, be it for zeros or for a write that waits for them.
+    // A read that overlaps a waiting request waits as well, whether that request writes zeros or waits for one that
+    // does.
     assert_eq!(
         kinds,
         [(RequestKind::Read, 100 * PAGE), (RequestKind::Write, bytes), (RequestKind::Flush, 0)]

@@ -1,4 +1,4 @@
-//! Which host this is.
+//! The identity of this host.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,24 +8,25 @@ use stripewise_array::format::Uuid;
 
 use crate::engine::random_uuid;
 
-/// Where Linux keeps what a machine is known by (`machine-id(5)`).
+/// Where Linux keeps the identifier of a machine (`machine-id(5)`).
 const MACHINE_ID: &str = "/etc/machine-id";
 
-/// A host, as arrays know it.
+/// A host, as arrays identify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// What no other host has.
+    /// The identifier; no other host has the same.
     pub id: Uuid,
-    /// What people call it.
+    /// The name of the host.
     pub name: String,
 }
 
 impl Host {
-    /// This host, as `array` knows it: by its machine identifier, hashed with the array's, since `machine-id(5)` asks not to show
-    /// it to others. Where there is none, by random bytes that are kept in the file `fallback`.
+    /// This host, as `array` identifies it: by its machine identifier, hashed with the array's, since `machine-id(5)`
+    /// asks not to expose the identifier itself. If there is none, by random bytes that are kept in the file
+    /// `fallback`.
     ///
     /// # Errors
-    /// When there is neither, and none can be kept.
+    /// When there is neither, and no random identifier can be kept.
     pub fn here(array: Uuid, fallback: &Path) -> io::Result<Self> {
         Self::from_files(array, Path::new(MACHINE_ID), fallback)
     }
@@ -46,7 +47,7 @@ impl Host {
     }
 }
 
-/// Draws an identifier for this host and keeps it.
+/// Draws a random identifier for this host and keeps it in a file.
 fn keep_random(path: &Path) -> io::Result<Vec<u8>> {
     let id = random_uuid().map_err(io::Error::other)?.to_string().into_bytes();
     if let Some(folder) = path.parent() {
@@ -59,7 +60,7 @@ fn keep_random(path: &Path) -> io::Result<Vec<u8>> {
             file.sync_all()?;
             Ok(id)
         }
-        // Another command drew one in between; or what is there is no identifier.
+        // Another command created the file in between, or its content is no identifier.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => match std::fs::read(path)?.trim_ascii() {
             id if id.len() >= 32 => Ok(id.to_vec()),
             _ => Err(io::Error::other(format!("`{}` holds no identifier; remove it", path.display()))),

@@ -1,4 +1,4 @@
-//! Claiming an array, and keeping it.
+//! Claims an array for this host, and keeps it.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
@@ -17,25 +17,26 @@ use crate::media::FileMedia;
 /// How long the end of a keeper waits for members that do not answer.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Keeps an array that this host claimed: its threads write heartbeats, and learn when another host took it over. When it is
-/// dropped the array is released; so it is dropped behind all that writes to the members.
+/// Keeps an array that this host claimed. Its threads write heartbeats, and detect when another host takes the array
+/// over. Dropping the keeper releases the array, so it is dropped after everything that writes to the members.
 #[derive(Debug)]
 pub struct Keeper {
     shared: Arc<Shared>,
     array: Uuid,
-    /// The page, and its bytes.
+    /// The owner page, and its bytes.
     page: (u32, u32),
-    /// Of each member of the array, which of the members that are kept it is.
+    /// For each member of the array, its index among the members with heartbeats.
     members: Vec<Option<usize>>,
-    /// Of each file that was offered, the same.
+    /// For each offered file, the same index.
     offered: Vec<Option<usize>>,
 }
 
 impl Keeper {
-    /// Claims the array that `block` describes for `host` on all of `media`; nothing where the array has no page for an owner.
+    /// Claims the array that `block` describes for `host` on all of `media`. Returns none if the array has no owner
+    /// page.
     ///
     /// # Errors
-    /// Which other host has it.
+    /// The other host that owns the array.
     pub fn claim(
         media: &FileMedia,
         block: &Superblock,
@@ -49,7 +50,7 @@ impl Keeper {
         Self::over(places, block, host, claiming).map(Some)
     }
 
-    /// Over these pages, with the place of each among the files that are offered.
+    /// Claims these owner pages, each with its index among the offered files.
     pub(super) fn over(
         mut places: Vec<(usize, Place)>,
         block: &Superblock,
@@ -95,7 +96,8 @@ impl Keeper {
                 let given_back = Owner { sequence: owner.sequence + 1, is_released: true, ..owner.clone() };
                 for ((_, place), found) in places.iter_mut().zip(&found) {
                     if found.as_ref().is_some_and(|found| found.session == owner.session) {
-                        // It is the other's array now; what this host leaves there only has to be told apart.
+                        // The array belongs to the other host now. The page only has to show that this host has
+                        // released it.
                         let _ = place.write(&given_back);
                     }
                 }
@@ -114,8 +116,8 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Begins heartbeats of a member, whose page was confirmed then. `place` is called by the thread. None where there is no
-    /// thread for it.
+    /// Starts the heartbeats of a member, with the time when its page was confirmed. The new thread calls `place`.
+    /// Returns none if no thread can be started.
     fn begin(
         &mut self,
         confirmed: Option<Duration>,
@@ -129,7 +131,7 @@ impl Keeper {
         let body = move || {
             let mut place = place();
             if is_new {
-                // What a member brought is of no meaning here.
+                // The page that a new member brings has no meaning here.
                 let began = shared.elapsed();
                 let is_written = place.write(&shared.next()).is_ok();
                 shared.note(nth, began, is_written);
@@ -148,7 +150,8 @@ impl Keeper {
         Some(nth)
     }
 
-    /// The array was assembled: which offered file each of its members is. Others are left alone from now on.
+    /// The array is assembled: `positions` says which offered file each member is. Other files receive no heartbeats
+    /// from now on.
     pub(crate) fn assembled(&mut self, positions: &[Option<u16>]) {
         let slot = |position: &Option<u16>| *self.offered.get(usize::from((*position)?))?;
         self.members = positions.iter().map(slot).collect();
@@ -161,7 +164,7 @@ impl Keeper {
         self.shared.bell.notify_all();
     }
 
-    /// The array goes on without `member`: its page is left alone.
+    /// The array continues without `member`: its page receives no heartbeats from now on.
     pub(crate) fn retire(&mut self, member: u16) {
         let Some(slot) = self.members.get_mut(usize::from(member)).and_then(Option::take) else { return };
         let mut state = self.shared.lock();
@@ -171,7 +174,7 @@ impl Keeper {
         self.shared.bell.notify_all();
     }
 
-    /// `handle` is `member` of the array from now on, and has so many pages.
+    /// `handle` is `member` of the array from now on, with `pages` pages.
     pub(crate) fn add(&mut self, member: u16, block: &Superblock, handle: OwnedFd, pages: u32) {
         self.retire(member);
         if block.owner_page(pages).is_none() {
@@ -184,13 +187,14 @@ impl Keeper {
         }
     }
 
-    /// Whether the array may be written to: it is this host's, and that was confirmed lately.
+    /// Whether the array may be written to: this host owns it, and confirmed that recently.
     #[inline]
     pub fn may_write(&self) -> bool {
         self.shared.is_valid()
     }
 
-    /// Whether the page on `member` was confirmed within this time, or says nothing because others do.
+    /// Whether the page of `member` was confirmed within this time. A member without heartbeats counts as confirmed if
+    /// any other member has heartbeats.
     pub(crate) fn is_confirmed(&self, member: u16, within: Duration) -> bool {
         let state = self.shared.lock();
         match self.members.get(usize::from(member)).copied().flatten() {
@@ -201,7 +205,7 @@ impl Keeper {
         }
     }
 
-    /// Which host took the array over, if one did.
+    /// The host that took the array over, if there is one.
     pub fn taken_over(&self) -> Option<OwnerError> {
         if !self.shared.is_lost() {
             return None;
@@ -215,7 +219,7 @@ impl Keeper {
         self.shared.interval
     }
 
-    /// What the heartbeats say.
+    /// The content of the heartbeats.
     pub fn owner(&self) -> &Owner {
         &self.shared.owner
     }
@@ -227,7 +231,7 @@ impl Drop for Keeper {
         state.is_ending = true;
         self.shared.bell.notify_all();
         let until = Instant::now() + FAREWELL;
-        // A member that does not answer keeps its thread, not this one.
+        // A member that does not answer blocks its own thread, not this one.
         while state.running > 0 && Instant::now() < until {
             let wait = until.saturating_duration_since(Instant::now());
             state = self.shared.bell.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
@@ -240,13 +244,13 @@ fn read(places: &mut [(usize, Place)]) -> Vec<Option<Owner>> {
     places.iter_mut().map(|(_, place)| place.read().ok().flatten()).collect()
 }
 
-/// The time between the heartbeats of an owner, within reason: what stands in a page may be anything.
+/// The time between two heartbeats of an owner, clamped: a page may hold any value.
 fn interval_of(owner: &Owner) -> Duration {
     Duration::from_millis(u64::from(owner.interval_ms))
         .clamp(Duration::from_millis(10), Duration::from_secs(60))
 }
 
-/// Looks whether `other` writes heartbeats.
+/// Checks whether `other` writes heartbeats.
 fn watch(places: &mut [(usize, Place)], other: &Owner) -> Result<(), OwnerError> {
     let beats = |places: &mut [(usize, Place)]| {
         let of = |owner: Owner| (owner.session, owner.sequence, owner.is_released);
@@ -263,7 +267,7 @@ fn watch(places: &mut [(usize, Place)], other: &Owner) -> Result<(), OwnerError>
     Ok(())
 }
 
-/// The heartbeats of one member, until the array is given back or taken, or goes on without it.
+/// Writes the heartbeats of one member until the array is released or lost, or continues without the member.
 fn beat(shared: &Shared, nth: usize, place: &mut Place) {
     loop {
         let state = shared.lock();
@@ -296,12 +300,12 @@ fn beat(shared: &Shared, nth: usize, place: &mut Place) {
 
 #[cfg(test)]
 impl Keeper {
-    /// Forgets when the array was confirmed to be this host's.
+    /// Forgets all confirmations.
     pub(super) fn forget(&self) {
         self.shared.forget();
     }
 
-    /// Confirms on all members.
+    /// Confirms all members.
     pub(super) fn remember(&self) {
         let members = self.shared.lock().beats.len();
         (0..members).for_each(|nth| self.shared.note(nth, self.shared.elapsed(), true));

@@ -1,9 +1,9 @@
-//! Which host serves an array, so that two hosts that see the same members do not: `docs/format.md`, "Owner".
+//! Ensures that only one host serves an array when several hosts see its members: `docs/format.md`, "Owner".
 //!
-//! [`Keeper::claim`] claims an array before it is assembled, and a [`Keeper`] keeps it while it is served: threads of their own
-//! write heartbeats, one thread a member, so that nothing that serves waits for them. After ZFS's multihost (MMP), with two
-//! differences: the page is read back before each heartbeat, and a host that could not confirm its page for a while stops
-//! writing.
+//! [`Keeper::claim`] claims an array before it is assembled, and a [`Keeper`] keeps it while it is served. Separate
+//! threads, one for each member, write heartbeats, so that serving never waits for a heartbeat. The design follows
+//! ZFS's multihost (MMP), with two differences: the page is read back before each heartbeat, and a host that could not
+//! confirm its page for a while stops writing.
 
 mod host;
 mod keeper;
@@ -21,18 +21,18 @@ pub use host::Host;
 pub use keeper::Keeper;
 pub use page::{owner_of, release_of};
 
-/// Heartbeats that are watched before an array is taken from a host that seems gone.
+/// Heartbeat intervals for which a host must be silent before its array is taken over.
 pub const WATCH_BEATS: u32 = 12;
 
-/// Heartbeats that a claim over the page of another host waits before it is read again. More than [`FENCE_BEATS`], so that an
-/// owner which does not see the claim has stopped writing.
+/// Heartbeats that a claim over the page of another host waits before the page is read again. More than
+/// [`FENCE_BEATS`], so that an owner which does not see the claim has stopped writing.
 pub const WAIT_BEATS: u32 = 10;
 
-/// Heartbeats after which an owner that could not confirm its page writes nothing more until it has.
+/// Heartbeats without a confirmation after which an owner stops writing until it has confirmed its page.
 pub const FENCE_BEATS: u32 = 8;
 
-/// The heartbeat where none is asked for. A page read and written a second on each member is nothing beside what SSDs do, and a
-/// host that is gone is replaced within half a minute.
+/// The default heartbeat. One page read and written a second on each member is negligible for an SSD, and a host that
+/// is gone is replaced within half a minute.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// How an array is claimed.
@@ -50,7 +50,7 @@ impl Default for Claiming {
     }
 }
 
-/// Why an array is not this host's, or no longer.
+/// Why this host does not own the array.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OwnerError {
     /// Another host claimed it and did not release it.
@@ -87,19 +87,19 @@ pub enum OwnerError {
         /// The other host.
         owner: Box<Owner>,
     },
-    /// Too few members took the page.
+    /// The page was written to too few members.
     #[error("the owner's page was written to {written} members, and {needed} must have it: {error}")]
     Unwritten {
-        /// Members that have it.
+        /// Members with the page.
         written: usize,
-        /// Members that must have it.
+        /// Members that must have the page.
         needed: usize,
         /// The last error.
         error: String,
     },
 }
 
-/// The time between two moments, in words.
+/// The time between two times, in words.
 struct Ago(u64, u64);
 
 impl fmt::Display for Ago {

@@ -1,4 +1,4 @@
-//! The page of the owner on one member.
+//! The owner page on one member.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,11 +14,11 @@ use super::{Claiming, Host};
 use crate::engine::random_uuid;
 use crate::media::FileMedia;
 
-/// What memory must be aligned to for transfers past the cache, at most.
+/// The strictest memory alignment that direct I/O requires.
 const ALIGNMENT: usize = 4096;
 
-/// Where a member has the page, through a handle of its own: past the cache of this host, in which another host's writes do not
-/// show.
+/// The owner page of a member, through a separate handle. It bypasses the page cache of this host, which does not show
+/// the writes of another host.
 #[derive(Debug)]
 pub(super) struct Place {
     file: File,
@@ -43,7 +43,8 @@ impl Place {
             memory: vec![0; page_bytes as usize + ALIGNMENT],
             page_bytes: page_bytes as usize,
         };
-        // Not every file system goes past its cache; such a one is not shared by hosts without being told.
+        // Not every file system supports direct I/O. Hosts do not share such a file system unless it is configured to
+        // be shared.
         for flags in [OFlags::DIRECT | OFlags::DSYNC, OFlags::DSYNC] {
             if let Ok(file) = open(flags) {
                 let before = std::mem::replace(&mut place.file, file);
@@ -56,7 +57,7 @@ impl Place {
         place
     }
 
-    /// The pages of all files of `media` that have one, with the place of each among them.
+    /// The owner pages of all files of `media` that have one, each with the index of its file.
     pub(super) fn all(media: &FileMedia, block: &Superblock) -> Vec<(usize, Self)> {
         let of = |(nth, (handle, pages)): (usize, (OwnedFd, u32))| {
             let page = block.owner_page(pages)?;
@@ -76,14 +77,14 @@ impl Place {
         file.read_exact_at(self.page(), offset)
     }
 
-    /// The owner that the page names: none where it is damaged, or of another array.
+    /// The owner that the page names. None if the page is damaged or belongs to another array.
     pub(super) fn read(&mut self) -> io::Result<Option<Owner>> {
         self.load()?;
         let array = self.array;
         Ok(Owner::parse(self.page()).ok().filter(|owner| owner.array == array))
     }
 
-    /// Writes the page, durably.
+    /// Writes the page and makes it durable.
     pub(super) fn write(&mut self, owner: &Owner) -> io::Result<()> {
         owner.encode(self.page());
         let (file, offset) = (self.file.try_clone()?, self.offset);
@@ -97,7 +98,8 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |past| past.as_secs())
 }
 
-/// The owner of the array whose superblock `block` is, by the member at `path`: none where that has no page, or it is damaged.
+/// The owner of the array that `block` describes, read from the member at `path`. None if the member has no page, or a
+/// damaged one.
 pub fn owner_of(path: &Path, block: &Superblock) -> Option<Owner> {
     let file = File::open(path).ok()?;
     let bytes = io::Seek::seek(&mut &file, io::SeekFrom::End(0)).ok()?;
@@ -108,7 +110,8 @@ pub fn owner_of(path: &Path, block: &Superblock) -> Option<Owner> {
     Owner::parse(&content).ok().filter(|owner| owner.array == block.array)
 }
 
-/// Writes to all of `media` that `host` released the array, which it made or upgraded: so it can serve it at once.
+/// Writes a released page of `host` to all of `media`, after `host` has created or upgraded the array: it can then
+/// serve the array at once.
 ///
 /// # Errors
 /// When a member cannot be written.

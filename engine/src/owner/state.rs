@@ -1,4 +1,4 @@
-//! What the threads of a keeper share.
+//! The state that the threads of a keeper share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,43 +8,43 @@ use stripewise_array::format::{Owner, Uuid};
 
 use super::FENCE_BEATS;
 
-/// A member, as the keeper knows it.
+/// The heartbeats of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beat {
-    /// When its page was confirmed last: read, and still this session's.
+    /// When its page was confirmed last: read, with this session's content.
     pub(super) confirmed: Option<Duration>,
-    /// Its last heartbeat ended in an error.
+    /// Whether its last heartbeat failed.
     pub(super) is_bad: bool,
-    /// It is no member any more.
+    /// Whether it has left the array.
     pub(super) is_retired: bool,
 }
 
-/// What is said to the threads, and what they say.
+/// The state that the keeper and its threads exchange.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) beats: Vec<Beat>,
-    /// The array is given back.
+    /// Whether the array is being released.
     pub(super) is_ending: bool,
-    /// Threads that are there.
+    /// Threads that run.
     pub(super) running: usize,
-    /// Which host has the array instead.
+    /// The host that took the array over.
     pub(super) taken_by: Option<Owner>,
 }
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
-    /// Rung when something is said.
+    /// Notified when the state changes.
     pub(super) bell: Condvar,
     is_lost: AtomicBool,
-    /// Nanoseconds since `began` until which the array may be written to.
+    /// The time until which the array may be written to, in nanoseconds since `began`.
     valid_until: AtomicU64,
     sequence: AtomicU64,
     began: Instant,
     pub(super) interval: Duration,
-    /// Members that have to confirm: another host that took over has written to one of them.
+    /// Members that have to confirm: a host that takes over has written to at least one of them.
     pub(super) needed: usize,
-    /// What each heartbeat says, but for sequence and time.
+    /// The content of each heartbeat, except sequence and time.
     pub(super) owner: Owner,
 }
 
@@ -86,12 +86,12 @@ impl Shared {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Whether the array is this host's, as far as is known.
+    /// Whether this host owns the array, as far as is known.
     pub(super) fn is_valid(&self) -> bool {
         !self.is_lost() && nanos(self.elapsed()) < self.valid_until.load(Ordering::Acquire)
     }
 
-    /// Another host has it.
+    /// Another host owns the array.
     pub(super) fn lose(&self, to: Owner) {
         self.is_lost.store(true, Ordering::Release);
         self.lock().taken_by.get_or_insert(to);
@@ -105,7 +105,7 @@ impl Shared {
         self.valid_until.store(0, Ordering::Release);
     }
 
-    /// The heartbeat of a member, which began then, was written, or ended in an error.
+    /// Notes a heartbeat of a member that began at `began`: it was written, or failed.
     pub(super) fn note(&self, nth: usize, began: Duration, is_written: bool) {
         let mut state = self.lock();
         let beat = &mut state.beats[nth];
@@ -116,14 +116,14 @@ impl Shared {
         self.review(&state);
     }
 
-    /// Until when the array may be written to: until so long after enough members confirmed it.
+    /// Determines until when the array may be written to: for a fixed time after enough members confirmed it.
     ///
-    /// What must hold: no member is written to by two hosts. A host that takes over writes its claim to all members that it
-    /// assembles the array from, at least all but G * P, and waits longer than this before it writes anything else. A claim on
-    /// any member ends this host. So G * P + 1 members that confirmed lately are enough, because the claim would be on one of
-    /// them; and so are all members that serve, when those are fewer, because the claim would be on a member that this host
-    /// writes to. A member that hangs or was not heard of counts as one that has to confirm, until the array fails it: nothing
-    /// is written to it from then on.
+    /// The invariant: no two hosts write to a member. A host that takes over writes its claim to all members that it
+    /// assembles the array from, at least all but G * P, and waits longer than this time before it writes anything
+    /// else. A claim on any member ends this host. So G * P + 1 members that confirmed recently are enough, because the
+    /// claim would be on one of them. If fewer members serve, all of them are enough, because the claim would be on a
+    /// member that this host writes to. A member that hangs or has not confirmed yet counts as one that has to confirm,
+    /// until the array fails it: nothing is written to it from then on.
     pub(super) fn review(&self, state: &State) {
         let live = || state.beats.iter().filter(|beat| !beat.is_retired && !beat.is_bad);
         let mut confirmed: Vec<Duration> = live().filter_map(|beat| beat.confirmed).collect();

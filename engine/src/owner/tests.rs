@@ -1,5 +1,4 @@
-//! Two hosts over the same members: here they are two keepers over the same files, past the locks that keep processes of one host
-//! apart.
+//! Two hosts over the same members: two keepers over the same files, past the locks that exclude processes of one host.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -86,7 +85,7 @@ impl Bench {
         self.places().iter_mut().map(|(_, place)| place.read().unwrap()).collect()
     }
 
-    /// Leaves the pages as a host leaves them that loses power while it serves.
+    /// Leaves the pages as after a power loss of a host that serves.
     fn die(&self, host: u8) {
         let keeper = self.claim(host, true).unwrap();
         let last = self.owners();
@@ -125,7 +124,7 @@ fn refusal(result: Result<Keeper, EngineError>) -> OwnerError {
     }
 }
 
-/// Waits until it is so.
+/// Waits until `is_so` is true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
     while !is_so() {
@@ -189,14 +188,14 @@ fn heartbeats_move_on_every_member() {
     drop(keeper);
 }
 
-/// What a power loss, a replaced member or rot leaves: it names no host, and stops none.
+/// The result of a power loss, a replaced member or rot: the page names no host, and stops none.
 #[test]
 fn torn_missing_and_stale_pages_do_not_stop_the_rightful_host() {
     type Ruin = fn(&mut Owner, &mut Vec<u8>);
     let torn: Ruin = |_, page| page[40..].fill(0);
     let missing: Ruin = |_, page| page.fill(0);
     let stale: Ruin = |owner, page| {
-        // Another host had it long ago, and this member was away since.
+        // Another host owned the array long ago, and this member was absent since.
         (owner.host, owner.sequence, owner.is_released) = (Uuid([9; 16]), 0, false);
         owner.encode(page);
     };
@@ -239,7 +238,7 @@ fn two_hosts_that_claim_at_once_do_not_both_get_the_array() {
     });
     let won = results.iter().filter(|result| result.as_ref().is_ok_and(Keeper::may_write)).count();
     assert!(won <= 1, "{results:?}");
-    // On a machine that stood still between two steps, the one that claimed first may learn by its heartbeat that it lost.
+    // If the machine paused between two steps, the host that claimed first may lose, and see that at its heartbeat.
     let Some(lost) = results.into_iter().find_map(Result::err) else { return };
     assert!(
         matches!(lost, EngineError::Owner(OwnerError::Contended { .. } | OwnerError::Owned { .. })),
@@ -253,7 +252,7 @@ fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
     let mut engine = bench.engine(1);
     engine.write(0, &[7; 4096]).unwrap();
     engine.flush().unwrap();
-    // The other host seizes it, as one does that saw no heartbeat for long.
+    // The other host takes the array over, as a host does that saw no heartbeat for long.
     let other = Owner {
         host: host(2).id,
         session: Uuid([2; 16]),
@@ -271,22 +270,22 @@ fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
     assert!(bench.content() == before, "the other host's page and all else is as it was");
 }
 
-/// A host that was stopped for long may have been taken over: it looks before it writes.
+/// Another host may have taken over from a host that was stopped for long: the stopped host checks before it writes.
 #[test]
 fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
     let bench = Bench::new();
     let mut engine = bench.engine(1);
-    // As if all threads had been stopped for long: nothing was confirmed.
+    // As if all threads had been stopped for long: no member is confirmed.
     engine.keeper().forget();
     engine.submit(Request::Write { offset: 0, data: (&[7; 4096][..]).into(), fua: false }).unwrap();
     assert!(engine.wake_in().is_some());
-    // The next heartbeats confirm it.
+    // The next heartbeats confirm the members.
     assert!(engine.poll().is_some_and(|completion| completion.result.is_ok()));
     engine.close().unwrap();
     assert!(bench.owners().iter().flatten().all(|owner| owner.is_released));
 }
 
-/// Heartbeats so far apart that none comes during a test: what is forgotten stays so.
+/// A heartbeat interval longer than any test: forgotten confirmations stay forgotten.
 const SELDOM: Duration = Duration::from_secs(60);
 
 #[test]
@@ -372,7 +371,8 @@ fn a_member_that_left_is_left_alone_and_one_that_came_gets_the_page() {
     assert!(owner_of(&path, &bench.block).is_some_and(|owner| owner.is_released));
 }
 
-/// Members that are larger than what the array uses have the page behind that; one that is not has none.
+/// Members that are larger than the part that the array uses have the page behind that part; a member that is not
+/// larger has no page.
 #[test]
 fn a_page_behind_the_array_is_not_written_over_the_superblock_of_a_smaller_member() {
     let bench = Bench::new();

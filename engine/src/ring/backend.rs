@@ -1,4 +1,4 @@
-//! The ring as the engine uses it.
+//! The ring as a backend of the engine.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -25,7 +25,8 @@ impl Backend for Ring {
     }
 
     fn submit(&mut self, memory: &mut Pages) {
-        // What has timed out is in flight no more, but the kernel has it yet: its answer is taken as any other.
+        // An operation that has timed out no longer counts as in flight, but the kernel still has it. Its answer is
+        // taken like any other.
         if self.in_flight == 0 && self.runs.count() == 0 && !self.kernel.has_answers() {
             return;
         }
@@ -41,11 +42,11 @@ impl Backend for Ring {
         }
         for _ in 0..ROUNDS {
             if let Err(error) = self.kernel.enter(true) {
-                // Without its ring nothing can be done; what is in flight times out, and its members are given up.
+                // Without its ring the backend can do nothing: operations in flight time out, and their members fail.
                 debug_assert!(false, "the ring takes nothing: {error}");
             }
             self.reap(memory);
-            // What is tried again does not wait for the next turn: nothing might wake whoever waits for that.
+            // A retry does not wait for the next turn: nothing might wake a thread that waits for the ring.
             if !self.kernel.is_prepared() {
                 break;
             }
@@ -123,7 +124,8 @@ impl Backend for Ring {
         self.close(member);
         file.serve();
         self.paths[usize::from(member)] = Some(file.path().into());
-        // The ring lets a file that it knows go when it likes, and must not be the last that has one whose end may wait.
+        // The ring releases a registered file at a time of its own, so it must not have the last handle of a file with
+        // a close that may block.
         let target = match file.kind() {
             Kind::Memory => self.kernel.add_file(file.as_fd()),
             Kind::Device | Kind::Other => Target::unknown(file.as_fd()),
@@ -143,7 +145,7 @@ impl Backend for Ring {
     fn into_members(mut self) -> Vec<Option<MemberFile>> {
         let members = std::mem::take(&mut self.members);
         let mut take = |place: usize| {
-            // What a member has yet that stands still keeps its file.
+            // A stalled member keeps its file while it has operations.
             let mut open = self.open[place].take_if(|open| open.in_flight == 0)?;
             self.kernel.forget_file(open.target);
             open.file.serve_no_more();
@@ -170,8 +172,8 @@ impl Backend for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Pages that the kernel has must not be given to anybody else; there is nothing to do but wait for them, unless they were
-        // withdrawn. For those a member that stands still is not waited for.
+        // Pages that the kernel uses must not be used again, so the ring waits for them, unless they were withdrawn. It
+        // does not wait for withdrawn pages of a stalled member.
         let until = Instant::now() + FAREWELL;
         while self.runs.count() > self.again.len() && (self.runs.wanted() > 0 || Instant::now() < until) {
             if self.kernel.wait(Some(FAREWELL)).is_err() {

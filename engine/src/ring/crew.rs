@@ -1,8 +1,8 @@
-//! Threads that carry out the operations of one file whose file system may make its caller wait.
+//! Threads that execute the operations of one file with a file system that may block.
 //!
-//! The kernel has workers for that too, but one pool of them for all files of a thread: a file that does not answer takes them
-//! all, and its writes stop those to other files whose inodes have the same hash (`IO_WQ_HASH_ORDER` of io_uring/io-wq.c). An
-//! member that stands still must not stop another, so each file has threads of its own.
+//! The kernel has workers for that too, but one pool of them for all files of a thread: a file that does not answer
+//! occupies them all, and its writes stop writes to other files with the same inode hash (`IO_WQ_HASH_ORDER` of
+//! io_uring/io-wq.c). A stalled member must not stop another, so each file has threads of its own.
 
 #![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
 
@@ -16,12 +16,12 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::kernel::{Action, Piece};
 
-/// Threads of a file: as many operations does it work on at once.
+/// Threads of a file, and so the operations that it executes at once.
 const THREADS: usize = 16;
 /// `_IO(0x12, 119)` of the kernel's `linux/fs.h`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// What crews have done and nobody has taken, and what becomes readable when there is something.
+/// Answers of crews that were not taken yet, and a descriptor that becomes readable when there is one.
 #[derive(Debug)]
 pub(super) struct Answers {
     list: Mutex<Vec<(u64, i32)>>,
@@ -30,23 +30,24 @@ pub(super) struct Answers {
 
 impl Answers {
     /// # Errors
-    /// When the system gives no descriptor.
+    /// When the system provides no descriptor.
     pub(super) fn new() -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { list: Mutex::default(), bell })
     }
 
-    /// It rings once for all answers that come before they are taken, so after it has rung they must be.
+    /// Adds an answer. The bell rings once for all answers until they are taken, so the caller takes all of them after
+    /// it has rung.
     fn put(&self, tag: u64, answer: i32) {
         let mut list = locked(&self.list);
         list.push((tag, answer));
         if list.len() == 1 {
-            // The counter is far from full: it is emptied before the list is.
+            // The counter cannot overflow: it is emptied before the list is.
             let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
         }
     }
 
-    /// All answers that are there, behind those of `into`; tags, and bytes or negative error numbers.
+    /// Appends all answers to `into`: tags, and bytes or negative error numbers.
     pub(super) fn take(&self, into: &mut VecDeque<(u64, i32)>) {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
         into.extend(locked(&self.list).drain(..));
@@ -72,7 +73,7 @@ struct Task {
 #[derive(Debug, Default)]
 struct Queue {
     tasks: VecDeque<Task>,
-    /// Threads that wait for one.
+    /// Threads that wait for a task.
     idle: usize,
     is_over: bool,
 }
@@ -83,7 +84,7 @@ struct Shared {
     news: Condvar,
 }
 
-/// The threads of one file. They end with it, each when it has done what it does.
+/// The threads of one file. They end when it is dropped, each after its current task.
 #[derive(Debug)]
 pub(super) struct Crew {
     shared: Arc<Shared>,
@@ -96,15 +97,14 @@ impl Crew {
         Self { shared: Arc::default(), answers, threads: 0 }
     }
 
-    /// Lets a thread do what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will have
-    /// `tag`.
+    /// Queues a task on the memory of `pieces`, in order, at `offset` of the file. Its answer will have `tag`.
     ///
     /// # Errors
-    /// When there is no thread and the system gives none.
+    /// When no thread exists and the system starts none.
     ///
     /// # Safety
-    /// The file is open, the memory that `pieces` name stays where it is, and nobody else writes to it, nor reads what is being
-    /// read into it, until the answer has come.
+    /// The file stays open until the answer has come. The memory of `pieces` stays in place until then; no other code
+    /// writes to it, nor reads memory that the task fills.
     pub(super) unsafe fn push(
         &mut self,
         tag: u64,
@@ -132,13 +132,13 @@ impl Crew {
 }
 
 impl Crew {
-    /// Lets it have no threads, so that nothing is begun.
+    /// Prevents new threads, so that no task begins.
     #[cfg(test)]
     pub(super) fn hold(&mut self) {
         self.threads = THREADS;
     }
 
-    /// What no thread has begun never is: its answers say so.
+    /// Cancels the tasks that no thread has begun: their answers report that.
     pub(super) fn cancel(&mut self) {
         let tasks = std::mem::take(&mut locked(&self.shared.queue).tasks);
         tasks.iter().for_each(|task| self.answers.put(task.tag, -libc::ECANCELED));
@@ -148,7 +148,7 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         let mut queue = locked(&self.shared.queue);
-        // The file is closed next, and another one may have its number.
+        // The file is closed next, and another file may get its number.
         queue.tasks.clear();
         queue.is_over = true;
         drop(queue);
@@ -176,14 +176,15 @@ fn work(shared: &Shared, answers: &Answers) {
     }
 }
 
-/// Bytes, or a negative error number.
+/// Executes a task. Returns bytes, or a negative error number.
 fn carry_out(task: &Task) -> i32 {
     let Task { file, action, offset, ref pieces, .. } = *task;
     let vector = pieces.as_ptr().cast::<libc::iovec>();
     let (count, at) = (pieces.len() as i32, offset as i64);
     loop {
-        // SAFETY: whoever pushed the task promised that the file is open, and that the memory which the pieces name is there and
-        // is not used otherwise until the answer has come. A piece is laid out as the system's `iovec`, and the list lives here.
+        // SAFETY: the code that pushed the task guarantees that the file is open, and that the memory of the pieces
+        // exists and is not used otherwise until the answer has come. A piece has the layout of the system's `iovec`,
+        // and the list lives here.
         let done = unsafe {
             match action {
                 Action::Read => libc::preadv64(file, vector, count, at),
@@ -205,7 +206,7 @@ fn carry_out(task: &Task) -> i32 {
     }
 }
 
-/// Nobody panics with one of these locks held, but for want of memory.
+/// No thread panics while it has one of these locks, except for lack of memory.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

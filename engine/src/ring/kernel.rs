@@ -1,4 +1,5 @@
-//! The ring itself: what io_uring is told, and what it answers. All code of the engine that is not safe is here.
+//! The ring itself: submissions to io_uring, and its answers. The unsafe code of the engine is
+//! here, in `crew`, and where these are called.
 #![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
 
 use std::collections::VecDeque;
@@ -14,18 +15,18 @@ use io_uring::{EnterFlags, IoUring, Probe, cqueue, opcode};
 
 use super::crew::Answers;
 
-/// Entries that are handed on at once.
+/// Entries that one call can submit.
 const ENTRIES: u32 = 512;
-/// Answers that there is room for; what the windows of members let be in flight should fit.
+/// Room for answers. The operations that the windows of members allow in flight should fit.
 const ANSWERS: u32 = 8192;
-/// Files and slabs that may be registered.
+/// Limits of registered files and slabs.
 const FILES_MAX: u32 = 256;
 const SLABS_MAX: u32 = 1024;
 
-/// The tag of the bell of crews.
+/// The tag of the crews' bell.
 const BELL: u64 = u64::MAX;
 
-/// Bytes in memory; as the system's `iovec`.
+/// A range of memory, with the layout of the system's `iovec`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -39,53 +40,53 @@ impl Piece {
     }
 }
 
-/// A file as the ring knows it.
+/// A file, as the ring addresses it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// Its place in the ring's table, or where it could not be registered its descriptor.
+    /// Its index in the ring's table, or its descriptor if it could not be registered.
     fd: RawFd,
     is_registered: bool,
 }
 
 impl Target {
-    /// A file that the ring does not know beforehand.
+    /// A file that is not registered with the ring.
     pub(super) fn unknown(file: BorrowedFd<'_>) -> Self {
         Self { fd: file.as_raw_fd(), is_registered: false }
     }
 }
 
-/// What is to be done.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Read,
     Write,
-    /// Make a hole of so many bytes.
+    /// Make a hole of this many bytes.
     Trim(u64),
-    /// Tell a block device that nobody needs so many bytes, whatever is read there then: by a crew.
+    /// Discard this many bytes of a block device; any content may be read there then. Executed by a crew.
     Discard(u64),
     Flush,
 }
 
-/// Where an operation is carried out.
+/// Where an operation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Issue {
-    /// In the thread that hands it on, which it does not keep waiting.
+    /// In the submitting thread, because it never blocks.
     Here,
-    /// There too, unless it would wait: then the answer says so.
+    /// In the submitting thread, unless it would block: then the answer reports that.
     NoWait,
-    /// By a thread of the kernel.
+    /// In a thread of the kernel.
     Worker,
 }
 
 /// A ring.
 pub(super) struct Kernel {
     ring: IoUring,
-    /// What crews answer; those of their answers that were taken.
+    /// Answers of crews, and those that were taken from the list.
     answers: Arc<Answers>,
     taken: VecDeque<(u64, i32)>,
-    /// Whether the ring is told when crews have answers.
+    /// Whether the ring polls the crews' bell.
     hears: bool,
-    /// Places of the table of files that are taken; empty where files cannot be registered.
+    /// Used entries of the file table. Empty if files cannot be registered.
     files: Vec<bool>,
     slabs: Vec<Range<usize>>,
     registers_slabs: bool,
@@ -104,7 +105,7 @@ impl Kernel {
             }
             builder.build(ENTRIES)
         };
-        // Kernels before 5.19 do not know how to cooperate.
+        // Kernels before 5.19 do not support the flag.
         let ring: IoUring = with(true).or_else(|_| with(false))?;
         let submitter = ring.submitter();
         let mut probe = Probe::new();
@@ -126,13 +127,13 @@ impl Kernel {
         })
     }
 
-    /// What crews answer becomes answers of the ring.
+    /// Has the ring poll the crews' bell, and returns the answers of crews.
     pub(super) fn hear_crews(&mut self) -> Arc<Answers> {
         self.hear();
         self.answers.clone()
     }
 
-    /// Has the ring told of answers of crews, unless it is; if it cannot be now, with the next call.
+    /// Has the ring poll the crews' bell, unless it does. If that fails, the next call tries again.
     fn hear(&mut self) {
         if self.hears || self.ring.submission().is_full() && self.enter(false).is_err() {
             return;
@@ -143,7 +144,7 @@ impl Kernel {
         self.hears = unsafe { self.ring.submission().push(&entry) }.is_ok();
     }
 
-    /// Makes a file known; it must stay open until [`Self::forget_file`].
+    /// Registers a file. It must stay open until [`Self::forget_file`].
     pub(super) fn add_file(&mut self, file: BorrowedFd<'_>) -> Target {
         let raw = file.as_raw_fd();
         let free = self.files.iter().position(|is_taken| !is_taken);
@@ -157,19 +158,19 @@ impl Kernel {
         slot.map_or(Target::unknown(file), |slot| Target { fd: slot as RawFd, is_registered: true })
     }
 
-    /// Forgets a file, of which nothing is in flight.
+    /// Unregisters a file that has nothing in flight.
     pub(super) fn forget_file(&mut self, target: Target) {
         if target.is_registered {
-            // If the kernel does not let it go, its place stays taken.
+            // If the kernel does not release the file, its entry stays in use.
             let is_gone = self.ring.submitter().register_files_update(target.fd as u32, &[-1]).is_ok();
             self.files[target.fd as usize] = !is_gone;
         }
     }
 
-    /// Makes slabs known that are not yet, so that the kernel need not look their pages up each time.
+    /// Registers slabs that are not registered yet, so that the kernel need not look up their pages for each operation.
     ///
     /// # Safety
-    /// They are memory of this process until the ring is dropped.
+    /// The slabs are memory of this process until the ring is dropped.
     pub(super) unsafe fn add_slabs(&mut self, slabs: &[Range<usize>]) {
         for slab in &slabs[self.slabs.len().min(slabs.len())..] {
             if !self.registers_slabs || self.slabs.len() == SLABS_MAX as usize {
@@ -177,10 +178,10 @@ impl Kernel {
             }
             let piece = libc::iovec { iov_base: slab.start as *mut _, iov_len: slab.len() };
             let nth = self.slabs.len() as u32;
-            // SAFETY: the caller promises that the memory outlives the ring.
+            // SAFETY: the caller guarantees that the memory outlives the ring.
             let result = unsafe { self.ring.submitter().register_buffers_update(nth, &[piece], None) };
             if result.is_err() {
-                // The system limits how much memory may be pinned; what is known stays so.
+                // The system limits pinned memory. Registered slabs stay registered.
                 self.registers_slabs = false;
                 return;
             }
@@ -188,7 +189,7 @@ impl Kernel {
         }
     }
 
-    /// The slab that has all of these bytes.
+    /// The slab that contains all of these bytes.
     fn slab_of(&self, pieces: &[Piece]) -> Option<u16> {
         let first = pieces.first()?;
         let nth = self.slabs.iter().position(|slab| slab.contains(&first.at))?;
@@ -196,14 +197,14 @@ impl Kernel {
         pieces.iter().all(|piece| slab.start <= piece.at && piece.end() <= slab.end).then_some(nth as u16)
     }
 
-    /// Prepares what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will say `tag`.
+    /// Prepares an operation on the memory of `pieces`, in order, at `offset` of the file. Its answer will have `tag`.
     ///
     /// # Errors
-    /// When the system does not take what was prepared before.
+    /// When the system does not accept the entries that were prepared before.
     ///
     /// # Safety
-    /// The memory that `pieces` name stays where it is, and nobody else writes to it, nor reads what is being read into
-    /// it, until the answer has come. So does the list itself, if there are several.
+    /// The memory of `pieces` stays in place until the answer has come; no other code writes to it, nor reads memory
+    /// that the operation fills. If there are several pieces, the list itself stays in place too.
     pub(super) unsafe fn push(
         &mut self,
         tag: u64,
@@ -223,7 +224,8 @@ impl Kernel {
         if self.ring.submission().is_full() {
             self.enter(false)?;
         }
-        // SAFETY: the caller promises that what the entry names stays valid; there is room, for it was made.
+        // SAFETY: the caller guarantees that the memory which the entry names stays valid. There is room in the queue,
+        // because it was made above.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| io::ErrorKind::WouldBlock.into())
     }
@@ -238,7 +240,8 @@ impl Kernel {
     ) -> Entry {
         let vector = pieces.as_ptr().cast::<libc::iovec>();
         let count = pieces.len() as u32;
-        // Of one piece no address of the list is told: only of several it has to stay where it is.
+        // The entry has the address of the list only if there are several pieces. A list of one piece need not stay in
+        // place.
         macro_rules! transfer {
             ($code:ident, $($argument:expr),*) => {
                 opcode::$code::new(file, $($argument),*).offset(offset).rw_flags(rw_flags).build()
@@ -272,15 +275,15 @@ impl Kernel {
         }
     }
 
-    /// Whether there is something prepared that was not handed on.
+    /// Whether there are entries that were not submitted.
     pub(super) fn is_prepared(&mut self) -> bool {
         !self.ring.submission().is_empty()
     }
 
-    /// Hands on what was prepared; `looks` lets the kernel finish what it has to finish in this thread.
+    /// Submits prepared entries. `looks` lets the kernel finish its pending work in this thread.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub(super) fn enter(&mut self, looks: bool) -> io::Result<()> {
         let prepared = self.ring.submission().len() as u32;
         let looks = looks && self.ring.submission().taskrun();
@@ -288,19 +291,19 @@ impl Kernel {
             return Ok(());
         }
         let flags = if looks { EnterFlags::GETEVENTS.bits() } else { 0 };
-        // SAFETY: no argument is given; what the entries name was promised when they were pushed.
+        // SAFETY: no argument is passed. The memory of the entries was guaranteed valid when they were pushed.
         let entered = unsafe { self.ring.submitter().enter::<()>(prepared, 0, flags, None) };
         match entered {
-            // It was interrupted, or has no memory just now; what it did not take stays prepared.
+            // The call was interrupted, or has no memory now. Entries that it did not accept stay prepared.
             Err(error) if is_passing(&error) => Ok(()),
             result => result.map(drop),
         }
     }
 
-    /// Hands on what was prepared and waits for an answer, at most so long.
+    /// Submits prepared entries and waits for an answer, for `at_most` at most.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub(super) fn wait(&mut self, at_most: Option<Duration>) -> io::Result<()> {
         let result = match at_most {
             None => self.ring.submit_and_wait(1),
@@ -336,7 +339,7 @@ impl Kernel {
         }
     }
 
-    /// What becomes readable when there is an answer.
+    /// Becomes readable when there is an answer.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring owns it and lives at least as long as the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }

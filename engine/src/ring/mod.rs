@@ -1,5 +1,5 @@
-//! Operations on files and block devices by io_uring: many are handed on by one call of the system, and those on pages of an
-//! member that lie side by side become one.
+//! Operations on files and block devices through io_uring. One system call submits many operations, and operations on
+//! adjacent pages of a member become one.
 
 #![allow(
     unsafe_code,
@@ -33,67 +33,68 @@ use runs::{Runs, Started};
 
 /// Most pages of one run.
 const RUN_PAGES: usize = 256;
-/// How often a run is tried on that makes no progress.
+/// Tries of a run that makes no progress.
 const TRIES: u32 = 4;
-/// How often a turn hands on what is tried again: a run, and then page by page.
+/// How often a turn submits retries: of a run, and then page by page.
 const ROUNDS: u32 = 3 * TRIES;
-/// How long to wait with what the kernel did not take.
+/// How long to wait before entries are submitted again that the kernel did not accept.
 const SOON: Duration = Duration::from_millis(1);
-/// How often it is asked whether anything has timed out.
+/// Longest time between two checks for timeouts.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// And while much is under way, after how many turns the clock is looked at for that.
+/// Turns between two looks at the clock for that check, while many operations are in flight.
 const TURNS: u32 = 64;
-/// How long the end of a ring waits for what timed out.
+/// How long dropping a ring waits for operations that timed out.
 const FAREWELL: Duration = Duration::from_millis(100);
-/// What is written where a file system makes no holes; as long as the longest page.
+/// The data to write where a file system makes no holes; as long as the longest page.
 static ZEROS: Zeros = Zeros([0; 32 << 10]);
 
 #[repr(align(4096))]
 struct Zeros([u8; 32 << 10]);
 
-/// A file, and what the ring knows it by.
+/// An open file and its address in the ring.
 ///
-/// What is not memory may make its caller wait, and the thread that serves must not: a device is asked by the ring only what it
-/// does at once, and everything else is done by threads of the file's own.
+/// A file that is not in memory may block its caller, and the thread that serves must not be blocked. A device gets
+/// through the ring only operations that it can execute at once; threads of the file's own execute everything else.
 #[derive(Debug)]
 struct Open {
-    // Before the file: what its threads have not begun never is, when its number is free for another file.
+    // Before the file: tasks that its threads have not begun are cancelled before the descriptor can be used for
+    // another file.
     crew: Option<Crew>,
     file: MemberFile,
     target: Target,
-    /// Whether it is a device that does not say beforehand when an operation would wait.
+    /// Whether it is a device that does not report beforehand when an operation would block.
     always_waits: bool,
     /// Runs in flight.
     in_flight: u32,
-    /// What it makes of trims, as far as is known.
+    /// How it handles trims, as far as is known.
     discards: Discards,
     is_wanted: bool,
 }
 
 /// Files and block devices behind a ring.
 ///
-/// Pages that it was started with belong to the kernel until their operations are taken; dropping it waits for them.
+/// Pages of started operations belong to the kernel until their operations are taken. Dropping the ring waits for them.
 pub struct Ring {
     kernel: Kernel,
     open: Vec<Option<Open>>,
-    /// Which of those each member is.
+    /// The entry of `open` for each member.
     members: Vec<Option<usize>>,
-    /// Where each member is, or was last.
+    /// The path of each member, or its last path.
     paths: Vec<Option<PathBuf>>,
     started: Vec<Started>,
     runs: Runs,
-    /// What could not be handed on, or is held back, by number.
+    /// Runs that could not be submitted, or are held back, by number.
     again: Vec<u32>,
-    /// Whether nothing but reads is handed on.
+    /// Whether only reads are submitted.
     holds_writes: bool,
-    /// Whether anything is to be done that the kernel was not told of.
+    /// Whether there is work that the kernel has not been given yet.
     is_behind: bool,
     ended: VecDeque<Ended>,
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
     trims: Trims,
-    /// A reading of the clock that does for a batch.
+    /// A reading of the clock that serves for a batch.
     now: Instant,
     asked_at: Instant,
     turns: u32,
@@ -109,11 +110,11 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// Over these files, some of which may be absent. An operation that takes longer than `limit` has timed out. Trims are for
-    /// what `trims` says.
+    /// A ring over these files, some of which may be absent. An operation that takes longer than `limit` has timed out.
+    /// `trims` is the purpose of trims.
     ///
     /// # Errors
-    /// The files again, and why there is no ring.
+    /// The files, and why there is no ring.
     pub fn new(
         files: Vec<Option<MemberFile>>,
         page_bytes: u32,
@@ -152,10 +153,10 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Makes runs of what was started, and hands them on.
+    /// Combines started operations into runs, and submits them.
     fn make_runs(&mut self, memory: &mut Pages) {
         self.now = Instant::now();
-        // The kernel is told of pages by address: those that lie side by side on a member become one run.
+        // The kernel gets pages by address: operations on adjacent pages of a member become one run.
         let mut started = std::mem::take(&mut self.started);
         started.sort_unstable_by_key(|one| (one.operation.member, one.operation.kind, one.operation.page));
         let mut rest = &started[..];
@@ -181,10 +182,10 @@ impl Ring {
         self.started = started;
     }
 
-    /// How many of `pages` trimmed pages that lie side by side are one run, and whether they are left as they are.
+    /// How many of `pages` adjacent trimmed pages are one run, and whether they are left as they are.
     fn cut(&self, first: &Operation, pages: u32) -> (usize, bool) {
         let open = self.members[usize::from(first.member)].and_then(|open| self.open[open].as_ref());
-        // Of a member that is gone it is told later.
+        // Operations on a missing member are failed later.
         let discards = open.map_or(Discards::Any, |open| open.discards);
         match discards.cut(self.trims, self.page_bytes, first.page, pages) {
             Cut::Leave(pages) => (pages as usize, true),
@@ -193,7 +194,7 @@ impl Ring {
         }
     }
 
-    /// Begins a run of operations on pages that lie side by side.
+    /// Begins a run of operations on adjacent pages.
     fn begin(&mut self, started: &[Started], memory: &mut Pages) {
         let member = started[0].operation.member;
         let Some(open) = self.members[usize::from(member)] else {
@@ -205,7 +206,7 @@ impl Ring {
         let run = self.runs.take(open, started, self.now, self.page_bytes, memory);
         if let Some(open) = &mut self.open[open] {
             open.in_flight += 1;
-            // Of a log what cannot be discarded has been left alone.
+            // In a log, pages that cannot be discarded have been left alone already.
             let is_trim = started[0].operation.kind == OperationKind::Trim;
             if is_trim && self.trims == Trims::Zeros && !open.discards.makes_zeros() {
                 self.runs.get_mut(run).write_zeros(&ZEROS.0, self.page_bytes);
@@ -214,11 +215,11 @@ impl Ring {
         self.push(run);
     }
 
-    /// Hands a run on, from the first page of it that is not done.
+    /// Submits a run, from its first page that is not done.
     fn push(&mut self, number: u32) {
         let run = self.runs.get(number);
         let Some(open) = &mut self.open[run.open] else { return };
-        // A write that is tried again, the first time was before.
+        // A retry of a write whose first try was before the hold.
         if self.holds_writes && run.kind != OperationKind::Read {
             return self.again.push(number);
         }
@@ -229,7 +230,7 @@ impl Ring {
             OperationKind::Trim if run.pieces_left().is_empty() => {
                 let bytes = run.left() as u64 * u64::from(self.page_bytes);
                 match open.discards {
-                    // Only in a log: in place it was given zeros.
+                    // Only in a log. In place the run writes zeros instead.
                     Discards::Granules { makes_zeros: false, .. } => Action::Discard(bytes),
                     _ => Action::Trim(bytes),
                 }
@@ -246,11 +247,11 @@ impl Ring {
             }
             (Kind::Device | Kind::Other, _) => None,
         };
-        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come; a crew has a copy.
-        // Their memory is pages that the controller gave away until their operations are reported as over, or that were
-        // withdrawn from it when they timed out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it
-        // later, and dropping a ring waits for all answers, or leaves what was withdrawn to the kernel for ever. The file is
-        // open as long as a run of it is under way.
+        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come; a crew
+        // has a copy. Their memory is pages that the controller gave away until their operations are reported as over,
+        // or that were withdrawn from it when they timed out; or zeros that are never modified. The memory outlives the
+        // ring: `Engine` drops it later, and dropping a ring waits for all answers, or leaves withdrawn memory to the
+        // kernel permanently. The file is open as long as a run of it is in flight.
         let pushed = unsafe {
             match issue {
                 Some(issue) => {
@@ -267,7 +268,7 @@ impl Ring {
         }
     }
 
-    /// An operation is over.
+    /// Adds a completed operation.
     fn end(&mut self, started: &Started, result: io::Result<()>, took_ns: Nanos) {
         self.ended.push_back(Ended {
             id: started.id,
@@ -278,7 +279,7 @@ impl Ring {
         });
     }
 
-    /// Takes in what the kernel answers.
+    /// Processes the kernel's answers.
     fn reap(&mut self, memory: &mut Pages) {
         if self.kernel.has_answers() {
             self.now = Instant::now();
@@ -298,7 +299,7 @@ impl Ring {
             Ok(bytes) if is_transfer => {
                 let pages = bytes / self.page_bytes as usize;
                 if pages == 0 {
-                    // An end of the file, or of the device; seldom it only stopped short.
+                    // The end of the file or of the device. In rare cases the operation only stopped short.
                     run.tries += 1;
                     if run.tries >= TRIES {
                         let kind = match run.kind {
@@ -321,13 +322,13 @@ impl Ring {
         }
     }
 
-    /// The kernel could not do a run, or not at once.
+    /// The kernel could not execute a run, or not at once.
     fn refused(&mut self, number: u32, errno: i32, memory: &mut Pages) {
         let run = self.runs.get_mut(number);
         let errno = Errno::from_raw_os_error(errno);
         let is_passing = matches!(errno, Errno::AGAIN | Errno::INTR | Errno::NOMEM);
         if is_passing && run.tries < TRIES && run.kind != OperationKind::Flush {
-            // The next time another thread may wait for it.
+            // On the retry another thread may wait for the operation.
             run.tries += 1;
             return self.push(number);
         }
@@ -353,7 +354,8 @@ impl Ring {
         self.part(number, || errno.into(), memory);
     }
 
-    /// A run of several pages is tried page by page, so that an error is of the page that has it; a single one failed.
+    /// Retries a run of several pages page by page, so that only the page with the error fails. A run of a single page
+    /// has failed.
     fn part(&mut self, number: u32, error: impl Fn() -> io::Error, memory: &mut Pages) {
         let run = self.runs.get(number);
         let took_ns = run.age_ns(self.now);
@@ -390,7 +392,7 @@ impl Ring {
         self.finish(number, memory);
     }
 
-    /// Nothing of a run is in flight any more.
+    /// A run has nothing in flight any more.
     fn finish(&mut self, number: u32, memory: &mut Pages) {
         let open = self.runs.get(number).open;
         self.runs.give(number, memory);
@@ -400,7 +402,7 @@ impl Ring {
         self.forget(open);
     }
 
-    /// Closes a file that is wanted no more, once nothing of it is in flight.
+    /// Closes a file that is no longer used, once it has nothing in flight.
     fn forget(&mut self, open: usize) {
         let is_over = |open: &mut Open| open.in_flight == 0 && !open.is_wanted;
         if let Some(open) = self.open[open].take_if(is_over) {
@@ -408,13 +410,13 @@ impl Ring {
         }
     }
 
-    /// How often it is looked for what has taken too long.
+    /// Time between two checks for timeouts.
     fn pause(&self) -> Duration {
         PATIENCE.min(self.limit / 8)
     }
 
-    /// Gives up what has taken too long: its operations have timed out, and their pages get other memory, because the kernel
-    /// may use what they had.
+    /// Times out operations that have taken too long. Their pages get other memory, because the kernel may still use
+    /// the old memory.
     fn give_up(&mut self, memory: &mut Pages) {
         if self.now.duration_since(self.asked_at) < self.pause() {
             return;
@@ -429,9 +431,9 @@ impl Ring {
         }
     }
 
-    /// Makes the memory known that pages lie in.
+    /// Registers the memory of pages.
     fn add_slabs(&mut self, memory: &Pages) {
-        // SAFETY: pages never move, and the memory outlives the ring, see above.
+        // SAFETY: pages never move, and the memory outlives the ring; see above.
         unsafe { self.kernel.add_slabs(memory.slabs()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Runs: operations of one kind on pages of a member that lie side by side, handed on to the kernel as one.
+//! Runs: operations of one kind on adjacent pages of a member, submitted to the kernel as one.
 
 use std::time::{Duration, Instant};
 
@@ -17,23 +17,23 @@ pub(super) struct Started {
     pub(super) page: PageId,
 }
 
-/// Operations in flight together.
+/// Operations that are submitted together.
 #[derive(Debug)]
 pub(super) struct Run {
     /// The file.
     pub(super) open: usize,
     pub(super) kind: OperationKind,
     pub(super) started: Vec<Started>,
-    /// Where the bytes of each page are; none of trims and flushes.
+    /// The memory of each page; empty for trims and flushes.
     pieces: Vec<Piece>,
-    /// Bytes that lie one behind the other in memory are one piece.
+    /// The single piece for pages that are adjacent in memory too.
     joined: Option<Piece>,
     /// Pages that are done.
     pub(super) done: usize,
-    /// How often it was tried since it last made progress.
+    /// Tries since it last made progress.
     pub(super) tries: u32,
     begun: Instant,
-    /// Buffers that the kernel has yet, of a run that has timed out.
+    /// Buffers that the kernel still uses, of a run that has timed out.
     kept: Vec<BytesMut>,
     is_abandoned: bool,
     is_taken: bool,
@@ -58,17 +58,17 @@ impl Run {
         }
     }
 
-    /// How long it is in flight.
+    /// How long it has been in flight.
     pub(super) fn age_ns(&self, now: Instant) -> Nanos {
         now.duration_since(self.begun).as_nanos() as Nanos
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether its operations have timed out.
     pub(super) fn is_abandoned(&self) -> bool {
         self.is_abandoned
     }
 
-    /// A trim becomes a write of zeros.
+    /// Turns a trim into a write of zeros.
     pub(super) fn write_zeros(&mut self, zeros: &'static [u8], page_bytes: u32) {
         let piece = Piece { at: zeros.as_ptr() as usize, bytes: page_bytes as usize };
         self.pieces.clear();
@@ -76,7 +76,7 @@ impl Run {
         self.tries = 0;
     }
 
-    /// Nobody waits for it any more. The operations that are over by that; their pages have other memory now.
+    /// Times out its operations and returns them. Their pages have other memory now.
     pub(super) fn abandon(&mut self, memory: &mut Pages) -> Vec<Started> {
         self.is_abandoned = true;
         if self.has_pages() {
@@ -90,7 +90,7 @@ impl Run {
     }
 }
 
-/// All runs; their places, and the room that they have, are used again.
+/// All runs. Finished runs and their memory are used again.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     runs: Vec<Run>,
@@ -98,7 +98,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// A run of operations on pages that lie side by side in the file.
+    /// A run of operations on adjacent pages of the file.
     pub(super) fn take(
         &mut self,
         open: usize,
@@ -149,8 +149,8 @@ impl Runs {
         &mut self.runs[number as usize]
     }
 
-    /// A run is over; pages that were kept for it are free, but for those that another run has too: copies of one page are
-    /// written from the same memory.
+    /// Finishes a run. Buffers that were kept for it are freed, except those that another run uses too: copies of one
+    /// page are written from the same memory.
     pub(super) fn give(&mut self, number: u32, memory: &mut Pages) {
         self.drop_one(number);
         let mut kept = std::mem::take(&mut self.runs[number as usize].kept);
@@ -165,36 +165,36 @@ impl Runs {
         self.runs[number as usize].kept = kept;
     }
 
-    /// A run is over, and so is everything.
+    /// Finishes a run without freeing its buffers: the ring is being dropped.
     pub(super) fn drop_one(&mut self, number: u32) {
         self.runs[number as usize].is_taken = false;
         self.free.push(number);
     }
 
-    /// Leaves the memory of what has timed out to the kernel for ever: it may use it yet, and nothing waits for it any more.
+    /// Leaves the memory of runs that have timed out to the kernel permanently: the kernel may still use it.
     pub(super) fn leave(&mut self) {
         for run in self.runs.iter_mut().filter(|run| run.is_taken && run.is_abandoned) {
             run.kept.drain(..).for_each(std::mem::forget);
         }
     }
 
-    /// Runs that are under way and wanted.
+    /// Runs in flight that have not timed out.
     pub(super) fn wanted(&self) -> usize {
         self.runs.iter().filter(|run| run.is_taken && !run.is_abandoned).count()
     }
 
-    /// Runs that are under way.
+    /// Runs in flight.
     pub(super) fn count(&self) -> usize {
         self.runs.len() - self.free.len()
     }
 
-    /// The most that were ever under way.
+    /// The largest number of runs that were ever in flight.
     #[cfg(test)]
     pub(super) fn most(&self) -> usize {
         self.runs.len()
     }
 
-    /// Runs that are under way longer than `limit`, and wanted.
+    /// Runs that have been in flight longer than `limit` and have not timed out.
     pub(super) fn older_than(&self, now: Instant, limit: Duration) -> Vec<u32> {
         let is_old = |run: &Run| run.is_taken && !run.is_abandoned && now.duration_since(run.begun) > limit;
         (0..).zip(&self.runs).filter(|(_, run)| is_old(run)).map(|(number, _)| number).collect()

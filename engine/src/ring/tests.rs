@@ -9,7 +9,7 @@ use crate::store::outcome_of;
 
 const PAGE: usize = 4096;
 
-/// A ring over one file of so many pages; none, with a message, where the system has no ring. The folder of temporary files may
+/// A ring over one file of `pages` pages. None, with a message, if the system has no io_uring. The temporary folder may
 /// lie on a disk.
 fn ring(pages: u64, limit: Duration) -> Option<(tempfile::TempDir, Ring, Pages)> {
     ring_in(tempfile::tempdir().unwrap(), pages, limit)
@@ -37,7 +37,7 @@ fn operation(kind: OperationKind, page: u32) -> Operation {
     Operation { kind, page, class: Class::HostRead, ..Operation::default() }
 }
 
-/// Carries operations out together; how each ended, by its number.
+/// Executes operations together. Returns the result of each, by its number.
 fn all(
     ring: &mut Ring,
     memory: &mut Pages,
@@ -62,7 +62,7 @@ fn all(
 
 #[test]
 fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
-    // On a disk most likely, and in memory.
+    // Most likely on a disk, and in memory.
     for folder in [tempfile::tempdir(), tempfile::tempdir_in("/dev/shm")] {
         if let Some((_folder, mut ring, mut memory)) =
             folder.ok().and_then(|folder| ring_in(folder, 2000, LONG))
@@ -73,7 +73,7 @@ fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
 }
 
 fn check_places(ring: &mut Ring, memory: &mut Pages) {
-    // Every second page of a part, all of another, and more than a run takes.
+    // Every second page of a range, all pages of another, and more pages than a run takes.
     let places: Vec<u32> = (0..40).map(|nth| nth * 2).chain(100..140).chain(500..1900).rev().collect();
     let writes: Vec<_> = places
         .iter()
@@ -98,7 +98,7 @@ fn check_places(ring: &mut Ring, memory: &mut Pages) {
 #[test]
 fn what_is_tried_again_waits_for_nobody_who_looks() {
     let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
-    // A run ends in the midst of the file, and is tried page by page.
+    // A run crosses the end of the file, and is retried page by page.
     std::fs::File::options()
         .write(true)
         .open(folder.path().join("element"))
@@ -114,7 +114,8 @@ fn what_is_tried_again_waits_for_nobody_who_looks() {
         ring.submit(&mut memory);
         let before = ended.len();
         ended.extend(std::iter::from_fn(|| ring.take(&mut memory)));
-        // Whoever waits until the ring has news, as servers do, is not left alone with what it was not told of.
+        // A caller that waits on the ring's descriptor, as servers do, is woken for work that the kernel has not been
+        // given.
         let fd = ring.kernel.fd();
         let mut fds = [PollFd::new(&fd, PollFlags::IN)];
         let waits = ring.in_flight() > 0 && before == ended.len();
@@ -174,7 +175,8 @@ fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
     }
 }
 
-/// A loop device makes holes in its file, in pieces that sysfs tells; discards, as of a device that makes no zeros, do the same.
+/// A loop device makes holes in its file, with granules as sysfs reports them. Discards, as of a device that makes no
+/// zeros, do the same.
 #[test]
 fn of_a_device_whole_pieces_become_holes() {
     check_pieces_of_a_device(true);
@@ -228,7 +230,7 @@ fn what_knows_no_discards_is_asked_once_and_left_as_it_is() {
     let buffer = memory.take();
     memory.page_mut(buffer).fill(9);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
-    // A file, which has holes and takes no commands of block devices.
+    // A file: it can have holes, and accepts no commands of block devices.
     let bytes = PAGE as u64;
     ring.open[0].as_mut().unwrap().discards =
         Discards::Granules { bytes, first: 0, most: bytes, makes_zeros: false };
@@ -279,7 +281,7 @@ fn bytes_read() -> Option<u64> {
     counters.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
 }
 
-/// It comes while the array serves, and its device may be slow to answer.
+/// A member is added while the array serves, and its device may be slow to answer.
 #[test]
 fn whoever_takes_a_member_does_not_wait_for_its_device() {
     let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
@@ -293,7 +295,7 @@ fn whoever_takes_a_member_does_not_wait_for_its_device() {
         println!("skipped: the system does not count what is read");
         return;
     };
-    // The counters themselves are read too, which is less than a page.
+    // Reading the counters counts too, but is less than a page.
     assert!(after - before < PAGE as u64, "{} bytes were read", after - before);
     let is_direct = |open: &Open| fcntl_getfl(&open.file).unwrap().contains(OFlags::DIRECT);
     let mut options = std::fs::OpenOptions::new();
@@ -302,7 +304,7 @@ fn whoever_takes_a_member_does_not_wait_for_its_device() {
     assert!(!may_be || before - before_opening >= PAGE as u64, "opening it showed whether it may be");
 }
 
-/// The page of an operation that has timed out is not given to anybody else before the kernel is done with it.
+/// The page of an operation that has timed out is not used again before the kernel is done with it.
 #[test]
 fn what_times_out_keeps_its_memory_until_it_returns() {
     let Some((_folder, mut ring, mut memory)) = ring(4096, LONG) else { return };
@@ -325,7 +327,7 @@ fn what_times_out_keeps_its_memory_until_it_returns() {
     }
     assert_eq!((ring.in_flight(), memory.in_use()), (0, 2 * reads.len()));
     reads.iter().for_each(|&(_, buffer)| memory.page_mut(buffer).fill(5));
-    // All is back in the end, and the pages are the caller's alone.
+    // In the end all operations have returned, and the pages belong to the caller alone.
     while ring.runs.count() > 0 {
         ring.wait(None);
         ring.reap(&mut memory);
@@ -335,7 +337,7 @@ fn what_times_out_keeps_its_memory_until_it_returns() {
     assert!(ring.take(&mut memory).is_none(), "they ended once");
 }
 
-/// Otherwise whoever polls the ring is woken for ever, and the file stays locked.
+/// Otherwise a caller that polls the ring is woken permanently, and the file stays locked.
 #[test]
 fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
@@ -375,14 +377,14 @@ fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {
     assert_eq!(memory.in_use(), 1);
 }
 
-/// How operations on the file are carried out, and whether they have to be.
+/// How operations on the file are executed: its kind, whether it is non-blocking, and whether it has a crew.
 fn issued(ring: &Ring) -> (Kind, bool, bool) {
     let open = ring.open[0].as_ref().unwrap();
     let flags = fcntl_getfl(&open.file).unwrap();
     (open.file.kind(), flags.contains(OFlags::NONBLOCK), open.crew.is_some())
 }
 
-/// To the kernel a file without `O_NONBLOCK` may wait, and one with it is read and written in the thread that asks.
+/// To the kernel a file without `O_NONBLOCK` may block, and one with it is read and written in the calling thread.
 #[test]
 fn only_files_that_are_memory_are_read_and_written_in_the_serving_thread() {
     let folders = [("/dev/shm", Kind::Memory), ("/tmp", Kind::Other), ("/var/tmp", Kind::Other)];
@@ -392,13 +394,13 @@ fn only_files_that_are_memory_are_read_and_written_in_the_serving_thread() {
         let page = memory.take();
         assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, page)])[0].is_ok());
         let is_memory = issued(&ring).0 == Kind::Memory;
-        // Where temporary files are memory too, they are told from others all the same.
+        // Temporary files may be in memory too; the kinds are still distinguished.
         assert!(is_memory == (expected == Kind::Memory) || place != "/dev/shm", "{place}");
         assert_eq!(issued(&ring), (issued(&ring).0, is_memory, !is_memory), "{place}");
     }
 }
 
-/// What a crew has not begun is not done to a member that is out of service, which may be given to somebody else.
+/// A task that a crew has not begun must not reach a member out of service, which another program may use then.
 #[test]
 fn what_no_thread_has_begun_is_not_done_after_the_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -409,7 +411,7 @@ fn what_no_thread_has_begun_is_not_done_after_the_end() {
     let mut crew = Crew::new(answers.clone());
     crew.hold();
     let piece = kernel::Piece { at: ZEROS.0.as_ptr() as usize, bytes: PAGE };
-    // SAFETY: what is written is never changed, and the file is open until the end.
+    // SAFETY: the written memory is never changed, and the file is open until the end.
     unsafe { crew.push(7, file.as_fd(), Action::Write, 0, &[piece]) }.unwrap();
     crew.cancel();
     let mut taken = VecDeque::new();

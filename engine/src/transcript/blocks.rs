@@ -1,5 +1,5 @@
-//! How a transcript lies in its file: a line that says what it is, then blocks, each with its length and checksum before it. A
-//! file whose writer was killed ends with a block that is not whole, and is good up to there.
+//! The file format of a transcript: a line that identifies the format, then blocks, each with its length and checksum
+//! before it. The file of a writer that was killed ends with an incomplete block, and is valid up to there.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use stripewise_array::format::crc32c;
 const MAGIC: &[u8] = b"stripewise transcript 1\n";
 /// A block is written when it has this many bytes.
 const BLOCK_BYTES: usize = 64 << 10;
-/// No block is longer: a head, or an event with a page, comes to little on top of [`BLOCK_BYTES`].
+/// No block is longer: a head, or an event with a page, adds little to [`BLOCK_BYTES`].
 const BLOCK_BYTES_MAX: u32 = 1 << 20;
 
 /// Writes values as blocks.
@@ -34,7 +34,7 @@ impl<W: Write> Blocks<W> {
         if self.block.len() >= BLOCK_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining values.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.block.is_empty() {
             return Ok(());
@@ -53,7 +53,7 @@ pub(super) enum Broken {
     /// The file is something else.
     #[error("it is no transcript of this version; `stripewise serve --transcript FILE` writes one")]
     Magic,
-    /// A block is not what was written.
+    /// A block differs from the one that was written.
     #[error("the block at byte {at} is damaged; what is before it can be replayed if the file is cut there")]
     Block {
         /// Where it begins.
@@ -68,18 +68,18 @@ pub(super) enum Broken {
 #[derive(Debug)]
 pub(super) struct Values<R> {
     from: R,
-    /// Where the block begins in the file, and the next one.
+    /// The offsets of the block in the file, and of the next one.
     at: u64,
     next: u64,
     block: Vec<u8>,
-    /// Bytes of the block that are behind us.
+    /// Bytes of the block that were read.
     used: usize,
     /// Whether the file ends within a block.
     pub(super) is_cut: bool,
 }
 
 impl<R: Read> Values<R> {
-    /// Begins to read.
+    /// Begins reading.
     pub(super) fn new(mut from: R) -> Result<Self, Broken> {
         let mut magic = [0; MAGIC.len()];
         if fill(&mut from, &mut magic)? < magic.len() || magic != MAGIC {
@@ -89,7 +89,7 @@ impl<R: Read> Values<R> {
         Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false })
     }
 
-    /// The next value; none behind the last that is whole.
+    /// The next value. None behind the last complete one.
     pub(super) fn next<T: for<'de> Deserialize<'de>>(&mut self) -> Result<Option<T>, Broken> {
         if self.used == self.block.len() && !self.next_block()? {
             return Ok(None);
@@ -100,7 +100,7 @@ impl<R: Read> Values<R> {
         Ok(Some(value))
     }
 
-    /// Reads the next block; false when there is none that is whole.
+    /// Reads the next block. Returns false if there is no complete one.
     fn next_block(&mut self) -> Result<bool, Broken> {
         let mut head = [0; 8];
         self.at = self.next;
@@ -130,7 +130,7 @@ impl<R: Read> Values<R> {
     }
 }
 
-/// Reads as much as there is.
+/// Reads until `into` is full or the input ends. Returns the bytes read.
 fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < into.len() {
@@ -156,7 +156,7 @@ mod tests {
         bytes
     }
 
-    /// The values that are whole, and whether the file is cut.
+    /// The complete values, and whether the file is truncated.
     fn read(bytes: &[u8]) -> Result<(Vec<u32>, bool), Broken> {
         let mut values = Values::new(bytes)?;
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What stands in a transcript.
+//! The events of a transcript.
 
 use std::fmt;
 
@@ -7,67 +7,68 @@ use stripewise_array::format::{Stamp, Uuid};
 use stripewise_array::{HostRequest, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind};
 use stripewise_base::Nanos;
 
-/// Something that a controller was told, or answered. Times are nanoseconds since it was opened.
+/// An event that a controller received, or an answer of the controller. Times are nanoseconds since the array was
+/// assembled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// While the array was opened, a page was read: the `nth` of its round.
+    /// A page was read during the assembly: the `nth` of its round.
     MediaRead {
-        /// Its place in the list that was asked for.
+        /// Its index in the list of requested reads.
         nth: u32,
-        /// What was found.
+        /// Its content, or the error.
         found: Result<Box<[u8]>, Outcome>,
     },
-    /// While the array was opened, a page was written or a member flushed.
+    /// A page was written or a member flushed during the assembly.
     MediaDone(Outcome),
-    /// The array was opened, and its epoch is this.
+    /// The array was assembled, in this epoch.
     Opened {
         /// The epoch that began.
         epoch: u32,
     },
-    /// A request came.
+    /// A request arrived.
     Submitted {
         /// When.
         now: Nanos,
-        /// What it is.
+        /// The request.
         host: HostRequest,
     },
-    /// The answer to a request that came: there is no room for it now.
+    /// The answer to the request that just arrived: there is no room for it now.
     Busy,
-    /// A member holds this in a page that is about to be read, which is not what the run wrote there.
+    /// The content of a page that is about to be read and differs from what the run wrote there.
     Content {
         /// The member.
         #[serde(rename = "element")]
         member: u16,
         /// The page.
         page: u32,
-        /// What it holds.
+        /// Its content.
         bytes: Box<[u8]>,
     },
-    /// An operation ended.
+    /// An operation completed.
     Completed {
         /// When.
         now: Nanos,
-        /// Which one.
+        /// The operation.
         id: OperationId,
-        /// How.
+        /// Its result.
         outcome: Outcome,
         /// How long the member had it.
         took_ns: Nanos,
     },
-    /// A time had come.
+    /// A timer expired.
     Timer {
         /// When.
         now: Nanos,
     },
-    /// A member that refused an operation had room again.
+    /// A member that refused an operation has room again.
     Ready {
         /// The member.
         #[serde(rename = "element")]
         member: u16,
     },
-    /// Operations that waited were offered to members.
+    /// Waiting operations were offered to members.
     Dispatched,
-    /// A member refused an operation that it was offered.
+    /// A member refused an operation.
     Refused,
     /// A member was taken out of service.
     Failed {
@@ -77,78 +78,78 @@ pub enum Event {
         #[serde(rename = "element")]
         member: u16,
     },
-    /// A member came back, or another in its place.
+    /// A member returned, or another replaced it.
     Rejoined {
         /// When.
         now: Nanos,
         /// The member.
         #[serde(rename = "element")]
         member: u16,
-        /// What came.
+        /// How it came into the array.
         how: Came,
     },
-    /// A scrub was asked for.
+    /// A scrub was started.
     Scrub {
         /// When.
         now: Nanos,
     },
-    /// A scrub was ended.
+    /// A scrub was stopped.
     StopScrub,
-    /// Rebuilding and scrubbing were allowed so many pages more, or any number.
+    /// Rebuilds and scrubs were granted more pages, or any number.
     Allowed {
         /// When.
         now: Nanos,
-        /// How many.
+        /// Number of pages. None for any number.
         pages: Option<u64>,
     },
-    /// Members had no space for what was written to them, or had some again.
+    /// Members ran out of space, or have space again.
     Starved {
         /// When.
         now: Nanos,
-        /// Whether they had none.
+        /// Whether they are out of space.
         #[serde(rename = "is_starved")]
         is_out_of_space: bool,
     },
-    /// Memory was to be emptied.
+    /// Memory was to be drained.
     Drained {
         /// When.
         now: Nanos,
     },
-    /// A checkpoint was asked for.
+    /// A checkpoint was requested.
     Checkpoint {
         /// When.
         now: Nanos,
     },
-    /// What was interrupted when the array was closed was to go on.
+    /// Work that was interrupted when the array was closed was resumed.
     Resumed {
         /// When.
         now: Nanos,
     },
-    /// The engine was closed, and nothing follows.
+    /// The engine was closed, and no event follows.
     Closed,
     /// The controller started an operation.
     Started {
-        /// Its name.
+        /// Its identifier.
         id: OperationId,
-        /// What it is.
+        /// The operation.
         operation: Operation,
     },
     /// The controller acknowledged a request.
     Acknowledged {
-        /// Its number.
+        /// The tag of the request.
         tag: u64,
         /// Whether it failed.
         failed: bool,
-        /// Whether for want of space.
+        /// Whether it failed for lack of space.
         no_space: bool,
     },
-    /// The controller gave a member up.
+    /// The controller failed a member.
     GaveUp {
         /// The member.
         #[serde(rename = "element")]
         member: u16,
     },
-    /// A member came back, with the stamp that its own superblocks give it.
+    /// A member returned, with the stamp of its own superblocks.
     Returned {
         /// When.
         now: Nanos,
@@ -157,45 +158,45 @@ pub enum Event {
         member: u16,
         /// Pages that it has.
         pages: u32,
-        /// What it was known to hold.
+        /// The content that it was known to have.
         stamp: Option<Stamp>,
     },
-    /// Superblocks were to tell of a clean stop.
+    /// A clean stop was recorded in the superblocks.
     Stopped {
         /// When.
         now: Nanos,
     },
-    /// A member had not answered for some time, or did so again.
+    /// A member has completed no operation for some time, or does so again.
     Slow {
         /// When.
         now: Nanos,
         /// The member.
         #[serde(rename = "element")]
         member: u16,
-        /// Whether it had not.
+        /// Whether it is slow now.
         is_slow: bool,
     },
-    /// Superblocks were to be looked at before the array was closed.
+    /// The superblocks were verified before the array was closed.
     VerifySuperblocks {
         /// When.
         now: Nanos,
     },
-    /// The read that ends next overtook a write or trim: it found what the page held before.
+    /// The read that completes next overtook a write or trim: it returns the earlier content of the page.
     Earlier {
         /// The member.
         #[serde(rename = "element")]
         member: u16,
         /// The page.
         page: u32,
-        /// Before which of the changes that the read may have overtaken, from 0 on.
+        /// Which of the changes that the read may have overtaken it preceded, counted from 0.
         nth: u32,
     },
 }
 
-/// What came into an array, as [`Event::Rejoined`] has it.
+/// How a member came into an array, in [`Event::Rejoined`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Came {
-    /// A member of which nothing is known.
+    /// A blank member.
     Replacement {
         /// Its identifier.
         #[serde(rename = "element")]
@@ -203,7 +204,7 @@ pub enum Came {
         /// Pages that it has.
         pages: u32,
     },
-    /// The member that was there before, in transcripts from before there were stamps.
+    /// The previous member, in transcripts from before stamps existed.
     Returned {
         /// Pages that it has.
         pages: u32,
@@ -220,12 +221,12 @@ impl From<Came> for Rejoining {
 }
 
 impl Event {
-    /// Whether the controller answered it, rather than being told.
+    /// Whether it is an answer of the controller, rather than an event that the controller received.
     pub fn is_answer(&self) -> bool {
         matches!(self, Self::Busy | Self::Started { .. } | Self::Acknowledged { .. } | Self::GaveUp { .. })
     }
 
-    /// When it happened, of what says so.
+    /// The time of the event, if it has one.
     pub fn now(&self) -> Option<Nanos> {
         match *self {
             Self::Submitted { now, .. }

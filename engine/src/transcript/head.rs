@@ -1,4 +1,4 @@
-//! The head of a transcript: which array it is of.
+//! The head of a transcript, which describes the array.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,28 +11,28 @@ use crate::engine::capabilities;
 
 /// Page sizes that an array may have.
 const PAGE_BYTES: RangeInclusive<u32> = 512..=32 << 10;
-/// Files that an engine may be offered: it counts them in 16 bits.
+/// Most files that an engine can be offered: it counts them in 16 bits.
 const OFFERED_MAX: usize = u16::MAX as usize;
 /// The longest version of a program.
 const VERSION_BYTES_MAX: usize = 64;
 
-/// Which array a transcript is of, and how it was opened.
+/// The array of a transcript, and how it was assembled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The version of the program: another one may decide differently.
+    /// The version of the program. Another version may decide differently.
     pub version: String,
-    /// What people call the array.
+    /// The name of the array.
     pub name: String,
     /// Its scheme, as TOML.
     pub scheme: String,
     /// Pages of each member, and the bytes of one.
     pub pages: (u32, u32),
-    /// How many members the array has.
+    /// Number of members of the array.
     #[serde(rename = "elements")]
     pub members: u32,
-    /// The members that were offered: pages and bytes of one.
+    /// The offered members: pages, and bytes of a page.
     pub offered: Vec<(u32, u32)>,
-    /// Whether nothing was to be written, and whether losses were to be borne.
+    /// Whether the assembly was read-only, and whether it tolerated data loss.
     pub opening: (bool, bool),
     /// Whether all members take discards.
     pub discard: bool,
@@ -47,15 +47,15 @@ impl Head {
     /// The scheme.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the text is not a valid scheme.
     pub fn parse_scheme(&self) -> Result<Scheme, SchemeError> {
         Scheme::from_toml("the scheme of the transcript", &self.scheme)
     }
 
-    /// Looks at everything before anything is made of it: a transcript may come from anywhere.
+    /// Checks every field before it is used: a transcript may come from any source.
     ///
     /// # Errors
-    /// Which field no engine writes so, and what it may be.
+    /// The field with a value that no engine writes, and the values that it may have.
     pub(super) fn check(&self) -> Result<(), String> {
         let (pages, page_bytes) = self.pages;
         within("bytes of the version", self.version.len(), &(0..=VERSION_BYTES_MAX))?;

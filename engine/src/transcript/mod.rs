@@ -1,15 +1,15 @@
-//! Transcripts: all that a controller was told while it served, and what it answered, in order.
+//! Transcripts: all events that a controller received while it served, and its answers, in order.
 //!
-//! The controller decides by nothing else than what it is told (requests, ends of operations, times, news of members), so a
-//! run that was seen once under real time, with its races and failures, can be had again as often as wanted, without the
-//! members and without waiting: [`Scribe`] writes the transcript of an engine, [`Replay`] tells a new controller the same and
-//! compares each answer.
+//! The decisions of a controller depend only on the events that it receives (requests, completions, times, events of
+//! members). So a run that happened once under real time, with its races and failures, can be repeated any number of
+//! times, without the members and without waiting. [`Scribe`] writes the transcript of an engine. [`Replay`] passes the
+//! same events to a new controller and compares each answer.
 //!
-//! # What stands in a transcript
-//! A head (the scheme, the members, how the array was opened), then [`Event`]s, one behind the other. Bytes of hosts do not
-//! stand there: a replay writes others in their place, page by page, so what was written during the run has new content and new
-//! checksums. A page that was read and does not hold what the run wrote there, because it is from before or was
-//! damaged, stands there with its bytes. What opening the array read stands there too.
+//! # The content of a transcript
+//! A head (the scheme, the members, how the array was assembled), then [`Event`]s in order. The data of hosts is not
+//! recorded: a replay writes other data in its place, page by page, so pages that were written during the run have new
+//! content and new checksums. A page that was read is recorded with its bytes if its content is not from the run,
+//! because it is older or was damaged. The pages that the assembly read are recorded too.
 
 mod blocks;
 mod event;

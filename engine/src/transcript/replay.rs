@@ -1,4 +1,4 @@
-//! Tells a new controller what stands in a transcript, and compares what it answers.
+//! Replays a transcript to a new controller, and compares the answers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,13 +20,13 @@ use super::versions::Versions;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
 
-/// More than any request that an engine gives its controller.
+/// Longer than any request that an engine passes to its controller.
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
 
-/// No run is longer: 146 years. Behind it times could no longer be added.
+/// No run is longer: 146 years. Sums of later times could overflow.
 const NOW_MAX: Nanos = 1 << 62;
 
-/// A transcript that is to be replayed.
+/// A transcript to be replayed.
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub struct Replay {
     values: Values<Input>,
 }
 
-/// Where the bytes come from.
+/// The source of the bytes.
 struct Input(Box<dyn Read + Send>);
 
 impl fmt::Debug for Input {
@@ -56,20 +56,20 @@ impl Read for Input {
 pub struct ReplayError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// Where the controller did something else than it did when the transcript was written.
+/// The first point where the controller acted differently than in the transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which event, from 0 on.
+    /// The number of the event, from 0 on.
     pub event: u64,
-    /// When: nanoseconds since the array was opened.
+    /// The time: nanoseconds since the array was assembled.
     pub at_ns: Nanos,
-    /// What stands there; none where the transcript expects nothing more of it.
+    /// The recorded answer. None if the transcript has no answer here.
     pub recorded: Option<String>,
-    /// What the controller did; none where it did nothing.
+    /// The answer of the replayed controller. None if there was none.
     pub replayed: Option<String>,
 }
 
@@ -82,26 +82,26 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Events, those of the controller's answers among them.
+    /// Events, including the controller's answers.
     pub events: u64,
-    /// Requests that the controller was given.
+    /// Requests that the controller received.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub failed_requests: u64,
     /// Operations that it started.
     pub operations: u64,
-    /// Those of them that did not end well.
+    /// Operations that failed.
     pub failed_operations: u64,
-    /// Members that left, by order or because they were given up, and when: nanoseconds since the array was opened.
+    /// Members that left the array, by a command or by a failure, and when: nanoseconds since the array was assembled.
     pub left: Vec<(u16, Nanos)>,
-    /// How long it all took when it was recorded.
+    /// The length of the recorded run.
     pub took_ns: Nanos,
-    /// Whether the file ends before the run did: whoever wrote it was killed.
+    /// Whether the file ends before the run did, because its writer was killed.
     pub is_cut: bool,
-    /// The first thing that went another way; the replay ended there.
+    /// The first difference. The replay ended there.
     pub difference: Option<Difference>,
 }
 
@@ -109,14 +109,14 @@ impl Replay {
     /// Opens a transcript.
     ///
     /// # Errors
-    /// When it cannot be read, is none, or its head is none that an engine writes.
+    /// When the file cannot be read, is no transcript, or has a head that no engine writes.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let fail = |reason: String| ReplayError { path: path.into(), reason };
         let file = File::open(path).map_err(|error| fail(error.to_string()))?;
         Self::of(path, BufReader::new(file))
     }
 
-    /// Reads a transcript from `from`; errors call it `path`.
+    /// Reads a transcript from `from`. Errors name it `path`.
     ///
     /// # Errors
     /// Those of [`Replay::open`].
@@ -130,25 +130,25 @@ impl Replay {
         Ok(Self { path: path.into(), head, scheme, values })
     }
 
-    /// Which array it is of.
+    /// The head, which describes the array.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The scheme that is replayed.
+    /// The scheme of the replay.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
 
-    /// Takes another scheme than the transcript's: the first thing that it decides otherwise is told.
+    /// Replaces the scheme of the transcript. The replay reports the first decision that differs.
     pub fn use_scheme(&mut self, scheme: Scheme) {
         self.scheme = scheme;
     }
 
-    /// Tells a new controller what the one that was recorded was told, until it answers something else.
+    /// Passes the recorded events to a new controller, until one of its answers differs.
     ///
     /// # Errors
-    /// When the transcript is damaged, or says what no engine tells.
+    /// When the transcript is damaged, or has an event that no engine records.
     pub fn run(self) -> Result<Replayed, ReplayError> {
         let Self { path, head, scheme, values } = self;
         let mut script = Script::new(values);
@@ -171,13 +171,13 @@ impl Replay {
 #[derive(Debug)]
 struct Script {
     values: Values<Input>,
-    /// The event that comes next, if it was looked at.
+    /// The next event, if it was peeked at.
     ahead: Option<Event>,
     told: Replayed,
     broken: Option<Broken>,
-    /// Whether there is nothing more.
+    /// Whether the script has ended.
     is_over: bool,
-    /// Whether the run was closed in order.
+    /// Whether the run was closed cleanly.
     is_closed: bool,
 }
 
@@ -193,7 +193,7 @@ impl Script {
         }
     }
 
-    /// Looks at the next event.
+    /// Peeks at the next event.
     fn peek(&mut self) -> Option<&Event> {
         if self.ahead.is_none() && !self.is_over {
             match self.values.next() {
@@ -219,7 +219,7 @@ impl Script {
         Some(event)
     }
 
-    /// Takes the next event, which the controller's answer must be equal to.
+    /// Takes the next event, which must equal the controller's answer.
     fn answered(&mut self, answer: &Event) {
         if self.is_over {
             return;
@@ -229,7 +229,7 @@ impl Script {
                 self.take();
             }
             Some(recorded) => {
-                // What it was told next shows that nothing more was expected of it.
+                // The next event is no answer, so none was expected here.
                 let recorded = recorded.is_answer().then(|| recorded.to_string());
                 self.differs(recorded, Some(answer.to_string()));
             }
@@ -246,7 +246,7 @@ impl Script {
     }
 }
 
-/// Members of a replay: what is asked of them while the array is opened stands in the script.
+/// Members of a replay: the script has the results of what the assembly asks of them.
 struct ScriptedMedia<'a> {
     script: &'a mut Script,
     offered: &'a [(u32, u32)],
@@ -313,16 +313,17 @@ impl Media for ScriptedMedia<'_> {
     }
 }
 
-/// The world of a controller that is told what another one was told.
+/// The driver of a replayed controller.
 struct Stage<'a> {
     script: &'a mut Script,
-    /// Operations under way.
+    /// Operations in flight.
     under_way: BTreeMap<OperationId, (Operation, PageId)>,
-    /// What members hold, as far as the run wrote or read it.
+    /// The content of members, as far as the run wrote or read it.
     held: BTreeMap<(u16, u32), Box<[u8]>>,
-    /// What pages held before writes and trims that reads may have overtaken; none where that is zeros or not known.
+    /// The content of pages before writes and trims that reads may have overtaken. None for zeros and for unknown
+    /// content.
     versions: Versions<Option<Box<[u8]>>>,
-    /// What the next read finds of a page whose write it overtook.
+    /// The content that the next read of a page returns, if it overtook the write of the page.
     overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
 }
 
@@ -335,7 +336,7 @@ impl Driver<Pages> for Stage<'_> {
                 self.script.take();
                 Admission::Closed
             }
-            // It starts the operation now, and is compared.
+            // The controller starts the operation now, and it is compared.
             Some(Event::Started { .. }) => Admission::Admitted,
             Some(_) => {
                 self.script.differs(None, Some(format!("operation offered: {}", InWords(operation))));
@@ -383,7 +384,7 @@ impl Driver<Pages> for Stage<'_> {
 }
 
 impl Stage<'_> {
-    /// What a read finds, which ends next.
+    /// Sets the content that the read that completes next returns.
     fn finds(&mut self, member: u16, page: u32, bytes: &[u8]) {
         let place = (member, page);
         let is_whole = self.versions.before(place).is_empty();
@@ -391,7 +392,8 @@ impl Stage<'_> {
         pages.insert(place, bytes.into());
     }
 
-    /// The read that ends next finds what the page held before the `nth` change. False if there was none.
+    /// The read that completes next returns the content from before the `nth` change. Returns false if there was no
+    /// such change.
     fn finds_earlier(&mut self, member: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
         let place = (member, page);
         let Some(before) = self.versions.before(place).get(nth as usize) else { return false };
@@ -405,7 +407,8 @@ impl Stage<'_> {
         self.script.told.left.push((member, at));
     }
 
-    /// An operation is over. What it read is put where the controller looks for it. False if none such is under way.
+    /// Completes an operation, and puts the content that it read into the memory of the controller. Returns false if no
+    /// such operation is in flight.
     fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
         let Some((operation, page)) = self.under_way.remove(&id) else { return false };
         self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
@@ -424,7 +427,7 @@ impl Stage<'_> {
     }
 }
 
-/// Tells a controller what stands in the script. The reason, where that is what no engine tells.
+/// Replays the script to a controller. Fails with the reason, if the script has an event that no engine records.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
     let members = head.capabilities();
     let mut media = ScriptedMedia { script, offered: &head.offered };
@@ -450,7 +453,7 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
     Player { array, stage, page_bytes: members.page_bytes, now: 0 }.play()
 }
 
-/// A controller and its world.
+/// A controller and its driver.
 struct Player<'a> {
     array: Array<Pages>,
     stage: Stage<'a>,
@@ -471,7 +474,7 @@ impl Player<'_> {
                 self.now = now;
             }
             if event.is_answer() {
-                // It is not what the controller answers to what it was told last.
+                // It is not the controller's answer to the last event.
                 self.stage.script.told.events -= 1;
                 self.stage.script.differs(Some(event.to_string()), None);
             } else if !self.tell(&event) {
@@ -480,12 +483,12 @@ impl Player<'_> {
         }
     }
 
-    /// Whether there is such a member.
+    /// Whether the array has such a member.
     fn has(&self, member: u16) -> bool {
         u32::from(member) < self.array.members()
     }
 
-    /// Tells the controller. False for what no engine tells.
+    /// Passes an event to the controller. Returns false for an event that no engine records.
     fn tell(&mut self, event: &Event) -> bool {
         let Self { array, stage, .. } = self;
         match *event {
@@ -553,9 +556,9 @@ impl Player<'_> {
         true
     }
 
-    /// A member comes into the array. False for what no engine tells.
+    /// Adds a member to the array. Returns false for an event that no engine records.
     fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) -> bool {
-        // What is under way for the one that left is over before another takes its place.
+        // The operations of the member that left are over before another takes its place.
         let under_way = &self.stage.under_way;
         let is_free = under_way.values().all(|(operation, _)| operation.member != member);
         if !self.has(member) || !is_free {
@@ -565,7 +568,7 @@ impl Player<'_> {
         self.array.rejoin(now, member, how, &mut self.stage).is_ok()
     }
 
-    /// Gives the controller a request, with bytes of the replay's own.
+    /// Passes a request to the controller, with data of the replay's own.
     fn submit(&mut self, now: Nanos, host: &HostRequest) -> bool {
         if host.bytes > PAYLOAD_BYTES_MAX || host.arrival > now {
             return false;
@@ -574,7 +577,7 @@ impl Player<'_> {
         let mut payload = Payload::zeroed(if has_bytes { host.bytes as usize } else { 0 });
         let requests = &mut self.stage.script.told.requests;
         *requests += 1;
-        // No two writes are equal, and no two sectors of one.
+        // No two writes are equal, and no two sectors of one write.
         for (sector, bytes) in payload.chunks_exact_mut(SECTOR_BYTES as usize).enumerate() {
             bytes[..8].copy_from_slice(&requests.to_le_bytes());
             bytes[8..16].copy_from_slice(&(sector as u64).to_le_bytes());

@@ -15,22 +15,23 @@ use super::versions::Versions;
 use crate::error::EngineError;
 use crate::files::create_private;
 
-/// The writer of a transcript. It is asked for with [`crate::Engine::resume_transcribed`].
+/// The writer of a transcript. [`crate::Engine::resume_transcribed`] starts it.
 ///
-/// Each operation costs a checksum of its page and some 20 bytes of the file, written by the thread that serves; memory is 4
-/// bytes for each page of the members.
+/// Each operation costs a checksum of its page and some 20 bytes of the file, written by the thread that serves. It
+/// uses 4 bytes of memory for each page of the members.
 #[derive(Debug)]
 pub struct Scribe {
     path: PathBuf,
     blocks: Blocks<BufWriter<File>>,
-    /// For each member and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
+    /// For each member and page, the checksum of the content that the run wrote or read there; [`UNKNOWN`] if it did
+    /// neither.
     known: Vec<Vec<u32>>,
-    /// Checksums of what pages held before writes and trims that reads may have overtaken.
+    /// Checksums of the content of pages before writes and trims that reads may have overtaken.
     versions: Versions<u32>,
     zeros: u32,
-    /// Whether nothing happened since operations were last offered, so that to offer them again changes nothing.
+    /// Whether no event happened since operations were last offered, so that offering them again changes nothing.
     has_dispatched: bool,
-    /// Why no more is written.
+    /// The first write error. Nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -42,10 +43,10 @@ fn mark(page: &[u8]) -> u32 {
 }
 
 impl Scribe {
-    /// Begins the new file `path`, which its user alone may read: it has content of the array.
+    /// Creates the file `path`. Only its user may read it: it has content of the array.
     ///
     /// # Errors
-    /// When it exists or cannot be made.
+    /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, EngineError> {
         let made = create_private(path).and_then(|file| Blocks::new(BufWriter::new(file)));
         Ok(Self {
@@ -59,7 +60,7 @@ impl Scribe {
         })
     }
 
-    /// Says which array it is of.
+    /// Writes the head.
     pub(crate) fn begin(&mut self, head: &Head) {
         let (pages, page_bytes) = head.pages;
         self.known = vec![vec![UNKNOWN; pages as usize]; head.members as usize];
@@ -73,14 +74,14 @@ impl Scribe {
         self.keep(|blocks| blocks.push(event));
     }
 
-    /// Operations are about to be offered to members.
+    /// Notes that operations are about to be offered to members.
     pub(crate) fn dispatch(&mut self) {
         if !self.has_dispatched {
             self.note(&Event::Dispatched);
         }
     }
 
-    /// An operation begins. `page` has what it writes, if it does.
+    /// Notes that an operation begins. `page` is the data of a write.
     pub(crate) fn start(&mut self, id: OperationId, operation: &Operation, page: &[u8]) {
         self.note(&Event::Started { id, operation: *operation });
         let place = (operation.member, operation.page);
@@ -94,8 +95,8 @@ impl Scribe {
         self.versions.change(place, std::mem::replace(known, becomes));
     }
 
-    /// A page was read: what is not known of it is told before anything follows from it. A read that overtook a write found what
-    /// was there before, or some of both; then what is known of the page stays.
+    /// Notes a page that was read: if its content is unknown, it is recorded before anything follows from it. A read
+    /// that overtook a write returned the earlier content, or a mixture; then the known content of the page stays.
     pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
         let Operation { member, page: number, .. } = *operation;
         let known = &mut self.known[usize::from(member)][number as usize];
@@ -104,7 +105,7 @@ impl Scribe {
             return;
         }
         let before = self.versions.before((member, number));
-        // Its bytes are not those of the replay, which makes its own for what the run wrote.
+        // The bytes are not recorded: the replay makes its own data for the run's writes.
         if let Some(nth) = before.iter().rposition(|&mark| mark == found) {
             let nth = nth as u32;
             return self.note(&Event::Earlier { member, page: number, nth });
@@ -115,14 +116,14 @@ impl Scribe {
         self.note(&Event::Content { member, page: number, bytes: page.into() });
     }
 
-    /// An operation is over, however it ended.
+    /// Notes that an operation is over, whatever its result.
     pub(crate) fn over(&mut self, operation: &Operation) {
         if operation.kind != OperationKind::Flush {
             self.versions.over((operation.member, operation.page));
         }
     }
 
-    /// A member came back, or another in its place: what it holds is not known.
+    /// Notes that a member returned, or another replaced it: its content is unknown.
     pub(crate) fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) {
         self.known[usize::from(member)].fill(UNKNOWN);
         self.note(&match how {
@@ -133,17 +134,17 @@ impl Scribe {
         });
     }
 
-    /// Writes the rest.
+    /// Writes the remaining events.
     ///
     /// # Errors
-    /// What kept any of it from being written.
+    /// The first write error.
     pub(crate) fn finish(mut self) -> Result<(), EngineError> {
         self.keep(Blocks::flush);
         let path = self.path;
         self.failed.map_or(Ok(()), |error| Err(EngineError::Transcript { path, error }))
     }
 
-    /// What fails is told at the end: the array serves all the same.
+    /// Write errors are reported at the end: the array continues to serve.
     fn keep(&mut self, write: impl FnOnce(&mut Blocks<BufWriter<File>>) -> io::Result<()>) {
         if self.failed.is_none() {
             self.failed = write(&mut self.blocks).err();
@@ -151,7 +152,7 @@ impl Scribe {
     }
 }
 
-/// Members that are watched while an array is opened from them.
+/// Members that are recorded while an array is assembled from them.
 pub(crate) struct WatchedMedia<'a, M> {
     pub(crate) media: &'a mut M,
     pub(crate) scribe: &'a mut Scribe,

@@ -43,12 +43,12 @@ fn open_with(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>, opti
     Engine::resume_transcribed(scheme, media, options, opening, scribe).unwrap().0
 }
 
-/// A page like no other, so that no parity is that of other pages.
+/// A unique page, so that no parity is that of other pages.
 fn content(prng: &mut Prng) -> Vec<u8> {
     (0..PAGE / 8).flat_map(|_| prng.next_u64().to_le_bytes()).collect()
 }
 
-/// Sends requests for the first half of the array, as a client in a thread of its own does.
+/// Sends requests for the first half of the array, as a client in its own thread does.
 fn client(seed: u64, pages: u64, requests: &SyncSender<Request>) {
     let mut prng = Prng::new(seed);
     for _ in 0..400 {
@@ -65,7 +65,8 @@ fn client(seed: u64, pages: u64, requests: &SyncSender<Request>) {
     }
 }
 
-/// What several clients want at once, done as it comes; `event` is called with the number of each request before it goes in.
+/// Serves several clients at once, in order of arrival. Calls `event` with the number of each request before the
+/// request is submitted.
 fn serve(engine: &mut Engine, mut event: impl FnMut(&mut Engine, u32)) {
     let (sender, requests) = sync_channel(16);
     let pages = engine.capacity() / PAGE / 2;
@@ -91,7 +92,7 @@ fn serve(engine: &mut Engine, mut event: impl FnMut(&mut Engine, u32)) {
     while engine.poll().is_some() {}
 }
 
-/// Writes rubbish where nobody looked yet.
+/// Writes rubbish to pages that were not read yet.
 fn damage(path: &Path, first: u64) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     for page in first..first + 300 {
@@ -99,7 +100,7 @@ fn damage(path: &Path, first: u64) {
     }
 }
 
-/// A run that sees everything: what is from before it, damage, a member that is lost, one in its place, a scrub.
+/// A run with all kinds of events: older content, damage, a lost member, a replacement, a scrub.
 fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
     let scheme = Scheme::from_toml("test", text).unwrap();
     let paths = created(&scheme, folder);
@@ -108,7 +109,7 @@ fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
     for page in 0..engine.capacity() / PAGE * 3 / 4 {
         engine.write(page * PAGE, &content(&mut prng)).unwrap();
     }
-    // Without an end in order, so that opening finds a tail.
+    // Without a clean stop, so that the assembly finds a tail.
     engine.flush().unwrap();
     drop(engine);
     let transcript = folder.join("run.transcript");
@@ -146,7 +147,7 @@ fn events(path: &Path) -> (Head, Vec<Event>) {
     (head, events)
 }
 
-/// What becomes of a transcript with these events.
+/// The result of replaying a transcript with these events.
 fn replay_of(head: &Head, events: &[Event]) -> Result<Replayed, ReplayError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut blocks = Blocks::new(file.as_file()).unwrap();
@@ -174,7 +175,7 @@ fn a_run_that_several_clients_and_a_lost_member_made_replays_operation_by_operat
     }
 }
 
-/// Every member is reported slow as soon as it has not answered for a microsecond, and answers again a moment later.
+/// Every member is reported slow when it has not answered for a microsecond, and answers again a little later.
 #[test]
 fn reads_that_go_around_slow_members_are_right_and_replay_operation_by_operation() {
     for text in [LOG, IN_PLACE] {
@@ -251,14 +252,14 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     scribe.read(&read, &new);
     scribe.over(&read);
     scribe.start(5, &read, &[]);
-    // The write ends first; the read found what was there before it all the same.
+    // The write completes first; the read returned the earlier content all the same.
     scribe.over(&write);
     scribe.read(&read, &old);
     scribe.over(&read);
     scribe.start(6, &read, &[]);
     scribe.read(&read, &new);
     scribe.over(&read);
-    // Nothing is under way any more: what differs now is damage, and its bytes are recorded.
+    // Nothing is in flight any more: different content is damage now, and its bytes are recorded.
     scribe.start(7, &read, &[]);
     scribe.read(&read, &old);
     scribe.finish().unwrap();
@@ -281,7 +282,7 @@ fn a_transcript_is_its_users_alone() {
 fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let (transcript, engine) = recorded(LOG, folder.path());
-    // What it has in memory is lost with it.
+    // Events in its memory are lost with it.
     std::mem::forget(engine);
     let told = replayed(&transcript);
     assert!(told.is_cut && told.difference.is_none() && told.requests > 800, "{told:?}");
@@ -309,7 +310,7 @@ fn whatever_goes_another_way_is_told_where_it_does() {
     let difference = replay_of(&head, &changed).unwrap().difference.expect("the chunk is decoded");
     assert!(difference.event > started as u64, "{difference}");
 
-    // A request that was another one.
+    // A different request.
     let mut changed = events.clone();
     let write = changed.iter_mut().find_map(|event| match event {
         Event::Submitted { host, .. } if host.kind == RequestKind::Write => Some(host),
@@ -318,7 +319,7 @@ fn whatever_goes_another_way_is_told_where_it_does() {
     write.unwrap().kind = RequestKind::Read;
     assert!(replay_of(&head, &changed).unwrap().difference.is_some());
 
-    // An operation that nobody started, and an answer that never came.
+    // An operation that was never started, and an answer that is missing.
     let mut changed = events.clone();
     let offered = events.iter().position(|event| *event == Event::Dispatched).unwrap();
     changed.insert(offered, Event::Completed { now: 0, id: 77_777, outcome: Outcome::Done, took_ns: 1 });

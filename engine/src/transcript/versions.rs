@@ -1,10 +1,10 @@
-//! What a read may find of a page that was written while the read was under way.
+//! The versions of a page that a read may return if the page was written while the read was in flight.
 
 use std::collections::BTreeMap;
 
-/// For each page with operations under way, its contents before each write or trim since the first of them began. The scribe
-/// keeps checksums of them, the replay their bytes; both call the same functions in the same order, so a number means the same
-/// content in both.
+/// For each page with operations in flight, its contents before each write or trim since the first of these operations
+/// began. The scribe keeps checksums of the contents, and the replay their bytes. Both call the same functions in the
+/// same order, so a number means the same content in both.
 #[derive(Debug)]
 pub(super) struct Versions<T> {
     pages: BTreeMap<(u16, u32), Page<T>>,
@@ -29,17 +29,17 @@ impl<T> Versions<T> {
         page
     }
 
-    /// A read of the page `place`, which is a member and a page of it, begins.
+    /// Begins a read of the page `place`: a member, and a page of it.
     pub(super) fn read(&mut self, place: (u16, u32)) {
         self.begin(place);
     }
 
-    /// A write or trim of the page begins, and `before` is what the page held until now.
+    /// Begins a write or trim of the page. `before` is the current content of the page.
     pub(super) fn change(&mut self, place: (u16, u32), before: T) {
         self.begin(place).before.push(before);
     }
 
-    /// An operation on the page is over.
+    /// Ends an operation on the page.
     pub(super) fn over(&mut self, place: (u16, u32)) {
         let Some(page) = self.pages.get_mut(&place) else { return };
         page.under_way -= 1;
@@ -48,7 +48,7 @@ impl<T> Versions<T> {
         }
     }
 
-    /// What the page held before each change that a read which ends now may have overtaken, the oldest first.
+    /// The contents of the page before each change that a read which ends now may have overtaken, oldest first.
     pub(super) fn before(&self, place: (u16, u32)) -> &[T] {
         self.pages.get(&place).map_or(&[], |page| &page.before)
     }

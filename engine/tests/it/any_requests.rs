@@ -1,4 +1,5 @@
-//! Any requests, in flight together, over any array: reads return what they may, and parity is right on the files.
+//! Any requests, in flight together, over any array: reads return admissible content, and parity is correct on the
+//! files.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,15 +15,15 @@ use crate::support::media::Media;
 use crate::support::model::{Model, SECTOR};
 use crate::support::scheme;
 
-/// Pages of a member: few rows, on which requests meet.
+/// Pages of a member: few rows, so that requests overlap.
 const PAGES: u32 = 8;
 
 /// How a member fails.
 #[derive(Clone, Copy, Debug)]
 enum Failing {
-    /// Somebody says so.
+    /// By a call of [`Engine::fail`].
     Asked,
-    /// Everything ends in this error from now on.
+    /// Every operation ends in this error from now on.
     Dead(Errno),
     /// One page cannot be written.
     Write(u32),
@@ -43,14 +44,15 @@ struct Setting {
     /// Members that a group may lose.
     parity: usize,
     gathers: bool,
-    /// The last members, which hold a log.
+    /// The last members, which have a log.
     logs: u32,
     /// Members from one column of a group to the next.
     stride: u32,
 }
 
 impl Setting {
-    /// Whether the array tolerates the loss of `member` beside those that `failed`. A log belongs to every group.
+    /// Whether the array tolerates the loss of `member` in addition to those that `failed`. A log belongs to every
+    /// group.
     fn tolerates(&self, failed: &[u16], member: u16) -> bool {
         let groups = (self.members - self.logs) / self.columns;
         let group = |member: u16| match u32::from(member) {
@@ -78,13 +80,13 @@ enum Kind {
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// `at` and `sectors` are taken modulo what the array has.
+    /// `at` and `sectors` are taken modulo the size of the array.
     Submit { kind: Kind, at: usize, sectors: usize },
-    /// So many operations are carried out.
+    /// This many operations are executed.
     Step(u8),
-    /// A member fails of a group that tolerates it.
+    /// A member fails, of a group that tolerates it.
     Fail(u32, Failing),
-    /// Everything ends, and the whole array is read.
+    /// Everything completes, and the whole array is read.
     Settle,
 }
 
@@ -119,7 +121,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
             any::<bool>(),
         ),
         1u32..4,
-        // Few plans and requests, so that both run out; the most must do too.
+        // Few plans and requests, so that both run out; the largest values too.
         select(vec![1u32, 2, 3, 8, 64]),
         select(vec![1u32, 2, 5, 32]),
         select(vec!["persistent", "volatile"]),
@@ -144,7 +146,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         "policy = \"piq\"\nqueue = 1\n",
         "queue = 2\n",
     ]);
-    // Files tell nothing of what they do: policies go by what operations took.
+    // Files do not expose their internal state: policies use the times of operations.
     let reads = select(vec![
         "policy = \"direct\"\n",
         "policy = \"brr\"\nstate = \"observed\"\n",
@@ -157,7 +159,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
     let run =
         (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log, any::<bool>(), (dispatch, reads));
     let cache = (
-        // Mostly none, mostly smaller than a stripe.
+        // Mostly no cache, mostly smaller than a stripe.
         select(vec!["none", "none", "parity-caching"]),
         select(vec![1u32, 2, 3, 8, 100]),
         select(vec![1u32, 3, 100]),
@@ -187,7 +189,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         let membership = if stride > 1 { "longest-code-interval" } else { "contiguous" };
         let first_writes = if parity == 0 && first_writes == "encode" { "in-place" } else { first_writes };
         let gathers = first_writes == "gather";
-        // Gathered pages find their members when they are written: nobody can wait for those.
+        // Gathered pages get their members when they are written, so no dispatch policy can wait for those members.
         let dispatch = if gathers && !dispatch.ends_with("fifo\"\n") { "" } else { dispatch };
         let scheme = format!(
             "name = \"any\"\n\
@@ -217,9 +219,9 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
         2 => Just(Kind::Trim),
         1 => Just(Kind::Flush),
     ];
-    // Short requests meet on few rows; long ones cover several.
+    // Short requests overlap on few rows; long ones cover several.
     let sectors = prop_oneof![6 => 1usize..10, 2 => 10usize..80, 1 => Just(usize::MAX)];
-    // And most begin in the same few rows.
+    // Most begin in the same few rows.
     let at = prop_oneof![1 => any::<usize>(), 2 => 0usize..24];
     let failing = prop_oneof![
         3 => Just(Failing::Asked),
@@ -236,7 +238,7 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action, 1..150)
 }
 
-/// An array under test, with the model of what it may answer.
+/// An array under test, with the model of its admissible answers.
 struct Bench<B: Backend> {
     engine: Engine<B>,
     model: Model<Ticket>,
@@ -268,7 +270,7 @@ impl<B: Backend> Bench<B> {
             Kind::Trim => self.model.trim_submitted(ticket, sectors),
             Kind::Flush => {}
         }
-        // What the array could answer at once.
+        // Requests that the array answers at once.
         self.take_completions();
     }
 
@@ -288,7 +290,7 @@ impl<B: Backend> Bench<B> {
         self.model.completed(completion.ticket, &completion.payload);
     }
 
-    /// Lets everything end, reads everything twice, and flushes.
+    /// Completes everything, reads everything twice, and flushes.
     fn settle(&mut self) {
         while let Some(completion) = self.engine.poll() {
             self.completed(&completion);
@@ -302,7 +304,7 @@ impl<B: Backend> Bench<B> {
         }
         self.engine.flush().unwrap();
         if self.engine.array().log_member(0).is_some() {
-            // Commits go on in the background: what they write is not what the flush was about.
+            // Commits continue in the background; their writes are not part of the flush.
             while self.engine.step() {}
             self.engine.flush().unwrap();
         }
@@ -381,8 +383,8 @@ proptest! {
     }
 }
 
-/// What a model with one acknowledged write and one in flight says to a read that returns what `choose` picks of
-/// zeros, the old and the new content.
+/// Whether a model with one acknowledged write and one in flight accepts a read that returns the choice of `choose`
+/// from zeros, the old and the new content.
 fn model_accepts(choose: impl FnOnce([Box<[u8]>; 3]) -> Box<[u8]>) -> bool {
     let mut model = Model::new(SECTOR as u64);
     let old = model.fresh(0..1);

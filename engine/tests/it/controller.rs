@@ -1,4 +1,4 @@
-//! What the controller once did wrong, each as a case worked out by hand.
+//! Past errors of the controller, each as a case worked out by hand.
 
 use rustix::io::Errno;
 use stripewise_array::Class;
@@ -34,7 +34,7 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
     assert_eq!(read(&mut engine, 4 * PAGE, 4096).unwrap(), vec![99; 4096]);
 }
 
-/// What is long is not copied whole before members are given any of it.
+/// Members receive the first parts of a long write before all of it is copied.
 #[test]
 fn a_long_write_is_on_its_way_to_members_before_all_of_it_is_taken() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ fn long_trims_of_a_log_leave_turns_for_others() {
     assert_eq!(done[4].payload[..], [0; PAGE as usize], "in the order in which they came");
 }
 
-/// In place a part of a stripe would have to read for its parity.
+/// In place, a part of a stripe would need reads for its parity.
 #[test]
 fn a_write_of_a_whole_stripe_of_large_chunks_reads_nothing() {
     let media = Media::new(3, 256, 4096);
@@ -111,7 +111,8 @@ fn a_trim_over_gathered_pages_clears_none_of_another_address() {
     assert_eq!(read(&mut engine, 6 * PAGE, 8192).unwrap(), vec![0; 8192]);
 }
 
-/// A flush is no plan of row 0: when it ended while row 0 was first written, reads no longer waited for that write.
+/// A flush has no plan in row 0. When a flush ended while row 0 was first written, reads no longer waited for that
+/// write.
 #[test]
 fn a_flush_does_not_end_the_first_write_of_row_0() {
     let scheme =
@@ -128,7 +129,7 @@ fn a_flush_does_not_end_the_first_write_of_row_0() {
     }
 }
 
-/// Gathered writes are acknowledged from volatile memory; a flush must wait for those on their way to the members.
+/// Gathered writes are acknowledged from volatile memory; a flush must wait for those in flight to the members.
 #[test]
 fn a_flush_covers_gathered_rows_that_are_on_their_way() {
     let scheme = scheme(
@@ -152,7 +153,7 @@ fn a_flush_covers_gathered_rows_that_are_on_their_way() {
     }
 }
 
-/// A member that cannot flush may have lost what it acknowledged; without parity that is data.
+/// A member that cannot flush may have lost acknowledged writes; without parity, data is lost.
 #[test]
 fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
     let media = Media::new(3, 8, 4096);
@@ -174,7 +175,7 @@ fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
     assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
 }
 
-/// A write that meets a lost chunk fails; one that only shares its row and its plan does not.
+/// A write to a lost chunk fails; a write that only shares its row and its plan does not.
 #[test]
 fn a_lost_chunk_fails_no_write_beside_it() {
     let media = Media::new(3, 8, 4096);
@@ -189,7 +190,7 @@ fn a_lost_chunk_fails_no_write_beside_it() {
     assert_eq!(results, [(tickets[0], true), (tickets[1], true), (tickets[2], false)]);
 }
 
-/// A read of pages 0 and 1 finds first the one bad and then, when that is healed, the other: never both at once.
+/// A read of pages 0 and 1 finds first one bad page and then, when that is repaired, the other: never both at once.
 #[test]
 fn pages_that_went_bad_one_after_the_other_are_not_lost_together() {
     let media = Media::new(3, 8, 4096);
@@ -209,7 +210,7 @@ fn pages_that_went_bad_one_after_the_other_are_not_lost_together() {
     assert_eq!((completion.result, &*completion.payload), (Ok(()), &*expected));
     while engine.step() {}
     assert!(!faults.is_rotten(1, 0), "and it is written back");
-    // When both stay bad, there is an error.
+    // When both pages stay bad, the read fails.
     faults.rot(0, 0, Errno::IO);
     faults.rot(1, 0, Errno::IO);
     assert!(matches!(read(&mut engine, 0, 8192), Err(EngineError::Failed(Failed::Lost))));

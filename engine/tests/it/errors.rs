@@ -1,5 +1,5 @@
-//! Errors of media: what cannot be read is decoded and written back, what cannot be written is given up, and service
-//! goes on.
+//! Errors of media: pages that cannot be read are decoded and written back, members that cannot be written fail, and
+//! service continues.
 
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,7 @@ fn page(byte: u8) -> Box<[u8]> {
     vec![byte; PAGE as usize].into()
 }
 
-/// RAID-5 over four members whose page `n` is filled with `n + 1`; page 0 lies on member 0, parity of row 0 on
-/// member 3.
+/// RAID-5 over four members with page `n` filled with `n + 1`. Page 0 lies on member 0, parity of row 0 on member 3.
 fn filled() -> (Media, Faults, Engine<impl Backend>) {
     filled_with(options().timeout)
 }
@@ -62,7 +61,7 @@ fn a_file_that_was_cut_short_is_decoded_and_grows_back() {
     drop(engine.close().unwrap());
     let mut engine = Engine::new(&raid5(), media.open(), options()).unwrap();
     std::fs::OpenOptions::new().write(true).open(&media.paths()[0]).unwrap().set_len(100).unwrap();
-    // The whole array: every data page of member 0 is asked for.
+    // The whole array: every data page of member 0 is read.
     let bytes = read(&mut engine, 0, 24 * 4096).unwrap();
     assert!(bytes.chunks(4096).enumerate().all(|(number, page)| page == [number as u8 + 1; 4096]));
     assert!(engine.failure(0).unwrap().is_none());
@@ -124,7 +123,7 @@ fn a_member_that_cannot_be_written_is_given_up_and_service_goes_on() {
     engine.flush().unwrap();
 }
 
-/// What the kernel had of it in its memory may be dropped by then, and the next flush would succeed.
+/// The kernel may have dropped its cached data by then, and the next flush would succeed.
 #[test]
 fn a_flush_that_found_no_space_is_not_tried_again() {
     let (_media, faults, mut engine) = filled();
@@ -188,7 +187,7 @@ fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
     engine.fail(1).unwrap();
     assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
     assert!(matches!(engine.write(0, &page(1)), Err(EngineError::Failed(Failed::Lost))));
-    // Chunks on what is left can be read: page 2 lies on member 2.
+    // Chunks on the remaining members can be read: page 2 lies on member 2.
     assert_eq!(read(&mut engine, 2 * PAGE, 4096).unwrap(), vec![3; 4096]);
 
     let media = Media::new(3, 8, 4096);
@@ -209,7 +208,7 @@ fn a_member_that_does_not_exist_is_named() {
     assert_eq!(text, "there is no member 4: the array has 4, counted from 0");
 }
 
-/// What happens between requests.
+/// An event between requests.
 #[derive(Clone, Debug)]
 enum Event {
     Read {
@@ -220,7 +219,7 @@ enum Event {
         at: u64,
         sectors: u64,
     },
-    /// A page rots, unless another of its row is rotten: that would be more than parity can tolerate.
+    /// A page rots, unless another of its row is rotten: that would exceed what parity tolerates.
     Rot {
         member: u16,
         page: u32,
@@ -239,7 +238,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// Latent errors come up while requests are in flight, at most one in a row: no request fails, no byte is wrong.
+    /// Latent errors appear while requests are in flight, at most one in a row: no request fails, no byte is wrong.
     #[test]
     fn pages_that_rot_one_in_a_row_are_never_noticed(
         events in any_events(),
@@ -299,7 +298,7 @@ proptest! {
         engine.read(0, &mut bytes).unwrap();
         model.settle(&bytes);
         drop(engine.close().unwrap());
-        // What still is rotten is parity, which nobody asked for; beside it the files are whole.
+        // Only parity is still rotten, which was never read. Apart from it the files are complete.
         prop_assert!(bytes == media.assemble(&scheme));
     }
 }

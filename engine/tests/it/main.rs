@@ -1,4 +1,4 @@
-//! The tests of the engine, in one program: linking one is quicker than linking 13.
+//! The tests of the engine, in one program, because linking one is faster than linking 13.
 
 mod any_requests;
 mod controller;

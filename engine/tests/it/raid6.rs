@@ -1,5 +1,5 @@
-//! RAID-6 over files: bytes where Linux md puts them, arrays that are opened without two of their files, and the loss that
-//! is one too many.
+//! RAID-6 over files: bytes where Linux md places them, arrays that are assembled without two of their files, and the
+//! loss of one member too many.
 
 use rustix::io::Errno;
 use stripewise_array::Scheme;
@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 /// Two pages.
 const CHUNK: usize = 2 * PAGE;
 const DISKS: usize = 5;
-/// One turn of the parity and a stripe more.
+/// One rotation of the parity and one more stripe.
 const STRIPES: usize = DISKS + 1;
 const ROTATIONS: [Rotation; 5] = [
     Rotation::LeftSymmetric,
@@ -45,7 +45,7 @@ struct Stripe {
     data: Vec<usize>,
 }
 
-/// Where Linux md puts a stripe of RAID-6: `raid5_compute_sector` of drivers/md/raid5.c, Linux 6.1.
+/// Where Linux md places a stripe of RAID-6: `raid5_compute_sector` of drivers/md/raid5.c, Linux 6.1.
 fn of_md(rotation: Rotation, stripe: usize) -> Stripe {
     let n = DISKS;
     let p = match rotation {
@@ -68,8 +68,8 @@ fn twice(byte: u8) -> u8 {
     (byte << 1) ^ if byte & 0x80 != 0 { 0x1D } else { 0 }
 }
 
-/// The disks of an array that holds `bytes`, by the formulas of Linux md alone: P is the sum of all data, Q the sum of
-/// `2^i` times the `i`-th data disk behind Q (`set_syndrome_sources` and lib/raid6).
+/// The disks of an array with the content `bytes`, by the formulas of Linux md alone: P is the sum of all data, Q the
+/// sum of `2^i` times the `i`-th data disk behind Q (`set_syndrome_sources` and lib/raid6).
 fn disks_of(rotation: Rotation, bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut disks = vec![vec![0; STRIPES * CHUNK]; DISKS];
     for (stripe, chunks) in bytes.chunks((DISKS - 2) * CHUNK).enumerate() {
@@ -78,7 +78,7 @@ fn disks_of(rotation: Rotation, bytes: &[u8]) -> Vec<Vec<u8>> {
         for (chunk, &disk) in chunks.chunks(CHUNK).zip(&data) {
             disks[disk][at..at + CHUNK].copy_from_slice(chunk);
         }
-        // By Horner's rule, from the highest power down.
+        // By Horner's rule, from the highest power to the lowest.
         let behind_q = (1..DISKS).map(|step| (q + step) % DISKS).filter(|&disk| disk != p);
         let (mut sum, mut weighted) = (vec![0; CHUNK], vec![0; CHUNK]);
         for disk in behind_q.rev() {
@@ -95,7 +95,7 @@ fn disks_of(rotation: Rotation, bytes: &[u8]) -> Vec<Vec<u8>> {
     disks
 }
 
-/// Writes of random length at random places over `expected`, of sectors, pages and whole stripes.
+/// Writes of random length at random places over `expected`: sectors, pages and whole stripes.
 fn scribble<B: Backend>(engine: &mut Engine<B>, prng: &mut Prng, expected: &mut [u8], writes: u32) {
     let sectors = expected.len() as u64 / 512;
     for _ in 0..writes {
@@ -188,7 +188,7 @@ fn an_array_is_opened_without_one_and_two_of_its_files_and_written_on() {
                 }
                 other => panic!("{other:?}"),
             }
-            // A file without content stands in for the one that is missing, out of service.
+            // An empty file, out of service, replaces the missing one.
             std::fs::File::create(path).unwrap().set_len((STRIPES * CHUNK) as u64).unwrap();
             let mut engine = Engine::open(&scheme, &paths, options()).unwrap();
             lost[..gone].iter().for_each(|&member| engine.fail(member).unwrap());
@@ -198,7 +198,7 @@ fn an_array_is_opened_without_one_and_two_of_its_files_and_written_on() {
             drop(engine.close().unwrap());
             assert!(std::fs::read(path).unwrap().iter().all(|&byte| byte == 0), "nothing was written to it");
         }
-        // What is left on the others is what md would have there.
+        // The other disks have the content that md would have there.
         let disks = disks_of(Rotation::LeftSymmetric, &expected);
         for (disk, found) in media.contents().iter().enumerate() {
             assert!(lost.contains(&(disk as u16)) || *found == disks[disk], "disk {disk} without {lost:?}");
@@ -230,7 +230,7 @@ fn the_third_loss_is_an_error_and_not_a_lie() {
                 Err(EngineError::Failed(Failed::Lost)) => assert!(is_lost, "chunk {chunk} without {gone:?}"),
                 Err(other) => panic!("{other}"),
             }
-            // Three of five lost are more than any stripe tolerates, whatever the chunk.
+            // The loss of three of five members exceeds what any stripe tolerates, whatever the chunk.
             assert!(
                 matches!(engine.write(at, &[1; 512]), Err(EngineError::Failed(Failed::Lost))),
                 "chunk {chunk}"
@@ -262,7 +262,7 @@ fn any_two_pages_of_a_row_may_be_bad_when_it_is_updated() {
                 assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "{update}, {bad:?}");
                 drop(engine.close().unwrap());
                 let disks = disks_of(Rotation::LeftAsymmetric, &expected);
-                // What was not asked for stays bad; all else is as if nothing had been.
+                // Pages that were not read stay bad; all else is as if there had been no error.
                 for (disk, found) in media.contents().iter().enumerate() {
                     assert!(*found == disks[disk], "disk {disk} after {update} with {bad:?} bad");
                 }

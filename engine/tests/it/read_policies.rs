@@ -1,4 +1,4 @@
-//! Read policies over real files: they go by what operations took, and really ask the others.
+//! Read policies over real files: they use the times of operations, and really read from the other members.
 
 use stripewise_engine::{Engine, Options, Order, Request};
 
@@ -29,7 +29,7 @@ fn hedged_reads_of_files_race_and_return_what_was_written() {
     for number in 0..pages {
         engine.write(number * PAGE, &[number as u8; PAGE as usize]).unwrap();
     }
-    // All at once, so that operations wait in the queues, and of two sides one is ahead by chance.
+    // All requests at once, so that operations wait in the queues, and one of two sides is ahead by chance.
     let mut asked = Vec::new();
     for number in 0..pages {
         let ticket = engine.submit(Request::read(number * PAGE, PAGE as usize)).unwrap();

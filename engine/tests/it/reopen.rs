@@ -15,7 +15,7 @@ fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
     (0..count).map(|index| folder.path().join(format!("element{index}"))).collect()
 }
 
-/// Writes of random length at random places; returns what the array then holds.
+/// Writes of random length at random places; returns the resulting content of the array.
 fn fill<B: Backend>(engine: &mut Engine<B>, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
     let mut expected = vec![0; engine.capacity() as usize];
@@ -67,7 +67,7 @@ fn an_array_that_was_written_without_a_member_is_opened_without_it() {
     let expected = fill(&mut engine, 2);
     let before = read(&mut engine, 0, expected.len()).unwrap();
     drop(engine.close().unwrap());
-    // The member that is out of service holds what it held, which is no longer true.
+    // The failed member has its old content, which is stale.
     let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
     assert!(read(&mut engine, 0, expected.len()).unwrap() != before);
     drop(engine);
@@ -108,7 +108,7 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
         engine.fail(member).unwrap();
         assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without member {member}");
     }
-    // A chunk of which nobody knows that it was never written is read before it is updated.
+    // A chunk that may have been written before is read before it is updated.
     let mut engine = Engine::open(&logs, &paths, options()).unwrap();
     engine.write(0, &[9; 4096]).unwrap();
     assert_eq!(engine.counts().done[Class::PreRead as usize], 1);

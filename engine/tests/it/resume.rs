@@ -1,4 +1,4 @@
-//! Arrays of files with metadata: what was durable is there when they are opened again, in whatever order the files are named.
+//! Arrays of files with metadata: durable data is there when they are assembled, whatever the order of the files.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn what_was_flushed_is_there_however_the_engine_ended() {
                 engine.write(chunk * 4096, &[round; 4096]).unwrap();
             }
             engine.flush().unwrap();
-            // The engine ends without a word, and the files are named in another order.
+            // The engine ends without a clean stop, and the files are named in another order.
             drop(engine);
             paths.rotate_left(1);
             paths.swap(0, 2);

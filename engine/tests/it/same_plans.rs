@@ -1,9 +1,9 @@
 //! One controller, two drivers: for the same requests the engine over files and the simulator over modelled flash get
 //! the same plans, step by step.
 //!
-//! Each request runs to its very end before the next, because what is in flight together depends on time, and time is
-//! what the two do not share. Flushes are left out: files have a volatile cache, modelled flash has none, so they need
-//! no plan there.
+//! Each request runs to its very end before the next, because the requests that are in flight together depend on time,
+//! and the two drivers do not share time. Flushes are left out: files have a volatile cache and modelled flash has
+//! none, so flushes need no plan there.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -24,12 +24,12 @@ use stripewise_sim::{Host, Next, Simulation};
 use crate::support::media::Media;
 use crate::support::scheme;
 
-/// An array, what is asked of it, and what fails in between.
+/// An array, the requests to it, and the failures in between.
 struct Case {
     scheme: Scheme,
     members: u32,
     page_bytes: u32,
-    /// Fails before the request of this number.
+    /// Failures, each before the request with this number.
     failures: Vec<(usize, u16)>,
     requests: Vec<(RequestKind, u64, u32)>,
 }
@@ -57,7 +57,7 @@ impl Case {
         let order = one_of(&["arrival", "read-first", "rounds"]);
         let cache = one_of(&["none", "none", "parity-caching"]);
         let chunks = one_of(&["1", "3", "20"]);
-        // Pages that gather while a write waits for the cache's room gather for as long as that takes.
+        // Pages that gather while a write waits for room in the cache gather for as long as that takes.
         let destaging = if first_writes == "gather" { "10000" } else { chunks };
         let columns = if level == "raid6" { 4 } else { 3 } + prng.below(4) as u32;
         let groups = 1 + prng.below(2) as u32;
@@ -70,7 +70,7 @@ impl Case {
         let is_logging = level != "raid0" && log.chance(1, 3);
         let logs = if !is_logging { 0 } else { 1 + u32::from(level == "raid6") };
         let window = if is_logging { "0" } else { window };
-        // What leaves a cache when, and so what a log then holds, depends on time.
+        // The time when a page leaves a cache, and so the content of a log, depends on timing.
         let cache = if is_logging { "none" } else { cache };
         let placement = if is_logging {
             let section = [
@@ -128,7 +128,7 @@ impl Case {
         self.failures.iter().filter(move |&&(before, _)| before == index).map(|&(_, member)| member)
     }
 
-    /// A device whose channels are the members.
+    /// A device with one channel for each member.
     fn flash(&self) -> Flash<()> {
         let text = format!(
             "name = \"small\"\n\
@@ -144,7 +144,7 @@ impl Case {
     }
 }
 
-/// A host with at most one request at a time, that notes the plans.
+/// A host with at most one request at a time, which records the plans.
 #[derive(Default)]
 struct Asking {
     request: Option<HostRequest>,
@@ -175,7 +175,7 @@ impl Host<NoMemory> for Asking {
 /// Plans of each request, and at the end of the final write-out, by the simulator.
 fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
     let host = Asking::default();
-    // Files keep no old versions: modelled members that did would be read differently.
+    // Files keep no old versions. Modelled members with old versions would be read differently.
     let flash = case.flash();
     let members = Members { old_versions: 0, ..stripewise_sim::members(flash.spec(), flash.shape()) };
     let mut simulation = Simulation::with_members(&case.scheme, members, flash, NoMemory, host).unwrap();
@@ -243,8 +243,8 @@ fn both_drivers_get_the_same_plans_step_by_step() {
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.sort_by_key(|plan| plan.row));
         }
         if commits {
-            // Whether a row is about to be committed when a full stripe makes its deltas worthless depends on time, too: the
-            // commit then finds nothing to do.
+            // Whether a row is about to be committed when a full stripe makes its deltas worthless depends on time,
+            // too: the commit then finds nothing to do.
             let is_some = |plan: &PlanRecord| plan.decision.reason != Reason::NothingLate;
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.retain(is_some));
         }
@@ -259,7 +259,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
             seen.insert((plan.lost != 0, plan.decision.routine.name(), plan.decision.reason.sentence()));
         }
     }
-    // Every way to update was compared, with all columns there and with one lost.
+    // Every update method was compared, with all columns present and with one lost.
     let whole = [
         ("plain", Reason::NoParity),
         ("full stripe", Reason::NothingToRead),

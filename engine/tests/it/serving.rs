@@ -1,4 +1,4 @@
-//! Members that leave and come while the array serves, damage that is found, and what is durable.
+//! Members that leave and return while the array serves, damage that is found, and durability.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -19,7 +19,7 @@ use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 const MEMBER_BYTES: u64 = 4 << 20;
 const PAGE: u64 = 4096;
 
-/// A log of four members, in which every page says its number and a round.
+/// A log of four members, where every page contains its number and a round.
 struct Bench {
     folder: TempDir,
     scheme: Scheme,
@@ -73,7 +73,7 @@ impl Bench {
         }
     }
 
-    /// Writes pages at random until the rebuild is over; how many.
+    /// Writes pages at random until the rebuild is complete. Returns how many.
     fn serve_until_rebuilt(&mut self, engine: &mut Engine) -> u32 {
         let mut prng = Prng::new(3);
         let mut writes = 0;
@@ -87,7 +87,7 @@ impl Bench {
         writes
     }
 
-    /// Whether no member is out of service, and everything is there with any of them lost.
+    /// Checks that no member is out of service, and that all content is there with any one of them lost.
     fn check_tolerates_any(&self, options: Options) {
         let engine = self.open(options);
         assert!(engine.status().members.iter().all(|member| member.state == MemberCondition::Active));
@@ -118,7 +118,7 @@ fn a_member_that_was_away_gets_what_it_missed() {
         let other = bench.new_file("other", MEMBER_BYTES);
         let refused = engine.rejoin(2, other);
         assert!(matches!(refused, Err(EngineError::NotThat { member: 2, .. })), "{refused:?}");
-        // Larger than it was: it ends elsewhere, and so does its second superblock.
+        // Larger than before: it ends elsewhere, and so does its second superblock.
         File::options().write(true).open(&away).unwrap().set_len(MEMBER_BYTES + (1 << 20)).unwrap();
         engine.rejoin(2, MemberFile::open(&away, 4096).unwrap()).unwrap();
         assert!(matches!(engine.status().rebuild, Some((2, _))));
@@ -202,7 +202,7 @@ fn a_spare_takes_the_place_of_the_first_that_fails() {
 fn a_scrub_finds_damage_and_repairs_it() {
     for options in ways() {
         let bench = Bench::new();
-        // A quarter of a member, behind what is metadata.
+        // A quarter of a member, after the metadata.
         let file = std::fs::OpenOptions::new().write(true).open(&bench.paths[1]).unwrap();
         file.write_all_at(&vec![0xDB; 1 << 20], 2 << 20).unwrap();
         drop(file);
@@ -227,7 +227,7 @@ fn a_scrub_finds_damage_and_repairs_it() {
 fn a_rebuild_takes_the_time_that_its_rate_says() {
     let bench = Bench::new();
     let rate = 4 << 20;
-    // Counted time: operations take none worth mentioning, waiting passes at once.
+    // Counted time: operations take almost none, and waiting passes at once.
     let time = Timekeeping::Counted(1);
     let mut engine =
         bench.open(Options { time, way: Way::Plain, rate: Rate::BytesPerSecond(rate), ..Options::default() });
@@ -263,7 +263,7 @@ fn what_was_forced_is_there_though_the_engine_ends_without_a_word() {
         bench.rounds[5] += 1;
         let data = bench.content(5)[..].into();
         run(&mut engine, Request::Write { offset: 5 * PAGE, data, fua: true });
-        // More than a part, with edges that are no whole pages.
+        // More than a part, with edges that are not whole pages.
         let bytes = 10 * PAGE + 1024;
         run(&mut engine, Request::Zero { offset: 20 * PAGE - 512, bytes, fua: true, keep_space: false });
         drop(engine);
@@ -359,11 +359,11 @@ fn a_device_belongs_to_one_and_its_blocks_fit_into_pages() {
     );
 }
 
-/// A file system in memory that may be made larger, and goes with this value.
+/// A file system in memory that can be enlarged, and is unmounted with this value.
 struct Small(TempDir);
 
 impl Small {
-    /// None where such a one cannot be mounted.
+    /// None if it cannot be mounted.
     fn new(mib: u32) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         mount(&["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"], folder.path()).then_some(Self(folder))
@@ -385,7 +385,7 @@ fn mount(arguments: &[&str], at: &std::path::Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// How a request ends, which must be soon.
+/// The result of a request, which must come soon.
 #[track_caller]
 fn answer(engine: &mut Engine, ticket: Ticket) -> Result<(), Failed> {
     let until = Instant::now() + Duration::from_secs(20);
@@ -414,7 +414,7 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         let refused = loop {
             assert!(written < pages, "8 MiB do not take what is written");
             let ticket = engine.submit(Request::write(written * PAGE, &content(written))).unwrap();
-            // One that came before anybody knew is told as well.
+            // A request that came before the lack of space was known fails as well.
             match answer(&mut engine, ticket) {
                 Ok(()) => written += 1,
                 Err(error) => break error,
@@ -450,8 +450,8 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
     }
 }
 
-/// Writes and a flush are under way together when space ends: each is answered, those that were answered well are read at once
-/// and after the next opening, and the rest, which may be done later, does no harm to what is written then.
+/// Writes and a flush are in flight together when space ends. Each is answered. Writes that succeeded are read at once
+/// and after the next assembly. The others may still be done later, and do no harm to later writes.
 #[test]
 fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
     for (options, scheme) in ways().into_iter().flat_map(|options| [(options, LOG), (options, IN_PLACE)]) {
@@ -495,7 +495,7 @@ fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
                 break refused;
             }
         };
-        // In place the journal has what was answered, and a flush has nothing to write.
+        // In place the journal has the answered writes, and a flush has nothing to write.
         assert!(scheme.name != "log" || refused.contains(&None), "a flush has to write what memory took");
         let refused: Vec<u64> = refused.into_iter().flatten().collect();
         assert!(engine.status().is_out_of_space && next > 400, "{next}");

@@ -13,7 +13,7 @@ const BITMAP: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel 
      policy = \"intent-bitmap\"\n";
 const PAGE: u32 = 4096;
 const MEMBER_BYTES: u64 = 2 << 20;
-/// What hosts write, of a byte that tells when.
+/// Bytes that hosts write; their value identifies the time of the write.
 const WRITTEN: usize = 1 << 20;
 
 fn scheme(text: &str) -> Scheme {
@@ -96,7 +96,7 @@ fn a_copy_in_the_place_of_a_member_of_a_stopped_array_counts_as_absent() {
         let copy = folder.path().join("copy");
         let mut engine = open(text, &paths);
         write(&mut engine, 1);
-        // What is copied while the array serves is as old.
+        // A copy made while the array serves is as old.
         std::fs::copy(&paths[2], &copy).unwrap();
         write(&mut engine, 2);
         drop(engine.close().unwrap());

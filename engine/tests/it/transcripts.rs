@@ -1,4 +1,5 @@
-//! Transcripts come from anywhere: whatever stands in one, its replay ends with what it came to or with an error that names it.
+//! Transcripts may come from any source: whatever a transcript contains, its replay ends with a result or with an error
+//! that names the transcript.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 
@@ -47,7 +48,7 @@ fn a_head_that_no_engine_writes_is_refused_by_what_is_wrong_with_it() {
     assert!(replayed(&with_head(&head)).is_err());
 }
 
-/// Numbers at the edges of what is allowed, and any.
+/// Numbers at the edges of the allowed ranges, and any others.
 fn edges() -> impl Strategy<Value = u32> {
     let edge =
         prop::sample::select(vec![0, 1, 2, 4, 64, 65, 511, 512, 4096, 32 << 10, 1 << 16, 1 << 31, u32::MAX]);

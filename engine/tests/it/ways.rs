@@ -1,4 +1,4 @@
-//! The ways in which operations reach files are the same to whoever asks: what one wrote the other reads.
+//! The backends that reach files behave the same to the caller: data that one wrote, the other reads.
 
 use proptest::prelude::*;
 use stripewise_array::{Scheme, SubmitError};
@@ -28,7 +28,7 @@ enum Action {
     },
     Settle,
     Fail(u16),
-    /// The array is closed, or dropped after everything was flushed, and opened again.
+    /// The array is closed, or dropped after everything was flushed, and assembled again.
     Reopen {
         closes: bool,
     },
@@ -64,7 +64,7 @@ impl Bench {
     }
 
     fn submit(&mut self, kind: Kind, at: usize, sectors: usize) {
-        // Pages that lie side by side are what runs are made of; pages in part are merged.
+        // Adjacent pages become runs; partial pages are merged.
         let first = if sectors == 8 { at / 8 * 8 } else { at } % self.model.len();
         let range = first..first + sectors.min(self.model.len() - first);
         let (offset, bytes) = ((first * SECTOR) as u64, range.len() * SECTOR);
@@ -108,7 +108,7 @@ impl Bench {
         self.model.completed(completion.ticket, &completion.payload);
     }
 
-    /// Lets everything end, and reads everything.
+    /// Completes everything, and reads everything.
     fn settle(&mut self) {
         while let Some(completion) = self.engine().poll() {
             self.completed(&completion);

@@ -4,7 +4,7 @@ use super::{ExportInfo, ServerError, Wishes};
 use crate::export::BlockSizes;
 use crate::wire::*;
 
-/// What the client waits for.
+/// The message that the client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     Greeting,
@@ -13,7 +13,7 @@ enum Wait {
     Done,
 }
 
-/// The handshake: chunks and a context if they are wished for, then the export.
+/// The handshake: structured replies and a context if they are requested, then the export.
 #[derive(Debug)]
 pub(super) struct Negotiation {
     name: String,
@@ -33,7 +33,7 @@ impl Negotiation {
         self.wait == Wait::Done
     }
 
-    /// Whether replies come in chunks.
+    /// Whether replies are structured.
     pub(super) fn is_structured(&self) -> bool {
         self.is_structured
     }
@@ -42,7 +42,7 @@ impl Negotiation {
         self.is_done().then_some(&self.info)
     }
 
-    /// Takes one message of the server's and answers it; false if it has not wholly come.
+    /// Processes one message of the server and replies to it. Returns false if the message is incomplete.
     pub(super) fn take(&mut self, fields: &mut Fields<'_>, out: &mut Vec<u8>) -> Result<bool, ServerError> {
         match self.wait {
             Wait::Greeting => self.take_greeting(fields, out),
@@ -95,7 +95,7 @@ impl Negotiation {
             REP_INFO if asked == OPT_GO => self.learn(data).ok_or(strange)?,
             REP_META_CONTEXT if asked == OPT_SET_META_CONTEXT => {}
             kind if kind & REP_ERROR == 0 => return Err(strange),
-            // Chunks and contexts can be done without.
+            // Structured replies and contexts are optional.
             _ if asked != OPT_GO => self.go_on(asked, out),
             _ => {
                 let text = String::from_utf8_lossy(data).into_owned();
@@ -105,7 +105,7 @@ impl Negotiation {
         Ok(true)
     }
 
-    /// Asks for the next thing, after an option.
+    /// Sends the next option, after `after`.
     fn go_on(&mut self, after: u32, out: &mut Vec<u8>) {
         let name = self.name.as_bytes();
         let length = (name.len() as u32).to_be_bytes();
@@ -129,7 +129,7 @@ impl Negotiation {
         }
     }
 
-    /// Information about the export; none if it is malformed.
+    /// Processes information about the export. None if it is malformed.
     fn learn(&mut self, data: &[u8]) -> Option<()> {
         let mut fields = Fields(data);
         match fields.u16()? {

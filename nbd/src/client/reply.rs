@@ -1,4 +1,4 @@
-//! Replies of the transmission phase, held against what was asked for.
+//! Replies of the transmission phase, verified against their requests.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,14 +7,14 @@ use crate::fault::Fault;
 use crate::request::Extent;
 use crate::wire::*;
 
-/// A request that waits, and what came for it.
+/// A request that waits, and the parts of its reply so far.
 #[derive(Debug)]
 pub(super) struct Asked {
     command: u16,
     offset: u64,
     bytes: u32,
     data: Vec<u8>,
-    /// Parts of `data` that came, in the order of their coming.
+    /// Parts of `data` that arrived, in the order of arrival.
     came: Vec<(u64, u64)>,
     extents: Option<Vec<Extent>>,
     fault: Option<(Fault, String)>,
@@ -26,7 +26,7 @@ impl Asked {
         Self { command, offset, bytes, data, came, extents: None, fault: None }
     }
 
-    /// Takes in the content of a chunk; says what is wrong with it.
+    /// Processes the content of a chunk. Fails with its error.
     fn take(&mut self, kind: u16, content: &[u8]) -> Result<(), &'static str> {
         let mut fields = Fields(content);
         let short = "has a chunk that is too short";
@@ -71,7 +71,7 @@ impl Asked {
         }
     }
 
-    /// Where bytes of the export go in the data; they may come once only.
+    /// The position of bytes of the export in the data. Each byte may arrive only once.
     fn place(&mut self, offset: u64, bytes: u64) -> Result<usize, &'static str> {
         let start = offset.checked_sub(self.offset).ok_or("has data before the request")?;
         let end = start.checked_add(bytes).filter(|&end| end <= self.bytes.into());
@@ -84,7 +84,7 @@ impl Asked {
         Ok(start as usize)
     }
 
-    /// The answer, when nothing more comes.
+    /// The answer, when the reply is complete.
     fn finish(self, cookie: u64) -> Result<Answer, &'static str> {
         let came: u64 = self.came.iter().map(|(from, to)| to - from).sum();
         let outcome = match (self.fault, self.command) {
@@ -98,7 +98,7 @@ impl Asked {
     }
 }
 
-/// Takes one reply or chunk; false if it has not wholly come.
+/// Processes one reply or chunk. Returns false if it is incomplete.
 pub(super) fn take(
     fields: &mut Fields<'_>,
     structured: bool,

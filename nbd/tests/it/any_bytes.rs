@@ -1,4 +1,4 @@
-//! Whatever the bytes are and however they are cut: the same requests and the same replies, within the limits.
+//! For any bytes, split in any way: the same requests and the same replies, within the limits.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,8 @@ use stripewise_nbd::{Limits, Violation};
 
 use crate::support::{Host, export};
 
-/// What a connection makes of bytes that come in pieces of these lengths, over and over.
+/// The requests, the output and the violation of a connection that receives bytes in pieces of these lengths,
+/// repeatedly.
 fn made_of(bytes: &[u8], pieces: &[usize], send_bytes: usize) -> (Vec<String>, Vec<u8>, Option<Violation>) {
     let mut host = Host::new(export(), Limits { requests: 3, bytes: 0 });
     host.send_bytes = send_bytes;
@@ -26,7 +27,7 @@ fn made_of(bytes: &[u8], pieces: &[usize], send_bytes: usize) -> (Vec<String>, V
     (host.seen, host.output, ended)
 }
 
-/// An option or a request: mostly one that means something.
+/// An option or a request, mostly a valid one.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let option = (0..12_u32, vec(any::<u8>(), 0..40)).prop_map(|(option, data)| {
         let length = (data.len() as u32).to_be_bytes();
@@ -49,7 +50,7 @@ fn beginning() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![1 => Just(Vec::new()), 1 => vec(any::<u8>(), 4), 8 => any::<(bool, bool)>().prop_map(handshake)]
 }
 
-/// What a client sends until it may make requests.
+/// All bytes that a client sends before its requests.
 fn handshake((structured, allocation): (bool, bool)) -> Vec<u8> {
     let mut host = Host::new(export(), Limits::default());
     let mut client = Client::new("", Wishes { structured, allocation });
@@ -79,8 +80,8 @@ proptest! {
         prop_assert_eq!(made_of(first, &[1], 1), made_of(first, &[usize::MAX], usize::MAX));
     }
 
-    /// A client that asks at random gets exactly the bytes that it wrote, and an answer to each request, in whatever order the
-    /// host answers and however little is allowed at once.
+    /// A client with random requests gets exactly the bytes that it wrote, and an answer to each request, whatever the
+    /// order of the host's answers and however low the limits.
     #[test]
     fn every_request_is_answered_and_reads_return_what_was_written(
         structured in any::<bool>(),
@@ -104,7 +105,7 @@ proptest! {
                 2 => { client.write_zeroes(offset, bytes, false); disk[range].fill(0); }
                 _ => { client.flush(); }
             }
-            // Two at once, whose order only flushes and reads may have.
+            // Two at once; only flushes and reads may be reordered.
             if matches!(kind, 0 | 3) {
                 host.is_prompt = false;
                 client.flush();

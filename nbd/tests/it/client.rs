@@ -1,9 +1,9 @@
-//! The client finds a server that breaks the protocol.
+//! The client detects a server that breaks the protocol.
 
 use stripewise_nbd::client::{Client, Found, ServerError, Wishes};
 use stripewise_nbd::wire::*;
 
-/// A client that has agreed upon chunks, with a read of 1024 bytes at 512 under way, whose cookie is 1.
+/// A client with structured replies, and with a read of 1024 bytes at 512 in flight, with cookie 1.
 fn reading(wishes: Wishes) -> Client {
     let mut client = Client::new("", wishes);
     client.read(512, 1024);

@@ -1,4 +1,5 @@
-//! The clients of others: libnbd's tools, QEMU's and fio. A test whose client is not installed says so and is skipped.
+//! Independent clients: libnbd's tools, QEMU's and fio. A test whose client is not installed reports that and is
+//! skipped.
 
 use std::fs;
 use std::process::Command;
@@ -21,7 +22,7 @@ fn server(read_only: bool) -> Server {
     })
 }
 
-/// Runs a client, which must succeed; what it prints. `None` if it is not installed.
+/// Runs a client, which must succeed. Returns its output. `None` if it is not installed.
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(arguments).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -35,7 +36,8 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
     Some(out.into_owned())
 }
 
-/// Runs a script of libnbd's Python module, with `h` a handle. It is a package of the system, for the system's Python.
+/// Runs a script of libnbd's Python module, with `h` a handle. The module is a package of the system, for the system's
+/// Python.
 fn run_python(script: &str) {
     let has_module = |python: &&str| {
         Command::new(python).args(["-c", "import nbd"]).output().is_ok_and(|run| run.status.success())
@@ -47,7 +49,7 @@ fn run_python(script: &str) {
     run(python, &["-c", &format!("import errno, nbd\nh = nbd.NBD()\n{script}")]);
 }
 
-/// Bytes that are nowhere the same.
+/// Bytes without repetition.
 fn pattern() -> Vec<u8> {
     (0..BYTES / 8).flat_map(|word| (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_le_bytes()).collect()
 }

@@ -1,5 +1,4 @@
-//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus` that this crate reads, through its
-//! check.
+//! The findings and the seeds of fuzzing, checked again: every file of `fuzz/corpus` for this crate, through its check.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 

@@ -1,4 +1,4 @@
-//! The handshake, byte by byte as the protocol has it.
+//! The handshake, byte by byte as in the protocol.
 
 use stripewise_nbd::client::{Client, Wishes};
 use stripewise_nbd::wire::*;
@@ -6,10 +6,10 @@ use stripewise_nbd::{BlockSizes, Export, Limits, Violation};
 
 use crate::support::{Host, export};
 
-/// Flags of a client that knows everything.
+/// Flags of a client that supports everything.
 const FLAGS: u32 = 3;
 
-/// A host that was sent these flags, and has greeted.
+/// A host that has greeted, and received these flags.
 fn greeted(flags: u32) -> Result<Host, Violation> {
     let mut host = Host::new(export(), Limits::default());
     host.serve()?;
@@ -19,18 +19,18 @@ fn greeted(flags: u32) -> Result<Host, Violation> {
     Ok(host)
 }
 
-/// An option as it is sent.
+/// The bytes of an option.
 fn option(option: u32, data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u32).to_be_bytes();
     [&OPTION_MAGIC.to_be_bytes()[..], &option.to_be_bytes(), &length, data].concat()
 }
 
-/// A string behind its length.
+/// A string after its length.
 fn string(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat()
 }
 
-/// Sends an option; the kinds and contents of the replies.
+/// Sends an option. Returns the kinds and contents of the replies.
 fn ask(host: &mut Host, number: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
     try_ask(host, number, data).expect("the connection goes on")
 }
@@ -84,7 +84,7 @@ fn flags_that_were_not_offered_end_the_connection() {
 
 #[test]
 fn export_name_is_answered_by_size_flags_and_zeros_unless_they_are_declined() {
-    // Has flags, flush, FUA, trim, zeros, several connections, fast zeros; no DF without chunks.
+    // Has flags, flush, FUA, trim, zeros, several connections, fast zeros; no DF without structured replies.
     let flags: u16 = 0b1001_0110_1101;
     for (client, zeroes) in [(0, 124), (1, 124), (2, 0), (3, 0)] {
         for name in ["", "disk"] {
@@ -227,7 +227,7 @@ fn a_server_about_to_end_refuses_options_and_lets_the_client_go() {
     assert!(host.connection.is_over());
 }
 
-/// A client that sends options and reads no replies is not read any further.
+/// No more bytes are read from a client that sends options and reads no replies.
 #[test]
 fn the_next_option_waits_until_the_reply_to_the_last_is_sent() {
     let mut host = greeted(FLAGS).unwrap();

@@ -1,4 +1,4 @@
-//! The tests of the protocol, in one program: linking one is quicker than linking 6.
+//! The tests of the protocol, in one program, because linking one is faster than linking 6.
 
 mod any_bytes;
 mod client;

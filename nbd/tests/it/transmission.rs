@@ -8,7 +8,7 @@ use crate::support::{DISK_BYTES, connected, connected_with, export, fault, found
 
 const SIMPLE: Wishes = Wishes { structured: false, allocation: false };
 
-/// With replies in chunks and without.
+/// With structured replies and without.
 fn both() -> [Wishes; 2] {
     [SIMPLE, Wishes::default()]
 }
@@ -151,7 +151,7 @@ fn fast_zeros_are_refused_where_they_are_slow() {
     let (mut host, mut client) = connected(Export { zeroes_fast: false, ..export() }, Wishes::default());
     client.request(CMD_WRITE_ZEROES, CMD_FLAG_FAST_ZERO, 0, 512, &[]);
     assert_eq!(fault(host.talk(&mut client)).0, Fault::NotSupported);
-    // They are fast only where a hole may be made.
+    // Zeros are fast only where they may make a hole.
     let (mut host, mut client) = connected(export(), Wishes::default());
     client.request(CMD_WRITE_ZEROES, CMD_FLAG_FAST_ZERO | CMD_FLAG_NO_HOLE, 0, 512, &[]);
     assert_eq!(fault(host.talk(&mut client)).0, Fault::NotSupported);
@@ -249,7 +249,7 @@ fn a_server_about_to_end_finishes_what_it_took_and_refuses_the_rest() {
     assert_eq!(host.disk[0], 1);
 }
 
-/// Sends `bytes` as far as the connection takes them while nothing is answered; how many requests it took.
+/// Sends `bytes` as far as the connection takes them while nothing is answered. Returns how many requests it took.
 fn taken(limits: Limits, bytes: &[u8]) -> usize {
     let (mut host, _) = connected_with(export(), Wishes::default(), limits);
     host.is_prompt = false;
@@ -288,7 +288,8 @@ fn no_more_requests_are_taken_than_the_limits_allow() {
     assert_eq!(taken(Limits { requests: 0, bytes: 0 }, &largest), 1, "one is always let in");
 }
 
-/// Replies that the connection makes itself count too: else a client that sends nonsense and reads nothing would fill the memory.
+/// Replies that the connection makes itself count too. Otherwise a client that sends nonsense and reads nothing would
+/// fill the memory.
 #[test]
 fn refusals_that_are_not_sent_count_as_under_way() {
     let limits = Limits { requests: 5, bytes: 1 << 20 };
@@ -325,7 +326,7 @@ fn a_write_waits_until_there_is_room_for_its_payload() {
     assert_eq!(host.disk[..4097], [&[4; 4096][..], &[0]].concat());
 }
 
-/// Once writes follow each other, a payload and the header behind it are one vectored read, and nothing of a payload
+/// Once writes follow each other, a payload and the header after it are one vectored read, and no part of a payload
 /// goes through the inbox.
 #[test]
 fn payloads_go_straight_to_their_buffers() {

@@ -1,4 +1,4 @@
-//! The asking side of the control socket.
+//! The client side of the control socket.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -14,10 +14,10 @@ use super::{Command, ControlError, rpc};
 use crate::deadline::Deadline;
 use crate::status::Status;
 
-/// How long an answer may take where nothing else is said: the server itself waits 30 s for its array, and says so then.
+/// The default timeout of an answer. The server itself waits 30 s for its array, and then reports that.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Why a server was not asked, or did not do it.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens at the socket.
@@ -32,13 +32,13 @@ pub enum ClientError {
     NoAnswer {
         /// Its control socket.
         path: String,
-        /// How long was waited.
+        /// The timeout.
         patience: Duration,
     },
     /// The connection failed.
     #[error("the control socket: {0}")]
     Io(#[from] io::Error),
-    /// The server's answer is none.
+    /// The server's answer is invalid.
     #[error("the server's answer cannot be read: {0}")]
     Answer(String),
     /// The server answered with an error.
@@ -47,7 +47,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether it may pass if the server is asked again, which has too much to do.
+    /// Whether the error is temporary: the server has too much to do.
     pub fn passes(&self) -> bool {
         matches!(self, Self::Refused(error) if error.code == ControlError::BUSY)
     }
@@ -58,7 +58,7 @@ impl ClientError {
 pub struct Client {
     stream: UnixStream,
     path: String,
-    /// How long an answer may take.
+    /// The timeout of an answer.
     patience: Duration,
     asked: u64,
 }
@@ -75,13 +75,13 @@ impl Client {
     /// Connects to the socket at `path`.
     ///
     /// # Errors
-    /// When nobody listens there, and what the operating system refuses.
+    /// When no server is listening there, and the errors of the operating system.
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
         Self::connect_within(path, PATIENCE)
     }
 
-    /// The same, where connecting and each answer may take no longer than this. What takes its time on the server has no limit:
-    /// to stop it, and to bring it a file.
+    /// The same, with a timeout for connecting and for each answer. Commands that may take long on the server have no
+    /// timeout: stopping it, and adding a file.
     ///
     /// # Errors
     /// Those of [`Client::connect`], and [`ClientError::NoAnswer`].
@@ -98,17 +98,17 @@ impl Client {
         Ok(Self { stream, path: name, patience, asked: 0 })
     }
 
-    /// All that the server knows of its array.
+    /// The status of the server and its array.
     ///
     /// # Errors
-    /// Those of [`Client::ask`]; a server of another version may tell what cannot be read.
+    /// Those of [`Client::ask`]. The status of a server of another version may be unreadable.
     pub fn status(&mut self) -> Result<Status, ClientError> {
         serde_json::from_value(self.ask(&Command::Status)?).map_err(|error| {
             ClientError::Answer(format!("its status: {error}; it may be of another version"))
         })
     }
 
-    /// Asks for `command`, and waits for its answer.
+    /// Sends `command`, and waits for its answer.
     ///
     /// # Errors
     /// The server's, and those of the connection.
@@ -152,13 +152,13 @@ impl Client {
         };
         let mut stream = Deadline::after(patience, &self.stream);
         stream.write_all(line)?;
-        // Nothing comes behind the line: an answer is asked for one at a time.
+        // Nothing follows the line: one answer is requested at a time.
         BufReader::new(stream).read_line(&mut answer)?;
         Ok(answer)
     }
 }
 
-/// Connects, at most for so long: a server that is stopped accepts nobody, and the queue of those that wait may be full.
+/// Connects, with a timeout: a stopped server accepts no connections, and its queue may be full.
 fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that is stopped: the kernel takes connections for it until the queue is full.
+    /// A stopped server: the kernel accepts connections for it until the queue is full.
     #[test]
     fn a_server_that_does_not_answer_is_left_after_a_time() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The control socket: what may be asked of a server, as JSON-RPC 2.0, one line a message (docs/control.md).
+//! The control socket: commands for a server, as JSON-RPC 2.0, one line a message (docs/control.md).
 
 mod client;
 pub(crate) mod rpc;
@@ -16,18 +16,18 @@ use crate::members::Refusal;
 pub use client::{Client, ClientError};
 pub(crate) use server::{Control, ask};
 
-/// What may be asked of a server.
+/// A command for a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "method", content = "params", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
-    /// All that the server knows of its array: [`crate::Status`].
+    /// Report the status: [`crate::Status`].
     Status,
     /// Take a member out of service.
     Fail {
         /// Its number.
         #[serde(rename = "element")]
         member: u16,
-        /// Whether it may take more out than parity tolerates.
+        /// Whether the array may lose more members than parity tolerates.
         #[serde(default)]
         force: bool,
     },
@@ -38,7 +38,7 @@ pub enum Command {
         member: u16,
         /// The file or device.
         path: PathBuf,
-        /// Whether what it holds may be lost.
+        /// Whether its content may be lost.
         #[serde(default)]
         force: bool,
     },
@@ -46,30 +46,30 @@ pub enum Command {
     AddSpare {
         /// The file or device.
         path: PathBuf,
-        /// Whether what it holds may be lost.
+        /// Whether its content may be lost.
         #[serde(default)]
         force: bool,
     },
-    /// Read everything, hold it against checksums and parity, and repair what is damaged.
+    /// Read everything, verify it against checksums and parity, and repair damage.
     Scrub,
-    /// End a scrub before it is done.
+    /// Stop a scrub.
     StopScrub,
-    /// How fast rebuilds may go.
+    /// Set the rate of rebuilds.
     RebuildRate {
-        /// Bytes a second; none for as fast as can be.
+        /// Bytes a second. None for no limit.
         bytes_per_second: Option<u64>,
     },
-    /// Finish what is under way, make it durable and end. Answered when it is done.
+    /// Finish the requests in flight, make them durable and end. Answered when that is complete.
     Stop,
 }
 
-/// Why a server did not do what was asked.
+/// Why a server did not execute a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ControlError {
     /// The kind: one of JSON-RPC's, or of [`ControlError::REFUSED`], [`ControlError::BUSY`], [`ControlError::ENDED`].
     pub code: i64,
-    /// What is wrong, and the remedy.
+    /// The reason, and the remedy.
     pub message: String,
 }
 
@@ -82,14 +82,14 @@ impl ControlError {
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// Parameters that the method does not take.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// The array cannot do it, as it is now.
+    /// The array cannot do it in its present state.
     pub const REFUSED: i64 = 1;
-    /// The server has too much to do; ask again.
+    /// The server has too much to do; retry.
     pub const BUSY: i64 = 2;
-    /// The server ends.
+    /// The server is ending.
     pub const ENDED: i64 = 3;
 
-    /// An error of kind `code` that says `message`.
+    /// An error of kind `code` with `message`.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
@@ -100,18 +100,18 @@ impl ControlError {
     }
 }
 
-/// What a command is answered with.
+/// The answer to a command.
 pub(crate) type Answer = Result<Value, ControlError>;
 
-/// What the loop is asked, and where its answer goes.
+/// A message to the loop, with the channel for its answer.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// To carry out a command that brings no file and does not end it.
+    /// Execute a command other than stopping and adding a file.
     Command { command: Command, answer: SyncSender<Answer> },
-    /// To end. Whoever asked learns from [`Control::ended`] how it did.
+    /// Stop. [`Control::ended`] reports the result to the client.
     Stop,
-    /// What it wants of a file or device for a place.
+    /// Report the requirements for a file or device at a place.
     Vacancy { place: Place, answer: SyncSender<Result<Vacancy, Refusal>> },
-    /// To take a file or device.
+    /// Accept a file or device.
     Candidate { candidate: Box<Candidate>, answer: SyncSender<Answer> },
 }

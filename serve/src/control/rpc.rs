@@ -8,7 +8,7 @@ use super::{Answer, Command, ControlError};
 /// Longest line that is read, in bytes.
 pub(crate) const LINE_MAX: usize = 64 << 10;
 
-/// A request as it stands in the line.
+/// A request line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -19,11 +19,11 @@ struct Request {
     params: Value,
 }
 
-/// The methods, for messages.
+/// The methods, for error messages.
 const METHODS: [&str; 8] =
     ["status", "fail", "replace", "add-spare", "scrub", "stop-scrub", "rebuild-rate", "stop"];
 
-/// The command that `line` asks for, and the identifier that its answer carries: null where it could not be read.
+/// The command in `line`, and the identifier for its answer: null if it could not be read.
 pub(crate) fn parse(line: &[u8]) -> (Value, Result<Command, ControlError>) {
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
@@ -43,7 +43,7 @@ fn command(value: Value) -> Result<Command, ControlError> {
     if request.jsonrpc != "2.0" {
         return Err(invalid(format!("\"jsonrpc\" is \"{}\", expected \"2.0\"", request.jsonrpc)));
     }
-    // Without an identifier it would be a notification, and whether it was done would stay unknown.
+    // Without an identifier it would be a notification, and its result would stay unknown.
     if !request.id.is_string() && !request.id.is_number() {
         return Err(invalid("\"id\" must be a string or a number: every command is answered".to_owned()));
     }
@@ -72,7 +72,7 @@ pub(crate) fn answer(id: &Value, answer: &Answer) -> Vec<u8> {
     line
 }
 
-/// The line that asks for `command`.
+/// The request line of `command`.
 pub(crate) fn request(id: u64, command: &Command) -> Result<Vec<u8>, serde_json::Error> {
     let mut value = serde_json::to_value(command)?;
     value["jsonrpc"] = json!("2.0");

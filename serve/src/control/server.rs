@@ -1,4 +1,4 @@
-//! The server's side of the control socket: a thread that listens, and one for each of few connections.
+//! The server side of the control socket: a thread that listens, and one for each of few connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -23,16 +23,16 @@ use crate::members::Refusal;
 const CONNECTIONS_MAX: usize = 16;
 /// How long a connection may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How long a client may take to read an answer. The end of the server may have to wait for that.
+/// How long a client may take to read an answer. The end of the server may have to wait for it.
 const ANSWER_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(5) };
 /// How long the loop may take to answer. It answers between two requests of hosts, so this is long.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How soon it is asked again for the place of a member that has not yet returned what it was given.
+/// Time between two requests for the place of a member that has operations in flight.
 const RETRY: Duration = Duration::from_millis(50);
-/// How long the end of a server waits for an answer that is being made.
+/// How long the end of a server waits for an answer in progress.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// A control socket that listens; dropped, it answers what was asked, closes and removes its file.
+/// A control socket that listens. Dropping it answers the pending commands, closes it and removes its file.
 #[derive(Debug)]
 pub(crate) struct Control {
     shared: Arc<Shared>,
@@ -44,33 +44,33 @@ struct Shared {
     socket: UnixSocket,
     ending: Ending,
     connections: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
-    /// How the server ended, once it is known.
+    /// The result of the server's end, once it is known.
     outcome: Mutex<Option<Answer>>,
     has_outcome: Condvar,
 }
 
 impl Shared {
     fn connections(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
-        // A thread that panicked left a list that is whole: it only ever grows and shrinks by an entry.
+        // The list is valid even after a panic: it only grows and shrinks by one entry.
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how the server ended, unless that was said before.
+    /// Sets the result of the server's end, unless it is set.
     fn conclude(&self, how: Answer) {
         self.outcome().get_or_insert(how);
         self.has_outcome.notify_all();
     }
 
     fn outcome(&self) -> MutexGuard<'_, Option<Answer>> {
-        // It is written once, whole.
+        // It is written once, completely.
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the loop end, and waits for the array to be closed. That takes what it takes, and outlasts the loop.
+    /// Asks the loop to end, and waits until the array is closed. That takes as long as it must, and outlasts the loop.
     fn stop<M: From<Asked>>(&self, mailbox: &Sender<M>) -> Answer {
         match mailbox.send(Asked::Stop.into()) {
             Err(Unsent::Busy) => return Err(busy()),
-            // It ends already.
+            // It is ending already.
             Ok(()) | Err(Unsent::Ended) => {}
         }
         let known = self.has_outcome.wait_while(self.outcome(), |outcome| outcome.is_none());
@@ -82,7 +82,7 @@ impl Control {
     /// Listens at `path` for commands to `mailbox`.
     ///
     /// # Errors
-    /// When somebody listens there already, and what the operating system refuses.
+    /// When another server is listening there, and the errors of the operating system.
     pub(crate) fn start<M: From<Asked> + Send + 'static>(
         path: &Path,
         mailbox: Sender<M>,
@@ -102,7 +102,7 @@ impl Control {
         Ok(Self { shared, listener: Some(listener) })
     }
 
-    /// Tells whoever asked the server to end how it did.
+    /// Reports the result of the server's end to the clients that wait for it.
     pub(crate) fn ended(&self, how: Answer) {
         self.shared.conclude(how);
     }
@@ -110,18 +110,19 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // For those who wait for an end that nobody told of.
+        // For clients that wait for an end that was never reported.
         self.shared.conclude(Err(ended()));
         self.shared.ending.come();
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
         }
         let connections: Vec<_> = self.shared.connections().drain(..).collect();
-        // What is being answered is answered; nothing more is read. All of them at once: each may take its time for an answer.
+        // Answers in progress are finished, and nothing more is read. All connections at once: each may take its time
+        // for an answer.
         for (stream, _) in &connections {
             let _ = stream.shutdown(Shutdown::Read);
         }
-        // One that waits for a device which does not answer must not keep the server from ending.
+        // A connection that waits for an unresponsive device must not keep the server from ending.
         let until = Instant::now() + FAREWELL;
         for (_, thread) in connections {
             while !thread.is_finished() && Instant::now() < until {
@@ -152,7 +153,7 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sende
         let Ok(own) = own else { continue };
         let serve = move || {
             converse(&own, &inner, &mailbox);
-            // The list has the socket too, until somebody looks there: its client is to know now.
+            // The list has the socket too, until it is cleaned up: the client must see the end now.
             let _ = own.shutdown(Shutdown::Both);
         };
         if let Ok(thread) = std::thread::Builder::new().name("control-client".into()).spawn(serve) {
@@ -161,7 +162,7 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sende
     }
 }
 
-/// Answers line by line until the client goes, is silent too long, reads no answers, or writes a line without an end.
+/// Answers line by line until the client leaves, is silent too long, reads no answers, or writes a line without an end.
 fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Sender<M>) {
     let mut lines = BufReader::new(stream);
     let mut line = Vec::new();
@@ -182,8 +183,7 @@ fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Send
     }
 }
 
-/// Has the loop carry out `command`, which does not end it, and waits for its answer. What a command brings is made ready on
-/// this thread.
+/// Has the loop execute `command`, other than stopping, and waits for its answer. Files are prepared on this thread.
 pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
     match command {
         Command::Replace { member, path, force } => bring(Place::Member(member), &path, force, mailbox),
@@ -192,10 +192,10 @@ pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answ
     }
 }
 
-/// Brings the array a file or device for `place`.
+/// Prepares a file or device for `place`, and passes it to the array.
 fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sender<M>) -> Answer {
     let mut candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
-    // If it is not taken it is removed, which may wait for its file system: on this thread.
+    // If it is not accepted it is removed, which may wait for its file system: on this thread.
     let made = candidate.made.take();
     let answer = put(mailbox, |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?;
     if answer.is_ok() {
@@ -204,7 +204,7 @@ fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sende
     answer
 }
 
-/// What the array wants for `place`, as soon as the member that was there has returned what it was given.
+/// The requirements of the array for `place`, as soon as the old member has nothing in flight.
 fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy, ControlError> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -215,7 +215,7 @@ fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy,
     }
 }
 
-/// Puts a question to the loop and waits for its answer, or until the loop ends.
+/// Sends a question to the loop and waits for its answer, or until the loop ends.
 fn put<M: From<Asked>, T>(
     mailbox: &Sender<M>,
     question: impl FnOnce(SyncSender<T>) -> Asked,
@@ -256,7 +256,7 @@ mod tests {
     use crate::listen::{ends, ends_without_its_path, fill_the_queue};
     use crate::mailbox::mailbox;
 
-    /// A loop that answers with what it was asked, until it is told to stop.
+    /// A loop that answers each command with the command, until it is stopped.
     fn echo(control: &Control, mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
         let shared = control.shared.clone();
         std::thread::spawn(move || {
@@ -307,7 +307,7 @@ mod tests {
             let path = folder.path().join("x.ctl");
             let (sender, inbox) = mailbox::<Asked>().unwrap();
             let control = Control::start(&path, sender).unwrap();
-            // The loop is over, and the array is being closed.
+            // The loop has ended, and the array is being closed.
             drop(inbox);
             let (told, tells) = sync_channel(1);
             let mut client = Client::connect(&path).unwrap();
@@ -334,7 +334,7 @@ mod tests {
         assert!(ends_without_its_path(control, &path), "the end waits for another program");
         std::fs::remove_file(&path).unwrap();
         let control = Control::start(&path, sender).unwrap();
-        // It hangs up on those that are too many; that takes its thread a moment for each.
+        // The thread disconnects surplus clients, which takes a little time for each.
         let _queue = fill_the_queue(&path);
         assert!(ends(control), "the end waits for those that wait for it");
         drop(inbox);
@@ -353,7 +353,7 @@ mod tests {
         BufReader::new(&rude).read_line(&mut line).unwrap();
         assert!(line.contains("-32700"), "{line}");
         let mut endless = UnixStream::connect(&path).unwrap();
-        // The server may hang up before all of it is written.
+        // The server may disconnect before all of it is written.
         let _ = endless.write_all(&vec![b'x'; 2 * LINE_MAX]);
         assert!(endless.read(&mut [0; 8]).map_or(true, |read| read == 0), "a line without end is hung up on");
         assert!(Client::connect(&path).unwrap().ask(&Command::Scrub).is_ok());

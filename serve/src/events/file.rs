@@ -1,29 +1,29 @@
-//! The file of events: lines of JSON, bounded by a rotation to one file before it, and read while it is written.
+//! The event file: lines of JSON, bounded by rotation to one previous file, and readable while it is written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file, at most, before another is begun.
+/// Most bytes of a file before it is rotated.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Where an array's events are: the current file and the one before it.
+/// The paths of an array's events: the current file and the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFile {
     /// The current file.
     pub current: PathBuf,
-    /// The one before it.
+    /// The previous file.
     pub previous: PathBuf,
 }
 
 impl EventFile {
-    /// Those of the array called `name` in the folder of state.
+    /// The event files of the array called `name` in the state directory.
     pub fn of(state: &Path, name: &str) -> Self {
         Self::named(state, name, "events", "jsonl")
     }
 
-    /// The log of a server without a terminal, beside its events.
+    /// The log files of a server without a terminal, beside its events.
     pub fn log_of(state: &Path, name: &str) -> Self {
         Self::named(state, name, "server", "log")
     }
@@ -35,10 +35,10 @@ impl EventFile {
         }
     }
 
-    /// All lines that are whole, the oldest first. None where there are no events.
+    /// All complete lines, the oldest first. Empty if there are no events.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn lines(&self) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         for path in [&self.previous, &self.current] {
@@ -50,7 +50,7 @@ impl EventFile {
     }
 }
 
-/// A file that is there.
+/// Opens a file, if it exists.
 fn found(path: &Path) -> io::Result<Option<File>> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
@@ -59,7 +59,7 @@ fn found(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Reads the lines that are whole. What is being written is left for later: the reader stands before it then.
+/// Reads the complete lines. An incomplete line is left for later: the reader is positioned before it.
 fn collect(from: &mut (impl BufRead + Seek), lines: &mut Vec<String>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -73,7 +73,7 @@ fn collect(from: &mut (impl BufRead + Seek), lines: &mut Vec<String>) -> io::Res
     }
 }
 
-/// A file that lines are appended to, and that another takes the place of when it is full.
+/// A file that lines are appended to, and that is rotated when it is full.
 #[derive(Debug)]
 pub struct RotatingFile {
     at: EventFile,
@@ -83,10 +83,10 @@ pub struct RotatingFile {
 }
 
 impl RotatingFile {
-    /// Opens the current file, its user's alone, or begins it.
+    /// Opens or creates the current file; only its user may access it.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn open(at: EventFile) -> io::Result<Self> {
         Self::bounded(at, FILE_BYTES_MAX)
     }
@@ -94,7 +94,7 @@ impl RotatingFile {
     pub(super) fn bounded(at: EventFile, limit: u64) -> io::Result<Self> {
         let mut file = append_to(&at.current)?;
         let mut bytes = file.metadata()?.len();
-        // A line that a crash cut short must not run into the next one.
+        // A line that a crash truncated must not run into the next one.
         let mut last = [b'\n'];
         if bytes > 0 {
             file.seek(SeekFrom::End(-1))?;
@@ -107,17 +107,17 @@ impl RotatingFile {
         Ok(Self { at, limit, file, bytes })
     }
 
-    /// Appends `line`, which has its end.
+    /// Appends `line`, which includes its line end.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.bytes > 0 && self.bytes + line.len() as u64 > self.limit {
             std::fs::rename(&self.at.current, &self.at.previous)?;
             self.file = append_to(&self.at.current)?;
             self.bytes = 0;
         }
-        // One call, so that readers see whole lines.
+        // One call, so that readers see complete lines.
         self.file.write_all(line)?;
         self.bytes += line.len() as u64;
         Ok(())
@@ -125,12 +125,12 @@ impl RotatingFile {
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
-    // No link is followed: the name may be guessed by others.
+    // Links are not followed: other users may guess the name.
     let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
     OpenOptions::new().create(true).append(true).read(true).mode(0o600).custom_flags(no_follow).open(path)
 }
 
-/// Reads events as they come, over rotations.
+/// Reads events as they are written, across rotations.
 #[derive(Debug)]
 pub struct Follower {
     at: EventFile,
@@ -138,15 +138,15 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// From the first line that is there.
+    /// Starts at the first existing line.
     pub fn new(at: EventFile) -> Self {
         Self { at, open: None }
     }
 
-    /// The lines that came since this was asked last.
+    /// The lines since the last call.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// The errors of the operating system.
     pub fn lines(&mut self) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         if self.open.is_none() {
@@ -157,7 +157,7 @@ impl Follower {
         }
         loop {
             let Some(open) = &mut self.open else { return Ok(lines) };
-            // Looked at before it is read: what is written to it later is not missed.
+            // The file is identified before it is read, so that lines written later are not missed.
             let own = open.get_ref().metadata()?;
             let current = found(&self.at.current)?;
             collect(open, &mut lines)?;
@@ -166,7 +166,7 @@ impl Follower {
             if (own.dev(), own.ino()) == (other.dev(), other.ino()) {
                 return Ok(lines);
             }
-            // It was rotated: what is in it was read to its end, and the rest is in the next one.
+            // The file was rotated: it has been read to its end, and the other lines are in the next one.
             self.open = Some(BufReader::new(current));
         }
     }

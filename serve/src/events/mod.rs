@@ -1,5 +1,5 @@
-//! Events: what happens to an array that its operator must learn of (docs/events.md). The serving thread hands them to a thread
-//! that writes them to the log and to a bounded file, and starts the operator's program.
+//! Events of an array that its operator must know (docs/events.md). The serving thread passes them to a thread that
+//! writes them to the log and to a bounded file, and starts the operator's program.
 
 mod file;
 mod outlet;
@@ -14,20 +14,20 @@ pub use file::{EventFile, Follower, RotatingFile};
 pub(crate) use outlet::{Events, Outlet, Programs};
 pub use program::check_program;
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Nothing is to be done.
+    /// No action is needed.
     Info,
-    /// Something needs a look.
+    /// An operator should look.
     Warning,
     /// Redundancy or data is at risk, or lost.
     Error,
 }
 
 impl Severity {
-    /// As it is written.
+    /// The name of the severity.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -37,22 +37,22 @@ impl Severity {
     }
 }
 
-/// A member that an event is about.
+/// The member of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its number.
     pub member: u16,
-    /// Its file or device, where that is known.
+    /// Its file or device, if known.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "readable")]
     pub path: Option<PathBuf>,
 }
 
-/// A path need not be text, and JSON is.
+/// A path need not be valid text, and JSON must be.
 fn readable<S: serde::Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
 
-/// What happened. The names of kinds and fields are stable.
+/// The content of an event. The names of kinds and fields are stable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "snake_case")]
 #[allow(missing_docs, reason = "docs/events.md says what each field means, and a test holds it to that")]
@@ -191,13 +191,13 @@ pub enum What {
     },
 }
 
-/// What has no space.
+/// Where space is lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpaceCause {
-    /// The file systems of members.
+    /// In the file systems of members.
     Members,
-    /// The log: everything in it is in use.
+    /// In the log: all of its segments are in use.
     Log,
 }
 
@@ -208,7 +208,7 @@ impl What {
         value["kind"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The member that it is about.
+    /// The member of the event.
     pub fn member(&self) -> Option<&Member> {
         match self {
             Self::MemberSlow { member, .. }
@@ -244,7 +244,7 @@ impl What {
         }
     }
 
-    /// How much it matters.
+    /// The severity of the event.
     pub fn severity(&self) -> Severity {
         match self {
             Self::MemberFailed { .. }
@@ -286,7 +286,7 @@ impl What {
         }
     }
 
-    /// It as a sentence.
+    /// The event as a sentence.
     pub fn message(&self) -> String {
         let of = self.member().map_or(String::new(), |member| format!("member {}", member.member));
         match self {
@@ -389,24 +389,24 @@ impl What {
     }
 }
 
-/// An event, as it stands in a line of the file.
+/// An event, as written to a line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When it happened: UTC, RFC 3339, milliseconds.
+    /// The time of the event: UTC, RFC 3339, milliseconds.
     pub time: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
     /// The array.
     pub array: String,
-    /// It as a sentence.
+    /// The event as a sentence.
     pub message: String,
-    /// What happened.
+    /// The content.
     #[serde(flatten)]
     pub what: What,
 }
 
 impl Event {
-    /// One that happens now to the array called `array`.
+    /// An event of the array called `array` that happens now.
     pub fn now(array: &str, what: What) -> Self {
         Self {
             time: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -417,7 +417,7 @@ impl Event {
         }
     }
 
-    /// Its line, with the end of the line.
+    /// The line of the event, including the line end.
     pub fn line(&self) -> Vec<u8> {
         // It has no maps with keys other than strings, which alone could fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Where events go: a thread that writes them to the log and the file, and hands them to the thread of the operator's program.
-//! The serving thread only puts them in a bounded queue, and never waits.
+//! The destinations of events: a thread writes them to the log and the file, and passes them to the thread of the
+//! operator's program. The serving thread only puts them in a bounded queue, and never waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use super::{Event, EventFile, RotatingFile, Severity, What, program};
 use crate::error::ServeError;
 
-/// Events that wait to be written, at most.
+/// Most events that wait to be written.
 const WAITING_MAX: usize = 1024;
-/// Events that wait for the operator's program, at most.
+/// Most events that wait for the operator's program.
 const PROGRAM_WAITING_MAX: usize = 256;
-/// How long the end of the server waits for what is still to be written, and for the program.
+/// How long the end of the server waits for unwritten events, and for the program.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Takes events from any thread, without waiting.
+/// Accepts events from any thread, without waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     array: Arc<str>,
@@ -27,14 +27,14 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// It happens now.
+    /// Reports an event that happens now.
     pub(crate) fn tell(&self, what: What) {
         if self.to.try_send(Event::now(&self.array, what)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// So many events are missing for another reason.
+    /// Counts events that were lost elsewhere.
     pub(crate) fn add_dropped(&self, events: u64) {
         self.dropped.fetch_add(events, Ordering::Relaxed);
     }
@@ -49,12 +49,12 @@ pub(crate) struct Outlet {
     programs: Programs,
 }
 
-/// The operator's program, which may still run when everything is written.
+/// The operator's program, which may still run when all events are written.
 #[derive(Debug)]
 pub(crate) struct Programs(Option<Receiver<()>>);
 
 impl Programs {
-    /// Waits for it, for a while.
+    /// Waits for the program, up to a limit.
     pub(crate) fn wait(self) {
         if let Some(over) = self.0 {
             wait(&over, "the server ends before its program for events has");
@@ -69,10 +69,12 @@ fn wait(over: &Receiver<()>, otherwise: &str) {
 }
 
 impl Outlet {
-    /// Writes the events of the array called `name` to the log, to a file, and to a program, where those are named.
+    /// Starts the thread that writes the events of the array called `name` to the log, and to a file and a program if
+    /// they are given.
     ///
     /// # Errors
-    /// When the system gives no thread. A file that cannot be written is named in the log, and the array is served without.
+    /// When the system starts no thread. If the file cannot be written, the log names it, and the array is served
+    /// without it.
     pub(crate) fn start(
         name: &str,
         file: Option<EventFile>,
@@ -93,13 +95,13 @@ impl Outlet {
         Ok(Self { events: Events { array, to, dropped }, over, programs: Programs(programs) })
     }
 
-    /// Where events are handed over.
+    /// The queue for events.
     pub(crate) fn events(&self) -> Events {
         self.events.clone()
     }
 
-    /// Waits until what was told is written, for a while: a file system that hangs does not hold up the end. Every other holder
-    /// of [`Self::events`] must be gone.
+    /// Waits until all events are written, up to a limit: a file system that hangs does not delay the end further.
+    /// Every other clone of [`Self::events`] must be dropped before.
     pub(crate) fn finish(self) -> Programs {
         drop(self.events);
         wait(&self.over, "the server ends before all events were written");
@@ -114,7 +116,7 @@ fn open(at: EventFile) -> Option<RotatingFile> {
         .ok()
 }
 
-/// Starts the thread of the operator's program: where it takes events, and what is closed when it has ended.
+/// Starts the thread of the operator's program. Returns its queue, and a channel that closes when it has ended.
 fn start_program(path: PathBuf) -> Result<(SyncSender<Event>, Receiver<()>), ServeError> {
     let (to, events) = sync_channel(PROGRAM_WAITING_MAX);
     let (ends, over) = sync_channel(0);
@@ -146,7 +148,7 @@ impl Writer {
         }
     }
 
-    /// Writes one. Whether the file could not be written; that is said once.
+    /// Writes an event. Returns whether the file could not be written, which is logged once.
     fn write(&mut self, event: &Event, was_bad: bool) -> bool {
         log(event);
         let failed = self.file.as_mut().and_then(|file| file.append(&event.line()).err());
@@ -165,13 +167,13 @@ impl Writer {
     }
 }
 
-/// One line in the log.
+/// Writes an event to the log, as one line.
 fn log(event: &Event) {
     let value = serde_json::to_value(&event.what).unwrap_or_default();
     let number = |field: &str| value.get(field).and_then(serde_json::Value::as_u64);
     let path =
         event.what.member().and_then(|member| member.path.as_ref()).map(|path| path.display().to_string());
-    // Fields have to be known to the compiler: those that an event has not are left out.
+    // The compiler must know the fields: those that an event lacks are left out.
     macro_rules! tell {
         ($level:ident) => {
             tracing::$level!(

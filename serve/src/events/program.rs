@@ -1,5 +1,5 @@
-//! The operator's program (`serve --on-event`), started once for each event: one at a time, in a thread of its own, with a time
-//! limit. mdadm's PROGRAM is the model.
+//! The operator's program (`serve --on-event`), started once for each event: one at a time, in a thread of its own,
+//! with a time limit. The model is mdadm's PROGRAM.
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -13,17 +13,18 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Event;
 
-/// How long a program may take.
+/// The time limit of a program.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// How often it is looked whether it has ended.
+/// Time between two checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether `path` can be started: a program that is missing must be noticed when the server starts, not with the first event.
+/// Checks that `path` can be started, so that a missing program is reported when the server starts, not at the first
+/// event.
 ///
 /// # Errors
-/// Why not, and the remedy.
+/// Why it cannot be started, and the remedy.
 pub fn check_program(path: &Path) -> Result<(), String> {
-    // A bare name is looked for where the system looks for programs.
+    // A bare name is searched for in PATH.
     let is_bare = path.components().count() == 1 && !path.starts_with("/");
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let places: Vec<PathBuf> = match is_bare {
@@ -41,7 +42,7 @@ pub fn check_program(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Starts `program` for each event until no more come.
+/// Starts `program` for each event until the queue closes.
 pub(super) fn run(program: &Path, limit: Duration, events: &Receiver<Event>) {
     for event in events {
         let kind = event.what.kind();
@@ -60,19 +61,19 @@ pub(super) fn run(program: &Path, limit: Duration, events: &Receiver<Event>) {
 fn start(program: &Path, event: &Event) -> io::Result<Child> {
     let mut command = Command::new(program);
     command.arg(event.what.kind()).arg(&event.array);
-    // Without a member there is no third argument, as mdadm has it.
+    // Without a member there is no third argument, as with mdadm.
     command.args(event.what.member().and_then(|member| member.path.as_ref()));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
     command.env_remove(crate::DETACHED);
     let mut child = command.spawn()?;
     if let Some(mut to) = child.stdin.take() {
-        // A line fits into the pipe, so nothing waits for a program that does not read it.
+        // A line fits into the pipe, so a program that does not read it blocks nothing.
         let _ = to.write_all(&event.line());
     }
     Ok(child)
 }
 
-/// Waits until the program ends, and ends it when it takes too long. What went wrong, if anything did.
+/// Waits until the program ends, and kills it at the time limit. Returns the error, if any.
 fn wait(mut child: Child, limit: Duration) -> io::Result<Option<String>> {
     let until = Instant::now() + limit;
     loop {
@@ -80,7 +81,7 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Option<String>> {
             return Ok((!status.success()).then(|| status.to_string()));
         }
         if Instant::now() >= until {
-            // With everything that it started.
+            // With all processes that it started.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(Some(format!("it took longer than {} s and was killed", limit.as_secs_f32())));

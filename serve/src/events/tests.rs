@@ -1,4 +1,4 @@
-//! What stands in a line, and that the document says the same.
+//! The content of event lines, and that the document describes the same.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ fn member() -> Member {
     Member { member: 2, path: Some("/dev/sdx".into()) }
 }
 
-/// One of each kind.
+/// One event of each kind.
 pub(crate) fn all() -> Vec<What> {
     let (member, reason) = (member(), "why".to_owned());
     vec![

@@ -1,21 +1,22 @@
-//! What a client may call the responder. A page of any site may make a browser ask: where a name of that site leads to this
-//! machine from one moment to the next (DNS rebinding), the browser takes the answers for that site's own and shows them to it.
-//! The browser tells the name that it was given, so only names that are meant are answered to.
+//! The names by which a client may address the responder. A page of any site can make a browser send a request: if a
+//! name of that site suddenly resolves to this machine (DNS rebinding), the browser treats the answers as that site's
+//! own and shows them to it. The browser sends the name that it used, so the responder answers only to configured
+//! names.
 
 use std::net::IpAddr;
 
-/// The names that are answered to, beside loopback and the address of the connection.
+/// The accepted names, in addition to loopback and the address of the connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// `names`, and what this machine is called.
+    /// `names`, and the name of this machine.
     pub(crate) fn new(names: &[String]) -> Self {
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Self(names.iter().cloned().chain([own]).filter(|name| !name.is_empty()).collect())
     }
 
-    /// Whether `called`, as a `Host` header has it, is answered to by a connection to `local`.
+    /// Whether a connection to `local` accepts the name `called` of a `Host` header.
     pub(crate) fn answer_to(&self, called: &str, local: Option<IpAddr>) -> bool {
         let Some(name) = without_port(called.trim()) else { return false };
         if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
@@ -27,7 +28,7 @@ impl Hosts {
     }
 }
 
-/// The name or address, an IPv6 address with its brackets; none where the port is no number.
+/// The name or address, an IPv6 address with its brackets. None if the port is not a number.
 fn without_port(called: &str) -> Option<&str> {
     let (name, port) = match called.rfind(']') {
         Some(end) => called.split_at(end + 1),

@@ -1,4 +1,4 @@
-//! A request, from its head to the bytes of the answer.
+//! An HTTP request, from its head to the bytes of the answer.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -15,21 +15,21 @@ pub(super) const HEAD_MAX: usize = 16 << 10;
 pub(super) const PAGE: &str = include_str!("../page.html");
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is answered with.
+/// The content of the answers.
 #[derive(Debug)]
 pub(super) struct Site<S> {
     pub(super) hosts: Hosts,
-    /// Tells the status at that moment.
+    /// Returns the current status.
     pub(super) status: S,
 }
 
 /// The status code, the type of the body, and the body.
 type Reply = (&'static str, &'static str, Cow<'static, str>);
 
-/// Whether the head of a request has its end.
+/// Whether the head of a request is complete.
 pub(super) fn is_whole(head: &[u8]) -> bool {
     let mut lines = head.split(|&byte| byte == b'\n');
-    // What follows the last line break is no line.
+    // The text after the last line break is not a line.
     lines.next_back();
     lines.any(|line| line.is_empty() || line == b"\r")
 }
@@ -46,7 +46,7 @@ impl<S: Fn() -> Answer> Site<S> {
         let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value);
         let (code, kind, body) = match (hosts.next(), hosts.next()) {
             (_, Some(_)) => ("400 Bad Request", TEXT, "one Host, please\n".into()),
-            // Browsers name it always. Who asks without is a program, which goes where it was sent.
+            // Browsers always send it. A client without it is a program, which connects to its configured address.
             (None, None) => self.reply(method, path),
             (Some(called), None) if self.hosts.answer_to(called, local) => self.reply(method, path),
             (Some(_), None) => misdirected(),

@@ -1,15 +1,16 @@
-//! What comes in floods is told of once, and then seldom: the events of a bad hour must not push all others out of their file.
+//! Rate limits for floods of events: the first is reported at once, later ones rarely, so that the events of a bad hour
+//! do not push all others out of their file.
 
 use stripewise_base::Nanos;
 
 use crate::events::{SpaceCause, What};
 
-/// How often a burst is told of.
+/// Time between two reports of a burst.
 pub(super) const BURST_NS: Nanos = 10_000_000_000;
-/// How long there must be space before that is told.
+/// How long there must be space before that is reported.
 pub(super) const CALM_NS: Nanos = 5_000_000_000;
 
-/// A counter that only grows, told of at once when it begins to and then no more often than every [`BURST_NS`].
+/// A counter that only grows. Its growth is reported at once when it begins, and then at most every [`BURST_NS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
     told: u64,
@@ -17,12 +18,12 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    /// Nothing is to be told of what was counted before.
+    /// A burst whose counts so far are not reported.
     pub(super) fn at(count: u64) -> Self {
         Self { told: count, at: None }
     }
 
-    /// By how much the counter grew since that was told, if it is time to.
+    /// The growth of the counter since the last report, if a report is due.
     pub(super) fn take(&mut self, now: Nanos, count: u64) -> Option<u64> {
         let grown = count.saturating_sub(self.told);
         let is_time = self.at.is_none_or(|at| now.saturating_sub(at) >= BURST_NS);
@@ -33,39 +34,39 @@ impl Burst {
         Some(grown)
     }
 
-    /// What is still to be told need not wait.
+    /// Makes the next report due at once.
     pub(super) fn hurry(&mut self) {
         self.at = None;
     }
 
-    /// Whether something is still to be told.
+    /// Whether there is growth to report.
     pub(super) fn is_pending(&self, count: u64) -> bool {
         count > self.told
     }
 }
 
-/// Want of space that begins and ends, perhaps with each request.
+/// Lack of space that begins and ends, perhaps with each request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Space {
-    /// What members say, who are asked all the time.
+    /// The latest state of the members, which is always known.
     members: Option<(SpaceCause, bool)>,
     told: Option<(SpaceCause, bool)>,
     calm_since: Option<Nanos>,
 }
 
 impl Space {
-    /// Members have no space, and whether writes are refused therefore; none when they have some again.
+    /// Notes that members have no space, and whether writes are refused as a result. None when they have space again.
     pub(super) fn members(&mut self, now: Nanos, is_refused: Option<bool>) -> Option<What> {
         self.members = is_refused.map(|is_refused| (SpaceCause::Members, is_refused));
         self.look(now, None)
     }
 
-    /// Whether it has to be looked at again.
+    /// Whether another look is needed.
     pub(super) fn is_out(&self) -> bool {
         self.told.is_some()
     }
 
-    /// What is to be told now, `log` being what the log says.
+    /// The event to report now. `log` is the state of the log.
     pub(super) fn look(&mut self, now: Nanos, log: Option<(SpaceCause, bool)>) -> Option<What> {
         let Some(found) = self.members.or(log) else {
             let since = *self.calm_since.get_or_insert(now);
@@ -73,7 +74,7 @@ impl Space {
             return self.told.take_if(|_| is_over).map(|_| What::SpaceReturned {});
         };
         self.calm_since = None;
-        // Less of it is no news.
+        // A milder state is not reported.
         if self.told.is_some_and(|(cause, is_refused)| cause == found.0 && (is_refused || !found.1)) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Members that degrade, over real files that are cut short while the array runs.
+//! Members that degrade, over real files that are truncated while the array runs.
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ struct Bench {
     folder: TempDir,
     engine: Engine,
     monitor: Monitor,
-    /// Data members of a row.
+    /// Data columns of a row.
     data: u64,
 }
 
@@ -28,7 +28,7 @@ impl Bench {
         let text = format!("name = \"x\"\n[geometry]\nlevel = \"{level}\"");
         let scheme = Scheme::from_toml("x", &text).unwrap();
         let paths: Vec<PathBuf> = (0..members).map(|number| folder.path().join(number.to_string())).collect();
-        // On a machine that stalls no read goes around a member.
+        // So that on a machine that stalls no read avoids a member.
         let options = Options { slow: Duration::from_secs(600), ..Options::default() };
         let engine = Engine::create(&scheme, &paths, 64 * MIB, options).unwrap();
         let events = Some(EventFile::of(folder.path(), "x"));
@@ -37,13 +37,13 @@ impl Bench {
         Self { folder, engine, monitor, data: members - parity }
     }
 
-    /// The file of a member loses its content.
+    /// Truncates the file of a member to nothing.
     fn cut(&self, member: u16) {
         let path = self.folder.path().join(member.to_string());
         OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap();
     }
 
-    /// Reads a row in each of the first MiBs of all members: what is repaired makes a file that was cut as long as that again.
+    /// Reads a row in each of the first MiBs of all members. Repairs extend a truncated file again.
     fn read_rows(&mut self, mibs: u64) {
         let row = 4096 * self.data;
         for mib in 0..mibs {
@@ -56,7 +56,7 @@ impl Bench {
         self.engine.failure(member).unwrap().map(ToString::to_string)
     }
 
-    /// What was told, when the server has ended.
+    /// The reported events, after the server has ended.
     fn told(self) -> Vec<What> {
         let Self { folder, monitor, .. } = self;
         monitor.finish().wait();
@@ -65,7 +65,7 @@ impl Bench {
     }
 }
 
-/// Why members were kept though they were beyond the limit, or nothing where they were not kept.
+/// For each member beyond the limit, why it was kept, or nothing if it was not.
 fn decisions(told: &[What]) -> Vec<(u16, Option<String>)> {
     let decision = |what: &What| match what {
         What::ErrorLimitReached { member, kept_because, .. } => Some((member.member, kept_because.clone())),
@@ -91,7 +91,7 @@ fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
     assert_eq!(decisions(&bench.told()), [(0, None)]);
 }
 
-/// The audit's figure: that many errors in one place left their member clean.
+/// The audit's case: this many errors in one place left their member clean.
 #[test]
 fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
     let mut bench = Bench::new("raid5", 3, 1, Some(20));
@@ -152,7 +152,7 @@ fn without_a_limit_no_member_is_failed() {
     assert!(bench.fails(0).is_none() && bench.monitor.is_any_at_risk(&bench.engine));
 }
 
-/// Kinds and, where they are about one, members.
+/// Kinds and, where events have one, members.
 fn kinds(told: &[What]) -> Vec<(String, Option<u16>)> {
     told.iter().map(|what| (what.kind(), what.member().map(|member| member.member))).collect()
 }

@@ -1,7 +1,8 @@
-//! Requests of guests: what a chain of descriptors asks for, judged before the engine sees it.
+//! Requests of guests: parses and checks a chain of descriptors before the engine sees it.
 //!
-//! A chain is a header, data that is read or written, and a byte for the status, cut into descriptors as the guest likes. Where
-//! its parts lie is looked up once; what a guest changes afterwards is its own data.
+//! A chain is a header, data that is read or written, and a byte for the status, split into descriptors as the guest
+//! likes. The positions of its parts are looked up once. If a guest changes them afterwards, it affects only its own
+//! data.
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 5.2.6.
 
@@ -23,7 +24,7 @@ struct Piece {
     bytes: usize,
 }
 
-/// Pieces that lie one behind the other in a request.
+/// Consecutive pieces of a request.
 #[derive(Debug, Default)]
 struct Pieces(Vec<Piece>);
 
@@ -32,7 +33,7 @@ impl Pieces {
         self.0.iter().map(|piece| piece.bytes as u64).sum()
     }
 
-    /// Fills `into` from its front, and takes that away.
+    /// Fills `into` from the front, and removes these bytes.
     fn take(&mut self, memory: &GuestMemoryMmap, into: &mut [u8]) -> Result<(), vm_memory::GuestMemoryError> {
         let mut done = 0;
         for piece in &mut self.0 {
@@ -45,14 +46,14 @@ impl Pieces {
         Ok(())
     }
 
-    /// Takes the last byte away, and says where it is.
+    /// Removes the last byte, and returns its address.
     fn take_last(&mut self) -> Option<GuestAddress> {
         let last = self.0.iter_mut().rfind(|piece| piece.bytes > 0)?;
         last.bytes -= 1;
         Some(GuestAddress(last.at.0.wrapping_add(last.bytes as u64)))
     }
 
-    /// Writes `from` to it, from its front.
+    /// Writes `from` to the pieces, from the front.
     fn put(&self, memory: &GuestMemoryMmap, mut from: &[u8]) -> Result<(), vm_memory::GuestMemoryError> {
         for piece in &self.0 {
             let (now, later) = from.split_at(piece.bytes.min(from.len()));
@@ -63,22 +64,22 @@ impl Pieces {
     }
 }
 
-/// Where the parts of a request lie.
+/// The positions of the parts of a request.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// What the guest has written.
+    /// Memory that the guest has written.
     readable: Pieces,
-    /// What it waits for.
+    /// Memory that the device is to write.
     writable: Pieces,
     status: Option<GuestAddress>,
 }
 
-/// What a guest asks for.
+/// A request of a guest.
 #[derive(Debug)]
 pub(super) enum Wish {
-    /// Something for the engine.
+    /// A request for the engine.
     Request(Request),
-    /// Who the disk is.
+    /// A request for the serial number of the disk.
     Serial,
 }
 
@@ -92,11 +93,11 @@ pub(super) enum Status {
 }
 
 impl Chain {
-    /// Looks up where the parts of a request are.
+    /// Looks up the positions of the parts of a request.
     ///
     /// # Errors
-    /// When the chain is broken: it leaves its table, never ends, or the device is to read behind what it writes. The status
-    /// can be told where there is a place for it.
+    /// When the chain is broken: it leaves its table, never ends, or has memory to read behind memory to write. The
+    /// status can be written if there is a place for it.
     pub(super) fn look_up(&mut self, descriptors: impl Iterator<Item = Descriptor>) -> Result<(), Status> {
         self.readable.0.clear();
         self.writable.0.clear();
@@ -109,22 +110,22 @@ impl Chain {
                 is_ordered &= self.writable.0.is_empty();
                 self.readable.0.push(piece);
             }
-            // Where the next one is not to be had, the last one says that there is one.
+            // If the next descriptor cannot be read, the last one still has its next flag set.
             is_whole = !descriptor.has_next();
         }
         self.status = self.writable.take_last();
         if is_ordered && is_whole { Ok(()) } else { Err(Status::Failed) }
     }
 
-    /// How many pieces of memory it has.
+    /// Number of its pieces of memory.
     pub(super) fn pieces(&self) -> usize {
         self.readable.0.len() + self.writable.0.len()
     }
 
-    /// What the guest asks for. `forced` says whether what is written is to be durable at once.
+    /// The request of the guest. `forced` says whether a write must be durable at once.
     ///
     /// # Errors
-    /// The status of a request that cannot be: malformed, unknown, beyond the end of the disk, too long.
+    /// The status of an invalid request: malformed, unknown, beyond the end of the disk, too long.
     pub(super) fn judge(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -178,7 +179,7 @@ impl Chain {
         }
     }
 
-    /// Writes what was read, as far as there is room for it. How many bytes that are.
+    /// Writes the data of a read, as far as there is room for it. Returns the number of bytes.
     ///
     /// # Errors
     /// When the guest has no memory there.
@@ -187,12 +188,12 @@ impl Chain {
         Ok(self.writable.bytes().min(data.len() as u64) as u32)
     }
 
-    /// Tells how the request ended. Whether there was a place for that.
+    /// Writes the status of the request. Returns whether there was a place for it.
     pub(super) fn tell(&self, memory: &GuestMemoryMmap, status: Status) -> bool {
         self.status.is_some_and(|at| memory.write_obj(status as u8, at).is_ok())
     }
 
-    /// Takes bytes from the front of what the guest has written.
+    /// Removes bytes from the front of the memory that the guest has written.
     fn front<const N: usize>(&mut self, memory: &GuestMemoryMmap) -> Result<[u8; N], Status> {
         let mut front = [0; N];
         if self.status.is_none() || self.readable.bytes() < N as u64 {

@@ -1,4 +1,4 @@
-//! A device at its socket: the guest's memory, its queues, and what its host has agreed upon.
+//! A device at its socket: the guest's memory, its queues, and the negotiated features.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -18,18 +18,18 @@ use super::queue::{Broken, Stopped, Virtqueue};
 use crate::buffers::Buffers;
 use crate::service::{Asked, Asker, Service, Unsubmitted};
 
-/// Regions of a guest's memory, at most.
+/// Most regions of a guest's memory.
 pub(super) const REGIONS_MAX: usize = 509;
-/// Requests that are taken from a queue before others get their turn, if they are short.
+/// Short requests that are taken from a queue before others get their turn.
 const TAKES: usize = 64;
-/// A request counts as one more for so many pieces that it has.
+/// A request counts as one more for this many pieces.
 const PIECES: usize = 16;
 
 /// A request of a guest that waits for its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub(super) device: usize,
-    /// The connection that it came by: another one is another guest.
+    /// The connection of the request. Another connection is another guest.
     connection: u64,
     queue: usize,
     head: u16,
@@ -38,7 +38,7 @@ pub(crate) struct Pending {
     bytes: u64,
 }
 
-/// Where a region of the guest's memory is in the address space of its host.
+/// The position of a region of the guest's memory in the address space of its host.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
     host: u64,
@@ -57,14 +57,14 @@ pub(crate) struct Device {
     mappings: Vec<Mapping>,
     features: u64,
     queues: Vec<Virtqueue>,
-    /// Bytes of payloads that are under way, those of guests that have gone among them.
+    /// Bytes of payloads in flight, including those of guests that have disconnected.
     bytes: u64,
-    /// Requests that the array was too busy for, of guests that have gone.
+    /// Requests that the array was too busy for, of guests that have disconnected.
     orphans: Vec<Asked>,
     /// Requests that are over, to be used again.
     #[expect(clippy::vec_box, reason = "they go back and forth as boxes")]
     free: Vec<Box<Pending>>,
-    /// Connections, and queues, that were given up because of what their guest did, and were not counted yet.
+    /// Connections and queues that were dropped because of their guest's errors, and are not counted yet.
     dropped: u64,
 }
 
@@ -90,15 +90,15 @@ impl Device {
         self.is_connected
     }
 
-    /// Somebody has come.
+    /// A guest's host has connected.
     pub(super) fn connect(&mut self) {
         self.reset();
         self.is_connected = true;
         tracing::debug!(device = self.number, "a guest came");
     }
 
-    /// Whoever was there has gone, or is dropped. What the engine has of it is done, in the order in which it came, and nothing
-    /// is written to its memory any more.
+    /// The guest's host has disconnected, or is dropped. Requests in the engine complete, in the order in which they
+    /// arrived, and nothing is written to the guest's memory any more.
     pub(super) fn disconnect(&mut self, why: &Error) {
         match why {
             Error::Disconnected => tracing::debug!(device = self.number, "a guest left"),
@@ -111,7 +111,7 @@ impl Device {
         self.is_connected = false;
     }
 
-    /// Forgets everything that was agreed upon.
+    /// Resets everything that was negotiated.
     pub(super) fn reset(&mut self) {
         self.connection += 1;
         self.memory = Arc::default();
@@ -190,12 +190,12 @@ impl Device {
     pub(super) fn stop(&mut self, queue: u32, stopped: Stopped) {
         match self.queue(queue) {
             Ok(queue) => queue.stop(stopped),
-            // Whoever asked may have gone.
+            // The thread that asked may have ended.
             Err(error) => drop(stopped.send(Err(error))),
         }
     }
 
-    /// Takes requests from the queues, as many as the array takes; `is_ending` lets none in but those that wait already.
+    /// Takes requests from the queues, as many as the array accepts. If `is_ending`, only those that wait already.
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
         service.tally.dropped_connections += std::mem::take(&mut self.dropped);
         for asked in self.orphans.drain(..) {
@@ -219,7 +219,7 @@ impl Device {
         }
     }
 
-    /// Takes a request, if there is one: how many pieces it has.
+    /// Takes a request, if there is one. Returns the number of its pieces.
     fn take_one(&mut self, queue: usize, service: &mut Service) -> Option<usize> {
         let mut pending = self.free.pop().unwrap_or_default();
         let taken = match self.queues[queue].take(&self.memory, &mut pending.chain) {
@@ -276,7 +276,7 @@ impl Device {
         }
     }
 
-    /// Answers a request that is done, if whoever asked is still there.
+    /// Answers a completed request, if its guest is still connected.
     pub(super) fn complete(
         &mut self,
         pending: Box<Pending>,
@@ -307,7 +307,7 @@ impl Device {
         self.free.push(pending);
     }
 
-    /// Tells the guest of what was answered.
+    /// Notifies the guest of answers.
     pub(super) fn tell(&mut self) {
         for queue in 0..self.queues.len() {
             if let Err(Broken) = self.queues[queue].tell(queue as u32, &self.memory) {
@@ -316,7 +316,7 @@ impl Device {
         }
     }
 
-    /// Asks to be rung for requests. Whether there are some already.
+    /// Enables notifications of requests. Returns whether there are some already.
     pub(super) fn arm(&mut self) -> bool {
         let mut is_any = false;
         for queue in 0..self.queues.len() {
@@ -331,7 +331,7 @@ impl Device {
         is_any
     }
 
-    /// The queues that a guest may ring for.
+    /// The queues that a guest may notify.
     pub(super) fn kicks(&self) -> impl Iterator<Item = usize> {
         (0..self.queues.len()).filter(|&nth| self.queues[nth].kick().is_some())
     }
@@ -340,17 +340,17 @@ impl Device {
         self.queues.get(queue)?.kick()
     }
 
-    /// A queue was rung for.
+    /// A queue was notified.
     pub(super) fn hear(&mut self, queue: usize, flags: PollFlags) {
         match self.queues.get(queue) {
             Some(bell) if flags.contains(PollFlags::IN) => bell.silence(),
-            // It can never be rung for again.
+            // It can never be notified again.
             Some(_) => self.give_up(queue),
             None => {}
         }
     }
 
-    /// Whether nothing is under way, and nothing waits.
+    /// Whether no request is in flight or waiting.
     pub(super) fn is_idle(&self) -> bool {
         self.queues.iter().all(Virtqueue::is_idle)
     }

@@ -9,32 +9,32 @@ use virtio_bindings::virtio_blk::*;
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
 
-/// What guests count in.
+/// The unit of guests.
 pub(super) const SECTOR_BYTES: u64 = 512;
-/// Queues of a device; a guest takes as many of them as it has processors for.
+/// Queues of a device. A guest uses one for each of its processors.
 pub(super) const QUEUES: u16 = 16;
-/// Descriptors of a queue, at most.
+/// Most descriptors of a queue.
 pub(super) const QUEUE_SIZE: u16 = 1024;
-/// The longest read or write, in bytes, as over NBD.
+/// The longest read or write, in bytes, the same as over NBD.
 pub(super) const PAYLOAD_BYTES_MAX: u64 = 32 << 20;
-/// Pieces of a request: header and status are two more, and a queue of 128 is what virtual machines have most often.
+/// Pieces of a request: header and status add two more, and most virtual machines have queues of 128.
 const SEGMENTS: u32 = 126;
-/// Bytes of a piece, so that the longest request is not too long.
+/// Bytes of a piece, so that the longest request is within the limit.
 const SEGMENT_BYTES: u32 = 256 << 10;
 const _: () = assert!(SEGMENTS as u64 * SEGMENT_BYTES as u64 <= PAYLOAD_BYTES_MAX);
 /// The most sectors that one request discards or zeroes: 1 GiB.
 pub(super) const ZEROED_SECTORS: u32 = 1 << 21;
 
-/// A block device, as a guest is told of it.
+/// A block device, as a guest sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     /// Its size in bytes.
     pub(crate) bytes: u64,
-    /// Lengths and offsets that are multiples of it cost least.
+    /// The page: lengths and offsets that are multiples of it cost least.
     pub(crate) page_bytes: u32,
     /// Whether it takes no writes.
     pub(crate) read_only: bool,
-    /// What it is called: as much of it as a serial number has room for.
+    /// Its name, truncated to the room of a serial number.
     pub(crate) name: String,
 }
 
@@ -68,7 +68,7 @@ impl Disk {
             | VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS
     }
 
-    /// The configuration space from `offset` on. Fields that are not told of are zero.
+    /// The configuration space from `offset` on. Fields without meaning here are zero.
     pub(super) fn config(&self, offset: u32, bytes: u32) -> Vec<u8> {
         let mut space = [0; size_of::<virtio_blk_config>()];
         let mut put = |at: usize, field: &[u8]| space[at..at + field.len()].copy_from_slice(field);
@@ -90,7 +90,7 @@ impl Disk {
         asked.skip(offset as usize).take(bytes as usize).collect()
     }
 
-    /// What it says when it is asked who it is.
+    /// The serial number.
     pub(super) fn serial(&self) -> [u8; VIRTIO_BLK_ID_BYTES as usize] {
         let mut serial = [0; VIRTIO_BLK_ID_BYTES as usize];
         for (place, &byte) in serial.iter_mut().zip(self.name.as_bytes()) {

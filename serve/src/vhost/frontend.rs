@@ -1,5 +1,5 @@
-//! The socket of a device: a thread that speaks vhost-user with whoever runs the guest, and has the loop do what is agreed upon.
-//! Requests of guests do not come this way: the loop looks at the queues itself.
+//! The socket of a device: a thread that speaks vhost-user with the program that runs the guest, and has the loop apply
+//! what is negotiated. Requests of guests do not come this way: the loop polls the queues itself.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -20,8 +20,8 @@ use crate::error::ServeError;
 use crate::listen::{UnixSocket, next_connection};
 use crate::mailbox::Sender;
 
-/// A socket that guests' hosts connect to, one at a time; dropped, it hangs up and removes its file. The loop's mailbox must have
-/// been dropped before.
+/// A socket for guests' hosts, one connection at a time. Dropping it disconnects the host and removes its file. The
+/// loop's mailbox must have been dropped before.
 #[derive(Debug)]
 pub(super) struct Frontend {
     shared: Arc<Shared>,
@@ -32,7 +32,7 @@ pub(super) struct Frontend {
 struct Shared {
     socket: UnixSocket,
     ending: Ending,
-    /// Whoever is there.
+    /// The current connection.
     stream: Mutex<Option<UnixStream>>,
 }
 
@@ -46,7 +46,7 @@ impl Frontend {
     /// Listens at `path` for the hosts of guests of the device with this number.
     ///
     /// # Errors
-    /// When somebody listens there already, and what the operating system refuses.
+    /// When another program is listening there, and the errors of the operating system.
     pub(super) fn start<M: From<Job> + Send + 'static>(
         path: &Path,
         number: usize,
@@ -69,7 +69,7 @@ impl Frontend {
 
 impl Drop for Frontend {
     fn drop(&mut self) {
-        // Before the stream is taken: a thread that keeps one afterwards sees that the end has come.
+        // Before the stream is taken: a thread that stores one afterwards sees that the end has come.
         self.shared.ending.come();
         if let Some(stream) = self.shared.keep(None) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -104,7 +104,7 @@ fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
     }
 }
 
-/// Has the loop do what a guest's host asks for.
+/// Has the loop execute the requests of a guest's host.
 #[derive(Debug)]
 struct Remote<M> {
     number: usize,
@@ -113,7 +113,7 @@ struct Remote<M> {
 }
 
 impl<M: From<Job>> Remote<M> {
-    /// Does `work` on the device in the loop, and waits for it.
+    /// Executes `work` on the device in the loop, and waits for its end.
     fn tell(&self, work: impl FnOnce(&mut Device) + Send + 'static) -> Result<()> {
         self.on_loop(move |device| {
             work(device);
@@ -121,13 +121,13 @@ impl<M: From<Job>> Remote<M> {
         })
     }
 
-    /// Does `work` on the device in the loop, and waits for what comes of it.
+    /// Executes `work` on the device in the loop, and waits for its result.
     fn on_loop<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Device) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.ask(move |device, answer: SyncSender<Result<T>>| {
-            // Whoever asked waits for it.
+            // The thread that asked is waiting for it.
             let _ = answer.send(work(device));
         })
     }
@@ -147,7 +147,7 @@ impl<M: From<Job>> Remote<M> {
     }
 }
 
-/// What no feature was offered for.
+/// The error for a feature that was not offered.
 fn not_offered<T>() -> Result<T> {
     Err(Error::InvalidOperation("this was not offered"))
 }
@@ -314,7 +314,7 @@ mod tests {
         for is_there in [false, true] {
             let (sender, inbox) = mailbox::<Job>().unwrap();
             let frontend = Frontend::start(&path, 0, disk.clone(), sender).unwrap();
-            // One that is there keeps the thread; those behind it fill the queue.
+            // One connection occupies the thread; the others fill the queue.
             let _guest = is_there.then(|| UnixStream::connect(&path).unwrap());
             let mut device = Device::new(0, disk.clone());
             while is_there && !device.is_connected() {

@@ -1,4 +1,4 @@
-//! What holds for a queue whatever a guest leaves in its memory.
+//! Properties of a queue for any content of a guest's memory.
 
 use stripewise_engine::Request;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
@@ -10,24 +10,24 @@ use crate::buffers::Buffers;
 
 /// A guest's memory.
 const MEMORY_BYTES: usize = 64 << 10;
-/// Where its ring lies: small places, so that few bytes tell of whole requests.
+/// The position of its ring: low addresses, so that few bytes make whole requests.
 const SIZE: u16 = 8;
 const DESCRIPTORS: u64 = 0;
 const AVAILABLE: u64 = 0x80;
 const USED: u64 = 0x100;
 
-/// The bytes are the guest's memory from its beginning on, which are followed by themselves up to its end: the table of
-/// descriptors, the ring of what is available, and all that they lead to.
+/// The bytes are the guest's memory from its beginning, repeated up to its end: the table of descriptors, the available
+/// ring, and all memory that they lead to.
 ///
 /// # Panics
-/// When something does not hold.
+/// When a property does not hold.
 pub fn check(bytes: &[u8]) {
     let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY_BYTES)]).expect("memory");
     for at in (0..MEMORY_BYTES).step_by(bytes.len().max(1)).take_while(|_| !bytes.is_empty()) {
         let part = &bytes[..bytes.len().min(MEMORY_BYTES - at)];
         memory.write_slice(part, GuestAddress(at as u64)).expect("it is there");
     }
-    // Nothing was used before, as the guest that begins sees to.
+    // The used ring is empty, as in a guest that has just started.
     memory.write_obj(0u32, GuestAddress(USED)).expect("it is there");
     let disk = Disk { bytes: 1 << 30, page_bytes: 4096, read_only: false, name: "disk".into() };
     let mut queue = Virtqueue::new();
@@ -38,7 +38,7 @@ pub fn check(bytes: &[u8]) {
     queue.enable(true);
     let mut buffers = Buffers::new();
     let mut chain = Chain::default();
-    // A guest that names requests without end is served one by one for ever; here a few are enough.
+    // A guest that offers requests without end is served one by one; here a few are enough.
     for _ in 0..4 * SIZE {
         let Ok(Some(taken)) = queue.take(&memory, &mut chain) else { break };
         assert!(chain.pieces() <= usize::from(QUEUE_SIZE));
@@ -72,7 +72,7 @@ pub fn check(bytes: &[u8]) {
     let _ = queue.tell(0, &memory);
 }
 
-/// A request lies inside the disk. What a read is answered with.
+/// Checks that a request lies inside the disk. Returns the data of a read.
 fn inside(request: &Request, disk: &Disk) -> Option<Vec<u8>> {
     let (offset, bytes) = match request {
         Request::Read { offset, into } => (*offset, into.len() as u64),

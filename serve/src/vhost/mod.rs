@@ -1,8 +1,8 @@
-//! vhost-user-blk: block devices for virtual machines. A machine's host connects to a device's socket and shares the guest's
-//! memory and the eventfds of its queues; the loop looks at the queues itself, beside the sockets of NBD.
+//! vhost-user-blk: block devices for virtual machines. A machine's host connects to a device's socket and shares the
+//! guest's memory and the eventfds of its queues. The loop polls the queues itself, beside the sockets of NBD.
 //!
-//! The guest is not trusted: what lies in its memory is looked at once and judged. The program that runs it is, as far as the
-//! server's life goes: one that cuts off memory which it shared ends the server, as a loss of power would.
+//! The guest is not trusted: each value in its memory is read once and checked. The program that runs the guest is
+//! trusted not to end the server: if it truncates memory that it shared, the server ends as in a loss of power.
 //!
 //! Source: Vhost-user Protocol, docs/interop/vhost-user.rst of QEMU.
 
@@ -30,7 +30,7 @@ use crate::error::ServeError;
 use crate::mailbox::Sender;
 use crate::service::Service;
 
-/// Something that is done to a device in the loop.
+/// Work on a device, to be executed in the loop.
 pub(crate) struct Job {
     device: usize,
     work: Box<dyn FnOnce(&mut Device) + Send>,
@@ -42,7 +42,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// What is waited for: a queue of a device.
+/// A queue of a device that the loop waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kick {
     device: usize,
@@ -57,10 +57,10 @@ pub(crate) struct Guests {
 }
 
 impl Guests {
-    /// Listens at `paths`, for a guest at each.
+    /// Listens at `paths`, for one guest at each.
     ///
     /// # Errors
-    /// When a socket or a thread cannot be had.
+    /// When a socket or a thread is not available.
     pub(crate) fn start<M: From<Job> + Send + 'static>(
         paths: &[PathBuf],
         disk: &Disk,
@@ -73,22 +73,22 @@ impl Guests {
         Ok(Self { devices, frontends })
     }
 
-    /// Where guests' hosts connect.
+    /// The addresses for guests' hosts.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = String> {
         self.frontends.iter().map(|frontend| format!("vhost-user unix:{}", frontend.path().display()))
     }
 
-    /// Guests that are there.
+    /// Connected guests.
     pub(crate) fn count(&self) -> usize {
         self.devices.iter().filter(|device| device.is_connected()).count()
     }
 
-    /// Does what a guest's host asks for.
+    /// Executes a request of a guest's host.
     pub(crate) fn obey(&mut self, job: Job) {
         (job.work)(&mut self.devices[job.device]);
     }
 
-    /// Answers a request that is done, if whoever asked is still there.
+    /// Answers a completed request, if its guest is still connected.
     pub(crate) fn complete(
         &mut self,
         pending: Box<Pending>,
@@ -99,7 +99,8 @@ impl Guests {
         self.devices[pending.device].complete(pending, result, payload, buffers);
     }
 
-    /// Takes requests, as many as the array takes, and tells of answers; `is_ending` lets none in but those that wait already.
+    /// Takes requests, as many as the array accepts, and notifies guests of answers. If `is_ending`, only requests that
+    /// wait already are taken.
     pub(crate) fn exchange(&mut self, service: &mut Service, is_ending: bool) {
         for device in &mut self.devices {
             device.take(service, is_ending);
@@ -107,28 +108,28 @@ impl Guests {
         }
     }
 
-    /// Asks to be rung for requests. Whether there are some already.
+    /// Enables notifications of requests. Returns whether there are some already.
     pub(crate) fn arm(&mut self) -> bool {
         self.devices.iter_mut().fold(false, |is_any, device| device.arm() | is_any)
     }
 
-    /// What guests ring.
+    /// The queues that guests may notify.
     pub(crate) fn kicks(&self) -> impl Iterator<Item = Kick> {
         let all = self.devices.iter().enumerate();
         all.flat_map(|(device, found)| found.kicks().map(move |queue| Kick { device, queue }))
     }
 
-    /// The descriptor of what a guest rings.
+    /// The descriptor of a queue's notifications.
     pub(crate) fn descriptor(&self, kick: Kick) -> Option<BorrowedFd<'_>> {
         self.devices[kick.device].kick(kick.queue)
     }
 
-    /// A guest has rung, or hung up.
+    /// A guest has notified a queue, or closed the descriptor.
     pub(crate) fn hear(&mut self, kick: Kick, flags: PollFlags) {
         self.devices[kick.device].hear(kick.queue, flags);
     }
 
-    /// Whether all that was taken is answered.
+    /// Whether all requests that were taken are answered.
     pub(crate) fn is_idle(&self) -> bool {
         self.devices.iter().all(Device::is_idle)
     }

@@ -1,4 +1,4 @@
-//! A virtqueue: where a guest leaves its requests, and finds them answered.
+//! A virtqueue: a guest puts its requests there, and finds the answers.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,20 +14,20 @@ use super::chain::{Chain, Status};
 use super::disk::QUEUE_SIZE;
 use crate::service::Asked;
 
-/// The guest has broken the rules of the ring, or has no memory where it said that the ring is.
+/// The guest has broken the rules of the ring, or has no memory at the addresses of the ring.
 #[derive(Debug)]
 pub(super) struct Broken;
 
 /// A request that was taken.
 #[derive(Debug)]
 pub(super) struct Taken {
-    /// What the guest calls it.
+    /// The guest's identifier of the request.
     pub(super) head: u16,
-    /// Whether its chain is sound.
+    /// Whether its chain is valid.
     pub(super) looked_up: std::result::Result<(), Status>,
 }
 
-/// What a stopped queue is answered with.
+/// The channel for the answer to a stop.
 pub(super) type Stopped = SyncSender<Result<VhostUserVringState>>;
 
 /// A virtqueue.
@@ -41,13 +41,13 @@ pub(super) struct Virtqueue {
     is_broken: bool,
     /// Requests that were taken and not answered.
     under_way: u16,
-    /// A request that the array was too busy for. Those behind it wait, so that the order stays.
+    /// A request that the array was too busy for. Later requests wait, to keep the order.
     pub(super) held: Option<Asked>,
-    /// Whether there are answers that the guest was not told of.
+    /// Whether there are answers that the guest was not notified of.
     has_answered: bool,
-    /// Who waits until nothing is under way.
+    /// Waits until no request is in flight.
     stopping: Option<Stopped>,
-    /// Whether it was started before, by this connection.
+    /// Whether this connection started it before.
     is_known: bool,
 }
 
@@ -73,7 +73,7 @@ impl Virtqueue {
         self.ring.try_set_size(size).map_err(|_| Error::InvalidParam)
     }
 
-    /// Where descriptors, and what is available and used, lie in the guest's memory.
+    /// Sets the addresses of the descriptors, and of the available and used rings, in the guest's memory.
     pub(super) fn set_addresses(&mut self, descriptors: u64, available: u64, used: u64) -> Result<()> {
         let mut set = || -> std::result::Result<(), virtio_queue::Error> {
             self.ring.try_set_desc_table_address(GuestAddress(descriptors))?;
@@ -95,12 +95,12 @@ impl Virtqueue {
         self.is_enabled = is_enabled;
     }
 
-    /// Begins to serve the queue, whose guest rings by `kick`.
+    /// Begins to serve the queue, with `kick` for the guest's notifications.
     ///
     /// # Errors
-    /// When the ring is not in the guest's memory; and when the guest has used it with another connection. It may have had
-    /// requests under way then, of which nothing is known; and a server that was killed has lost what was not flushed, which a
-    /// guest that goes on would never write again.
+    /// When the ring is not in the guest's memory, and when the guest has used it with another connection. The guest
+    /// may have had requests in flight then, which this server does not know. And a server that was killed has lost the
+    /// writes that were not flushed, which a guest that continues would never write again.
     pub(super) fn start(&mut self, kick: Option<File>, memory: &GuestMemoryMmap) -> Result<()> {
         let kick = kick.ok_or(Error::InvalidOperation("a queue without notifications is not polled"))?;
         self.kick = Some(bell(kick)?);
@@ -121,21 +121,21 @@ impl Virtqueue {
         Ok(())
     }
 
-    /// What rings for the guest.
+    /// Sets the descriptor that notifies the guest.
     pub(super) fn set_call(&mut self, call: Option<File>) -> Result<()> {
         self.call = call.map(bell).transpose()?;
-        // What was answered before was perhaps told to nobody; one call too many does no harm.
+        // The guest may not have been notified of earlier answers; a superfluous notification does no harm.
         self.has_answered = self.ring.ready();
         Ok(())
     }
 
-    /// What rings when the queue is broken.
+    /// Sets the descriptor that reports a broken queue.
     pub(super) fn set_err(&mut self, err: Option<File>) -> Result<()> {
         self.err = err.map(bell).transpose()?;
         Ok(())
     }
 
-    /// Takes no more requests, and answers `stopped` when all that were taken are answered.
+    /// Takes no more requests, and answers `stopped` when all requests in flight are answered.
     pub(super) fn stop(&mut self, stopped: Stopped) {
         self.ring.set_ready(false);
         self.stopping = Some(stopped);
@@ -146,35 +146,35 @@ impl Virtqueue {
         self.ring.ready() && self.is_enabled && !self.is_broken
     }
 
-    /// Whether nothing is under way.
+    /// Whether no request is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.under_way == 0
     }
 
-    /// What the guest rings, while anything of it is taken.
+    /// The descriptor of the guest's notifications, while requests are taken.
     pub(super) fn kick(&self) -> Option<BorrowedFd<'_>> {
         self.kick.as_ref().filter(|_| self.is_open()).map(AsFd::as_fd)
     }
 
-    /// The guest has rung.
+    /// Handles a notification of the guest.
     pub(super) fn silence(&self) {
         if let Some(kick) = &self.kick {
-            // The ring is looked at whatever the bell says.
+            // The ring is polled whatever the descriptor holds.
             let _ = rustix::io::read(kick, &mut [0u8; 8]);
         }
     }
 
-    /// The next request that the guest has left, whose parts `chain` tells then.
+    /// The next request of the guest. `chain` then has the positions of its parts.
     ///
     /// # Errors
-    /// When the ring is broken, or the chain longer than a queue may be, which none of a guest that keeps to the rules is: an
-    /// indirect table has room for 65,535 descriptors.
+    /// When the ring is broken, or when the chain is longer than a queue may be. A guest that follows the rules has no
+    /// such chain: an indirect table has room for 65,535 descriptors.
     pub(super) fn take(
         &mut self,
         memory: &GuestMemoryMmap,
         chain: &mut Chain,
     ) -> std::result::Result<Option<Taken>, Broken> {
-        // A guest that names a request twice has more of them than descriptors.
+        // A guest that offers a request twice has more requests than descriptors.
         if self.under_way >= self.ring.size() {
             return Ok(None);
         }
@@ -189,7 +189,7 @@ impl Virtqueue {
         Ok(Some(Taken { head, looked_up }))
     }
 
-    /// Puts a request back to the guest, with so many bytes written to its memory.
+    /// Returns a request to the guest, with the number of bytes written to its memory.
     ///
     /// # Errors
     /// When the ring is broken.
@@ -204,7 +204,7 @@ impl Virtqueue {
         self.ring.add_used(memory, head, written).map_err(|_| Broken)
     }
 
-    /// Tells the guest of answers, and whoever stops the queue that nothing is left.
+    /// Notifies the guest of answers, and the thread that stops the queue that nothing is in flight.
     ///
     /// # Errors
     /// When the ring is broken.
@@ -221,13 +221,13 @@ impl Virtqueue {
         {
             self.kick = None;
             self.call = None;
-            // Whoever asked may have gone.
+            // The thread that asked may have ended.
             let _ = stopped.send(Ok(VhostUserVringState::new(number, self.ring.next_avail().into())));
         }
         is_to_ring.map(drop)
     }
 
-    /// Asks to be rung for the next request. Whether there is one already.
+    /// Enables a notification of the next request. Returns whether there is one already.
     ///
     /// # Errors
     /// When the ring is broken.
@@ -236,7 +236,7 @@ impl Virtqueue {
         Ok(is_there && self.held.is_none() && self.under_way < self.ring.size())
     }
 
-    /// Takes nothing of the queue any more. Whether anything was taken until now.
+    /// Takes no more requests from the queue. Returns whether any were taken until now.
     pub(super) fn give_up(&mut self) -> bool {
         if let Some(err) = self.err.as_ref().filter(|_| !self.is_broken) {
             ring(err);
@@ -245,7 +245,7 @@ impl Virtqueue {
     }
 }
 
-/// An event of the guest's, which is never waited for.
+/// An eventfd of the guest, set to non-blocking.
 fn bell(file: File) -> Result<OwnedFd> {
     let bell = OwnedFd::from(file);
     let fail = |error: rustix::io::Errno| Error::ReqHandlerError(error.into());
@@ -255,6 +255,6 @@ fn bell(file: File) -> Result<OwnedFd> {
 }
 
 fn ring(bell: &OwnedFd) {
-    // A counter that is full rings already; a guest that has closed it does not listen.
+    // A full counter rings already; a guest that has closed it does not listen.
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }

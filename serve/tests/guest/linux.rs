@@ -1,4 +1,4 @@
-//! A real guest: Linux in QEMU, which makes a file system on the array, reads it again, and discards.
+//! A real guest: Linux in QEMU, which creates a file system on the array, reads it again, and discards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{LOG, Served};
 
-/// What the guest does. A command that fails ends it, and with it the machine, before the last line is said.
+/// The program of the guest. A command that fails ends it, and with it the machine, before the last line is printed.
 const INIT: &str = r#"#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
@@ -36,7 +36,7 @@ echo "all is as it should be"
 poweroff -f
 "#;
 
-/// Where a kernel and its modules are: as the package of a Debian cloud kernel has them, installed or unpacked.
+/// The paths of a kernel and its modules, as in the package of a Debian cloud kernel, installed or unpacked.
 fn kernel() -> Option<(PathBuf, PathBuf)> {
     let root = std::env::var_os("STRIPEWISE_GUEST_KERNEL").map_or_else(|| "/".into(), PathBuf::from);
     let mut names = fs::read_dir(root.join("boot")).ok()?.flatten().filter_map(|file| {
@@ -48,7 +48,7 @@ fn kernel() -> Option<(PathBuf, PathBuf)> {
     Some((root.join("boot").join(format!("vmlinuz-{version}")), drivers))
 }
 
-/// An initial file system of busybox, the drivers and what the guest does.
+/// An initial file system of busybox, the drivers and the guest's program.
 fn initrd(folder: &Path, drivers: &Path) -> PathBuf {
     let root = folder.join("root");
     for name in ["bin", "lib", "proc", "sys", "dev", "tmp"] {
@@ -84,7 +84,7 @@ fn linux_makes_a_file_system_on_the_array_reads_it_again_and_discards() {
     let served = Served::new(LOG);
     let folder = tempfile::tempdir().unwrap();
     let initrd = initrd(folder.path(), &drivers);
-    // Emulated: where there is no virtualisation it works as well, and it boots in seconds.
+    // Emulated, so that it works without virtualisation too; it boots in seconds.
     let output = Command::new("timeout")
         .args([
             "300",

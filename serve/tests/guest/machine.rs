@@ -1,4 +1,4 @@
-//! A virtual machine of the least kind: memory, virtqueues that are driven by hand, and the host's side of vhost-user.
+//! A minimal virtual machine: memory, virtqueues that are driven by hand, and the host's side of vhost-user.
 
 #![allow(unreachable_pub)]
 
@@ -24,24 +24,24 @@ pub const SIZE: u16 = 64;
 pub const SLOT: u16 = 8;
 /// Requests of a queue at a time.
 pub const SLOTS: u16 = SIZE / SLOT;
-/// Where data lies: in a region of its own, far from that of the rings.
+/// The address of data: in a region of its own, far from that of the rings.
 const DATA: u64 = 4 << 30;
 const SLOT_BYTES: u64 = 256 << 10;
 const RING_BYTES: u64 = 0x4000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a guest asks for.
+/// A request of the guest.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     pub kind: u32,
     pub sector: u64,
-    /// What follows the header.
+    /// The bytes after the header.
     pub out: Vec<u8>,
-    /// Room for what is read.
+    /// Room for the data of a read.
     pub room: usize,
 }
 
-/// How it was answered.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub slot: u16,
@@ -64,19 +64,19 @@ struct Queue {
     err: EventFd,
     available: u16,
     used: u16,
-    /// Bytes after header, and room, of the requests under way.
+    /// For each request in flight, the bytes after the header, and the room.
     slots: [(u64, u64); SLOTS as usize],
 }
 
 impl Machine {
-    /// Connects to a device, and sets up as many queues.
+    /// Connects to a device, and sets up `queues` queues.
     pub fn boot(path: &Path, queues: usize) -> Self {
         let mut machine = Self::connect(path, queues);
         machine.set_up();
         machine
     }
 
-    /// Connects, and agrees upon nothing yet.
+    /// Connects, and negotiates nothing yet.
     pub fn connect(path: &Path, queues: usize) -> Self {
         let sizes =
             [(GuestAddress(0), 1 << 20), (GuestAddress(DATA), queues as u64 * SLOT_BYTES * u64::from(SLOTS))];
@@ -101,7 +101,7 @@ impl Machine {
         Self { frontend, memory, files, queues: (0..queues).map(queue).collect(), features: 0 }
     }
 
-    /// Agrees upon everything that is offered, and starts the queues.
+    /// Accepts every offered feature, and starts the queues.
     pub fn set_up(&mut self) {
         let frontend = &mut self.frontend;
         frontend.set_owner().unwrap();
@@ -115,7 +115,7 @@ impl Machine {
         (0..self.queues.len()).for_each(|queue| self.start(queue, 0));
     }
 
-    /// Hangs up, and comes again with the same memory.
+    /// Disconnects, and connects again with the same memory.
     pub fn connect_again(&mut self, path: &Path) {
         self.frontend = Frontend::connect(path, 64).unwrap();
         let rings = std::mem::take(&mut self.queues);
@@ -123,7 +123,7 @@ impl Machine {
         self.queues = rings;
     }
 
-    /// What its memory is to the device: in the address space of its host, each region lies where it will.
+    /// Its memory as announced to the device: each region has an arbitrary address in the host's address space.
     pub fn regions(&self) -> Vec<VhostUserMemoryRegionInfo> {
         let place = |at: u64| if at == 0 { 0x7000_0000_0000 } else { 0x6000_0000_0000 };
         let region = |(at, file): (u64, &File)| VhostUserMemoryRegionInfo {
@@ -167,7 +167,7 @@ impl Machine {
         found.unwrap().1
     }
 
-    /// Asks for something, in pieces cut by chance.
+    /// Sends a request, split into random pieces.
     pub fn ask(&mut self, queue: usize, slot: u16, wish: &Wish, chance: &mut Prng) {
         let at = self.lay_down(queue, slot, wish);
         let behind = 16 + wish.out.len() as u64;
@@ -184,13 +184,13 @@ impl Machine {
         self.offer(queue, slot * SLOT);
     }
 
-    /// Puts header and data of a request into memory; where that is.
+    /// Writes the header and data of a request to memory. Returns their address.
     pub fn lay_down(&mut self, queue: usize, slot: u16, wish: &Wish) -> u64 {
         let at = DATA + (queue as u64 * u64::from(SLOTS) + u64::from(slot)) * SLOT_BYTES;
         let header = [&wish.kind.to_le_bytes()[..], &[0; 4], &wish.sector.to_le_bytes()].concat();
         self.memory.write_slice(&[header, wish.out.clone()].concat(), GuestAddress(at)).unwrap();
         let behind = at + 16 + wish.out.len() as u64;
-        // Neither a status nor what is read is there by chance.
+        // So that neither a status nor read data is there by chance.
         self.memory.write_slice(&vec![0xEE; wish.room + 1], GuestAddress(behind)).unwrap();
         self.queues[queue].slots[usize::from(slot)] = (wish.out.len() as u64, wish.room as u64);
         at
@@ -203,7 +203,7 @@ impl Machine {
         self.memory.write_slice(&words.concat(), GuestAddress(place)).unwrap();
     }
 
-    /// Makes a chain available, and rings.
+    /// Makes a chain available, and notifies the device.
     pub fn offer(&mut self, queue: usize, head: u16) {
         let ring = queue as u64 * RING_BYTES + 0x1000;
         let place = ring + 4 + u64::from(self.queues[queue].available % SIZE) * 2;
@@ -212,7 +212,7 @@ impl Machine {
         self.advance(queue, next);
     }
 
-    /// Says that so many chains are available.
+    /// Sets the number of available chains.
     pub fn advance(&mut self, queue: usize, available: u16) {
         let ring = queue as u64 * RING_BYTES + 0x1000;
         self.queues[queue].available = available;
@@ -220,16 +220,16 @@ impl Machine {
         self.queues[queue].kick.write(1).unwrap();
     }
 
-    /// How many requests were answered.
+    /// Number of answered requests.
     pub fn used(&self, queue: usize) -> u16 {
         let ring = GuestAddress(queue as u64 * RING_BYTES + 0x2000 + 2);
         u16::from_le(self.memory.load(ring, Ordering::Acquire).unwrap())
     }
 
-    /// Waits for the next answer; it comes with a ring of the bell.
+    /// Waits for the next answer, which comes with a notification.
     pub fn answer(&mut self, queue: usize) -> Answer {
         let wait = self.queues[queue].used;
-        // The bell rings when this answer is there.
+        // The device notifies when this answer is there.
         let event = queue as u64 * RING_BYTES + 0x1000 + 4 + u64::from(SIZE) * 2;
         self.memory.store(wait.to_le(), GuestAddress(event), Ordering::SeqCst).unwrap();
         fence(Ordering::SeqCst);
@@ -248,19 +248,19 @@ impl Machine {
         Answer { slot, status, read, written }
     }
 
-    /// Asks, and waits.
+    /// Sends a request, and waits for its answer.
     pub fn done(&mut self, queue: usize, wish: &Wish) -> Answer {
         self.ask(queue, 0, wish, &mut Prng::new(wish.sector));
         self.answer(queue)
     }
 
-    /// Waits until the device says that a queue is broken.
+    /// Waits until the device reports a queue as broken.
     pub fn is_given_up(&self, queue: usize) -> bool {
         hear(&self.queues[queue].err)
     }
 }
 
-/// Whether a bell rings before long.
+/// Whether a notification arrives in time.
 fn hear(bell: &EventFd) -> bool {
     let until = Instant::now() + PATIENCE;
     while bell.read().is_err() {

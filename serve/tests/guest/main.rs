@@ -1,4 +1,4 @@
-//! Devices for virtual machines, seen from a guest whose queues are driven by hand.
+//! Devices for virtual machines, seen from a guest with queues that are driven by hand.
 
 mod linux;
 mod machine;
@@ -30,7 +30,7 @@ const OK: u8 = VIRTIO_BLK_S_OK as u8;
 const FAILED: u8 = VIRTIO_BLK_S_IOERR as u8;
 const UNKNOWN: u8 = VIRTIO_BLK_S_UNSUPP as u8;
 
-/// An array that is served.
+/// A served array.
 struct Served {
     folder: tempfile::TempDir,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
@@ -76,7 +76,7 @@ impl Served {
         serde_json::from_value(client.ask(&Command::Status).unwrap()).unwrap()
     }
 
-    /// Waits until so many guests or queues were dropped.
+    /// Waits until this many guests or queues were dropped.
     #[track_caller]
     fn drops(&self, count: u64) {
         let until = Instant::now() + Duration::from_secs(20);
@@ -116,7 +116,7 @@ fn flush() -> Wish {
     Wish { kind: VIRTIO_BLK_T_FLUSH, ..Wish::default() }
 }
 
-/// A discard or zeroes, which name their range behind the header.
+/// A discard or write-zeroes request, with its range behind the header.
 fn range(kind: u32, sector: u64, sectors: u32, flags: u32) -> Wish {
     let out = [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &flags.to_le_bytes()].concat();
     Wish { kind, sector: 0, out, room: 0 }
@@ -126,7 +126,7 @@ fn noise(bytes: usize, chance: &mut Prng) -> Vec<u8> {
     (0..bytes.div_ceil(8)).flat_map(|_| chance.next_u64().to_le_bytes()).take(bytes).collect()
 }
 
-/// The array as it should be. Requests under way at the same time touch different parts of it, one a slot.
+/// The expected content of the array. Requests in flight at the same time touch different parts of it, one a slot.
 fn stress(scheme: &str, seed: u64, discards: bool) {
     const QUEUES: usize = 3;
     const PART: usize = 1 << 20;
@@ -158,7 +158,7 @@ fn stress(scheme: &str, seed: u64, discards: bool) {
             }
             3..=5 => read(sector, bytes),
             6 if discards && chance.chance(1, 2) => {
-                // Pages that are trimmed read as zeros in a log; edges are as before.
+                // Trimmed pages read as zeros in a log; edges keep their content.
                 let (at, bytes) = (at / 4096 * 4096, bytes.next_multiple_of(4096));
                 model[at..at + bytes].fill(0);
                 range(VIRTIO_BLK_T_DISCARD, at as u64 / 512, (bytes / 512) as u32, 0)
@@ -285,12 +285,12 @@ fn a_chain_that_is_broken_fails_alone() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 1);
     let outside = 1 << 40;
-    // The header is 16 bytes; 512 of room behind it, then the status.
+    // The header is 16 bytes; 512 bytes of room follow, then the status.
     type Describe<'a> = &'a dyn Fn(&Machine, u64);
     let chains: &[Describe<'_>] = &[
-        // It is its own next one.
+        // The descriptor is its own successor.
         &|guest, at| guest.describe(0, 0, at, 16, NEXT, 0),
-        // The next one is outside of the table.
+        // The successor is outside of the table.
         &|guest, at| guest.describe(0, 0, at, 16, NEXT, SIZE),
         // No place for the status.
         &|guest, at| guest.describe(0, 0, at, 16, 0, 0),
@@ -303,7 +303,7 @@ fn a_chain_that_is_broken_fails_alone() {
             guest.describe(0, 0, outside, 16, NEXT, 1);
             guest.describe(0, 1, at + 16, 513, WRITE, 0);
         },
-        // Room for what is read, and for the status, where no memory is.
+        // Room for the data and for the status at addresses without memory.
         &|guest, at| {
             guest.describe(0, 0, at, 16, NEXT, 1);
             guest.describe(0, 1, outside, 512, NEXT | WRITE, 2);
@@ -314,7 +314,7 @@ fn a_chain_that_is_broken_fails_alone() {
             guest.describe(0, 1, at + 16, 512, NEXT | WRITE, 2);
             guest.describe(0, 2, u64::MAX, 1, WRITE, 0);
         },
-        // What is read by the device lies behind what it writes.
+        // Memory for the device to read lies behind memory for it to write.
         &|guest, at| {
             guest.describe(0, 0, at + 16, 513, NEXT | WRITE, 1);
             guest.describe(0, 1, at, 16, 0, 0);
@@ -351,7 +351,8 @@ fn requests_of_any_bytes_harm_nobody() {
         let mut chance = Prng::new(seed);
         let mut machine = Machine::boot(&served.device("one"), 2);
         for _ in 0..30 {
-            // Addresses and lengths that are nearly right more often than not; sectors that are never those of the other.
+            // Addresses and lengths that are nearly valid more often than not; sectors that are never those of the
+            // other queue.
             let at = machine.lay_down(0, 0, &read(chance.below(sectors - 8), 1024));
             for index in 0..SIZE {
                 let place = [at, at + 16, chance.below(1 << 20), chance.next_u64()][chance.below(4) as usize];
@@ -443,7 +444,7 @@ fn a_guest_that_goes_comes_again_and_what_is_left_of_it_lands_before() {
         for slot in 0..SLOTS {
             machine.ask(0, slot, &write(0, vec![1; 64 << 10]), &mut chance);
         }
-        // As a machine that is switched off: nothing is waited for.
+        // Like a machine that is switched off: the guest waits for nothing.
         drop(machine);
         let mut machine = Machine::boot(&served.device("one"), 1);
         assert_eq!(machine.done(0, &write(0, vec![2; 64 << 10])).status, OK);
@@ -456,7 +457,7 @@ fn a_guest_that_goes_comes_again_and_what_is_left_of_it_lands_before() {
 fn what_the_array_was_too_busy_for_is_forgotten_with_its_guest() {
     const QUEUES: u16 = 16;
     let served = Served::new(&format!("{LOG}[queues]\nrequests = 2\n"));
-    // Together more than a guest may have under way.
+    // Together more than a guest may have in flight.
     for round in 0..16 {
         let mut machine = Machine::boot(&served.device("one"), QUEUES.into());
         let mut chance = Prng::new(round);
@@ -475,11 +476,11 @@ fn a_guest_that_goes_on_after_its_disk_was_gone_is_refused() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 1);
     assert_eq!(machine.done(0, &write(0, vec![1; 512])).status, OK);
-    // As QEMU does with `reconnect`: the same memory, and the ring from where it was.
+    // Like QEMU with `reconnect`: the same memory, and the ring at its old position.
     machine.connect_again(&served.device("one"));
     assert!(machine.try_start(0, 1).is_err());
     served.drops(1);
-    // A restarted guest has a ring that is new.
+    // A restarted guest has a new ring.
     let mut machine = Machine::boot(&served.device("one"), 1);
     assert_eq!(machine.done(0, &read(0, 512)).read, [1; 512]);
     served.stop();
@@ -490,10 +491,10 @@ fn a_host_that_talks_nonsense_is_dropped_and_the_next_one_is_served() {
     let served = Served::new(LOG);
     for seed in 0..50 {
         let mut rude = UnixStream::connect(served.device("one")).unwrap();
-        // The server may hang up before all of it is written.
+        // The server may disconnect before all of it is written.
         let _ = rude.write_all(&noise(4000, &mut Prng::new(seed)));
     }
-    // Rings that lie nowhere, and of no size.
+    // Rings at addresses without memory, and of size zero.
     let machine = Machine::connect(&served.device("one"), 1);
     machine.frontend.set_owner().unwrap();
     machine.frontend.set_features(machine.frontend.get_features().unwrap()).unwrap();
@@ -527,7 +528,7 @@ fn a_socket_of_a_killed_server_is_replaced_and_one_in_use_is_not() {
     drop(server);
     let refused = Server::start(engine("second"), &settings(&served.device("one")));
     assert!(matches!(refused, Err(ServeError::InUse(_))), "{refused:?}");
-    // The try to connect was a host that came and went.
+    // The attempt to connect was a host that came and went.
     let mut machine = Machine::boot(&served.device("one"), 1);
     assert_eq!(machine.done(0, &flush()).status, OK);
 }

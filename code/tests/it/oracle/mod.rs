@@ -14,7 +14,7 @@ pub(crate) fn shifted(byte: u8, exponent: u32) -> u8 {
     polynomial as u8
 }
 
-/// The parities of `data`, whose members have one length.
+/// The parities of `data`, with members of one length.
 pub(crate) fn parity(code: &Code, data: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let length = data[0].len();
     let sum = |byte: usize| data.iter().fold(0, |sum, member| sum ^ member[byte]);
@@ -73,8 +73,8 @@ pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| byte()).collect()
 }
 
-/// Decodes every loss of up to two members of `code`, with members of `length` bytes, each time for every subset of
-/// what was lost, while what is neither read nor wanted is empty; and checks every byte.
+/// Decodes every loss of up to two members of `code`, with members of `length` bytes, for every subset of the lost
+/// members. Slices that are neither read nor wanted are empty. Checks every byte.
 pub(crate) fn decodes_every_loss(code: &Code, length: usize) {
     let data: Vec<Vec<u8>> = (0..code.data()).map(|index| noise(u64::from(index) + 1, length)).collect();
     let whole: Vec<Vec<u8>> = data.iter().cloned().chain(parity(code, &data)).collect();

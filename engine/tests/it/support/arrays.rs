@@ -13,7 +13,7 @@ pub const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"
 /// RAID-5 in place, with the redo journal.
 pub const IN_PLACE: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 
-/// Makes an array of `count` files of `bytes` each.
+/// Creates an array of `count` files of `bytes` each.
 pub fn created(scheme: &Scheme, folder: &Path, count: u8, bytes: u64) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = (0..count).map(|nth| folder.join(format!("element-{nth}"))).collect();
     let files = MemberFile::create_all(&paths, bytes, 4096).unwrap();
@@ -28,13 +28,13 @@ pub fn created(scheme: &Scheme, folder: &Path, count: u8, bytes: u64) -> Vec<Pat
     paths
 }
 
-/// Opens it.
+/// Assembles it.
 pub fn opened(scheme: &Scheme, paths: &[PathBuf], options: Options) -> Result<Engine, EngineError> {
     let media = FileMedia::open(paths, 4096)?;
     Ok(Engine::resume(scheme, media, options, Opening::default())?.0)
 }
 
-/// Every way that there is.
+/// Options for each backend.
 pub fn ways() -> [Options; 2] {
     [Way::Plain, Way::Best].map(|way| Options { way, ..Options::default() })
 }

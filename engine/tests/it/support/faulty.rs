@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustix::io::Errno;
 use stripewise_engine::Store;
 
-/// Faults and what they tell, shared by the test and the members.
+/// Faults and their observations, shared by the test and the members.
 #[derive(Clone, Default)]
 pub struct Faults(Rc<RefCell<State>>);
 
@@ -104,7 +104,7 @@ impl<S: Store> Store for Faulty<S> {
     fn read(&mut self, page: u32, into: &mut [u8]) -> io::Result<()> {
         self.alive()?;
         if let Some(&errno) = self.state().bad_reads.get(&(self.member, page)) {
-            // What a failed read leaves in the buffer must not matter.
+            // The content of the buffer after a failed read must not matter.
             into.fill(0xBD);
             return Err(errno.into());
         }
@@ -137,7 +137,7 @@ impl<S: Store> Store for Faulty<S> {
         if let Some(&errno) = self.state().bad_flushes.get(&self.member) {
             return Err(errno.into());
         }
-        // The store's own flush is spared: these files need not survive a loss of power, and it is slow.
+        // The store's own flush is skipped: these files need not survive a loss of power, and a flush is slow.
         let member = self.member;
         self.state().unflushed.retain(|&(other, _)| other != member);
         Ok(())

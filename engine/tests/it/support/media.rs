@@ -7,7 +7,7 @@ use stripewise_array::{Members, Scheme};
 use stripewise_engine::MemberFile;
 use tempfile::TempDir;
 
-/// The files of an array. They are removed with this value.
+/// The files of an array. They are removed when this value is dropped.
 pub struct Media {
     folder: TempDir,
     pub count: u32,
@@ -16,7 +16,7 @@ pub struct Media {
 }
 
 impl Media {
-    /// Files of zeros. Made without the care for durability that [`MemberFile::create`] takes, for speed.
+    /// Files of zeros. For speed they are not made durable, as [`MemberFile::create`] does.
     pub fn new(count: u32, pages: u32, page_bytes: u32) -> Self {
         let media = Self { folder: tempfile::tempdir().unwrap(), count, pages, page_bytes };
         for path in media.paths() {
@@ -44,7 +44,7 @@ impl Media {
         self.paths().iter().map(|path| std::fs::read(path).unwrap()).collect()
     }
 
-    /// Whether parity of every row is that of its data, on the files themselves.
+    /// Checks that the parity of every row matches its data, on the files themselves.
     pub fn check_parity(&self, scheme: &Scheme) {
         let geometry = self.geometry(scheme);
         if geometry.parity() == 0 {

@@ -1,4 +1,5 @@
-//! What the engine's tests share: arrays over temporary files, media that fail on demand, a model of what may be read.
+//! Helpers of the engine's tests: arrays over temporary files, media that fail on demand, a model of the admissible
+//! reads.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 

@@ -1,8 +1,9 @@
-//! What an array may answer: every sector is a register, and each write has a number that its content tells.
+//! The admissible answers of an array. Every sector is a register, and each write has a number that its content
+//! contains.
 //!
-//! A read may return a version unless a later one had replaced it for good: one that was submitted after the version
-//! was acknowledged, and acknowledged before the read was submitted. A write in flight makes either version
-//! admissible. A trim may or may not clear what it covers, so it replaces nothing, but zeros become admissible.
+//! A read may return a version unless a later version replaced it permanently: one that was submitted after the version
+//! was acknowledged, and acknowledged before the read was submitted. A write in flight makes either version admissible.
+//! A trim may or may not clear its range, so it replaces nothing, but zeros become admissible.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,14 +11,14 @@ use std::ops::Range;
 /// Bytes of a sector.
 pub const SECTOR: usize = 512;
 
-/// One write, trim or beginning, as one sector saw it.
+/// One write, trim or initial state of one sector.
 #[derive(Clone, Copy, Debug)]
 struct Version {
-    /// What its content says; 0 for zeros.
+    /// The number in its content; 0 for zeros.
     number: u64,
     submitted: u64,
     acknowledged: Option<u64>,
-    /// Whether the sector surely has it once it is acknowledged.
+    /// Whether the sector surely has this version once it is acknowledged.
     replaces: bool,
 }
 
@@ -61,23 +62,23 @@ impl<Ticket: Ord> Model<Ticket> {
         self.in_flight.len()
     }
 
-    /// Content for a write of `sectors` that no other write has.
+    /// Content for a write of `sectors`, unique among all writes.
     pub fn fresh(&mut self, sectors: Range<usize>) -> Box<[u8]> {
         self.writes += 1;
         sectors.flat_map(|sector| content(self.writes, sector)).collect()
     }
 
-    /// The write of the last [`Model::fresh`] content was submitted.
+    /// Notes that the write of the last [`Model::fresh`] content was submitted.
     pub fn write_submitted(&mut self, ticket: Ticket, sectors: Range<usize>) {
         self.submitted(ticket, sectors, Some((self.writes, true)));
     }
 
-    /// A trim was submitted.
+    /// Notes that a trim was submitted.
     pub fn trim_submitted(&mut self, ticket: Ticket, sectors: Range<usize>) {
         self.submitted(ticket, sectors, Some((0, false)));
     }
 
-    /// A read was submitted.
+    /// Notes that a read was submitted.
     pub fn read_submitted(&mut self, ticket: Ticket, sectors: Range<usize>) {
         self.submitted(ticket, sectors, None);
     }
@@ -93,7 +94,8 @@ impl<Ticket: Ord> Model<Ticket> {
         self.in_flight.insert(ticket, InFlight { sectors, submitted, is_read: version.is_none() });
     }
 
-    /// A request that was submitted is done; checks what a read returned. Unknown tickets (flushes) are ignored.
+    /// Notes that a submitted request has completed, and checks the data of a read. Unknown tickets (flushes) are
+    /// ignored.
     pub fn completed(&mut self, ticket: Ticket, data: &[u8]) {
         let Some(request) = self.in_flight.remove(&ticket) else { return };
         self.now += 1;
@@ -109,7 +111,7 @@ impl<Ticket: Ord> Model<Ticket> {
         }
     }
 
-    /// A request failed: a write may have happened or not, for ever.
+    /// Notes that a request failed: from then on a write may have happened or not.
     pub fn failed(&mut self, ticket: Ticket) {
         self.in_flight.remove(&ticket);
     }
@@ -148,7 +150,7 @@ impl<Ticket: Ord> Model<Ticket> {
     }
 }
 
-/// The bytes of version `number` of a sector: unlike those of any other, wherever a part of it ends up.
+/// The bytes of version `number` of a sector, distinct from those of any other version, wherever a part of it is read.
 fn content(number: u64, sector: usize) -> [u8; SECTOR] {
     let mut bytes = [0; SECTOR];
     if number > 0 {
@@ -160,7 +162,7 @@ fn content(number: u64, sector: usize) -> [u8; SECTOR] {
     bytes
 }
 
-/// The version of a sector's content, which must be whole.
+/// The version of a sector's content, which must be complete.
 fn number_of(bytes: &[u8], sector: usize) -> u64 {
     let number = u64::from_le_bytes(bytes[..8].try_into().unwrap());
     assert!(

@@ -1,4 +1,4 @@
-//! A host of one connection: a disk of memory that answers at once, or when it is told to.
+//! A host of one connection: a disk in memory that answers at once, or on demand.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod server;
@@ -14,7 +14,7 @@ use stripewise_nbd::{
 /// Bytes of the disk.
 pub(crate) const DISK_BYTES: usize = 64 << 10;
 
-/// The disk as it is offered.
+/// The export of the disk.
 pub(crate) fn export() -> Export {
     Export {
         name: "disk".into(),
@@ -26,7 +26,7 @@ pub(crate) fn export() -> Export {
     }
 }
 
-/// Does what a request asks for. Chunks of 4 KiB that are zeros count as holes.
+/// Executes a request. Chunks of 4 KiB with zeros count as holes.
 pub(crate) fn answer<'a>(
     disk: &mut [u8],
     command: Command<Vec<u8>>,
@@ -60,7 +60,7 @@ pub(crate) fn answer<'a>(
     Reply::Done
 }
 
-/// A connection and its disk. What the connection sends is gathered.
+/// A connection and its disk. The connection's output is collected.
 pub(crate) struct Host {
     pub(crate) connection: Connection<Vec<u8>>,
     pub(crate) disk: Vec<u8>,
@@ -68,11 +68,11 @@ pub(crate) struct Host {
     /// Whether requests are answered at once, or wait.
     pub(crate) is_prompt: bool,
     pub(crate) waiting: Vec<Request<Vec<u8>>>,
-    /// What was asked for, as text.
+    /// The requests, as text.
     pub(crate) seen: Vec<String>,
     /// Whether there is room for payloads.
     pub(crate) has_room: bool,
-    /// Bytes that a send takes at most.
+    /// Most bytes of one send.
     pub(crate) send_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ impl Host {
         }
     }
 
-    /// Receives from the front of `bytes` what it can; the rest is left.
+    /// Receives as many bytes from the front of `bytes` as it can, and leaves the rest.
     pub(crate) fn receive(&mut self, bytes: &mut &[u8], mut piece: usize) -> Result<(), Violation> {
         let mut count = 0;
         for part in self.connection.space() {
@@ -104,7 +104,7 @@ impl Host {
         self.serve()
     }
 
-    /// Takes requests, answers them if it is prompt, and sends.
+    /// Takes requests, answers them if `is_prompt`, and sends.
     pub(crate) fn serve(&mut self) -> Result<(), Violation> {
         loop {
             let has_room = self.has_room;
@@ -130,19 +130,19 @@ impl Host {
         self.connection.reply(pending, reply);
     }
 
-    /// Answers a request that waits.
+    /// Answers a waiting request.
     pub(crate) fn answer_waiting(&mut self, nth: usize) {
         let request = self.waiting.swap_remove(nth);
         self.answer(request.pending, request.command);
     }
 
-    /// Fails a request that waits.
+    /// Fails a waiting request.
     pub(crate) fn fail_waiting(&mut self, nth: usize, fault: Fault, reason: &str) {
         let request = self.waiting.swap_remove(nth);
         self.connection.reply(request.pending, Reply::Failed(fault, reason));
     }
 
-    /// Sends all there is; whether there was anything.
+    /// Sends all output. Returns whether there was any.
     pub(crate) fn send(&mut self) -> bool {
         let before = self.output.len();
         while self.connection.wants_to_send() {
@@ -160,7 +160,7 @@ impl Host {
         self.output.len() > before
     }
 
-    /// Moves bytes between a client and this host until neither has any; the client's answers.
+    /// Moves bytes between a client and this host until neither has any. Returns the client's answers.
     pub(crate) fn talk(&mut self, client: &mut Client) -> Vec<Answer> {
         let mut answers = Vec::new();
         loop {
@@ -181,12 +181,12 @@ impl Host {
     }
 }
 
-/// A host and a client that are through with the handshake.
+/// A host and a client after a complete handshake.
 pub(crate) fn connected(export: Export, wishes: Wishes) -> (Host, Client) {
     connected_with(export, wishes, Limits::default())
 }
 
-/// The same with such limits.
+/// The same with these limits.
 pub(crate) fn connected_with(export: Export, wishes: Wishes, limits: Limits) -> (Host, Client) {
     let mut host = Host::new(export, limits);
     let mut client = Client::new("disk", wishes);
@@ -198,13 +198,13 @@ pub(crate) fn connected_with(export: Export, wishes: Wishes, limits: Limits) -> 
     (host, client)
 }
 
-/// The only answer, which is a success.
+/// The result of the only answer, a success.
 pub(crate) fn found(answers: Vec<Answer>) -> Found {
     let [answer] = answers.try_into().expect("one answer");
     answer.outcome.expect("a success")
 }
 
-/// The only answer, which is a failure.
+/// The fault of the only answer, a failure.
 pub(crate) fn fault(answers: Vec<Answer>) -> (Fault, String) {
     let [answer] = answers.try_into().expect("one answer");
     answer.outcome.expect_err("a failure")

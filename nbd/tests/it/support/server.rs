@@ -1,4 +1,4 @@
-//! A server of a disk of memory on a Unix socket, a thread a connection.
+//! A server of a disk in memory on a Unix socket, with one thread a connection.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -38,7 +38,7 @@ impl Server {
         self.folder.path().join("socket")
     }
 
-    /// Its address as clients write it.
+    /// Its address as a URI.
     pub(crate) fn uri(&self) -> String {
         format!("nbd+unix:///?socket={}", self.socket().display())
     }
@@ -48,7 +48,7 @@ impl Server {
     }
 }
 
-/// Serves until the client goes; one that breaks the protocol is dropped.
+/// Serves until the client disconnects. A client that breaks the protocol is disconnected.
 fn serve(mut socket: UnixStream, export: Arc<Export>, disk: &Mutex<Vec<u8>>) -> io::Result<()> {
     let mut connection: Connection<Vec<u8>> = Connection::new(export, Limits::default());
     while !connection.is_over() {
