@@ -167,7 +167,7 @@ impl Audit<'_> {
 
     /// Promise 7 of the contract, for a row that a flush covers: its parity matches the content of the members.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn durable_row(&self, row: u64) -> Result<(), String> {
         let settled = Audit { is_alone: true, ..*self };
@@ -176,7 +176,7 @@ impl Audit<'_> {
 
     /// Promise 6 of the contract, for `row`.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn row(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
@@ -228,7 +228,7 @@ impl Audit<'_> {
     /// Whether the members hold the array's `page` in a version at least as new as the `floor` of each of its
     /// sectors: promises 6 and 7. A page that only controller memory holds is no violation unless it `must_be_there`.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn page(
         &self,
@@ -333,7 +333,7 @@ impl Audit<'_> {
 
     /// Checks every row, every page, and the device's own state.
     ///
-    ///  # Errors
+    /// # Errors
     /// The first violation.
     pub(crate) fn everything(&self) -> Result<(), String> {
         let geometry = self.array.geometry();

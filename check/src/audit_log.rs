@@ -130,7 +130,7 @@ impl LogAudit<'_> {
 
     /// Whether `bytes` of `chunk` are versions at least as new as the `floor` of each sector.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn versions(
         &self,
@@ -149,7 +149,7 @@ impl LogAudit<'_> {
 
     /// Whether `chunk` is at its mapped location in an admissible version. Lost chunks are checked elsewhere.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn chunk(
         &self,
@@ -183,7 +183,7 @@ impl LogAudit<'_> {
 
     /// Checks every stripe, the maps, and the device's own state.
     ///
-    ///  # Errors
+    /// # Errors
     /// The first violation.
     pub(crate) fn everything(&self, stripes: &[StripeView]) -> Result<(), String> {
         self.array.audit_log()?;

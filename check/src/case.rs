@@ -98,7 +98,7 @@ fn is_off(value: &bool) -> bool {
 impl Case {
     /// Reads a case from `text`, the contents of `file`.
     ///
-    ///  # Errors
+    /// # Errors
     /// The error in the text, and its place.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
         read_toml(file, text)
@@ -116,7 +116,7 @@ impl Case {
 
     /// The geometry of the array.
     ///
-    ///  # Errors
+    /// # Errors
     /// The reason why no such array is possible.
     pub fn geometry(&self) -> Result<Geometry, String> {
         let shape = Shape::new(&self.device, self.members.level, self.members.devices)
@@ -135,7 +135,7 @@ impl Case {
 
     /// Sectors of the array.
     ///
-    ///  # Errors
+    /// # Errors
     /// The reason why no such array is possible.
     pub fn sectors(&self) -> Result<u64, String> {
         Ok(self.scheme.pages(&self.geometry()?) * u64::from(self.page_bytes()) / SECTOR as u64)

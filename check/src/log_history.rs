@@ -41,7 +41,7 @@ impl LogHistory {
     /// Examines an array after `event`. `faults` are all media faults so far, and `appended` the events in which
     /// stripes began to be written to pages of the log.
     ///
-    ///  # Errors
+    /// # Errors
     /// A chunk is reported lost that was not lost.
     pub(crate) fn look(
         &mut self,
@@ -223,7 +223,7 @@ impl LogHistory {
     /// Whether the members have had every sector of `chunk` in a version at least as new as `floor`, and still have
     /// that version or a later one, unless memory has a newer version since.
     ///
-    ///  # Errors
+    /// # Errors
     /// The violation.
     pub(crate) fn durable_chunk(
         &self,

@@ -155,7 +155,7 @@ impl Model {
 
     /// Whether `found` is a version that `sector` ever had.
     ///
-    ///  # Errors
+    /// # Errors
     /// The actual content.
     pub fn check_ever(&self, sector: u64, found: Found) -> Result<(), String> {
         let is_its = match found {
@@ -200,7 +200,7 @@ impl Model {
 
     /// Whether `found` in `sector` is a version at least as new as `floor`.
     ///
-    ///  # Errors
+    /// # Errors
     /// The expected content, in words.
     pub fn check(&self, sector: u64, found: Found, floor: Update) -> Result<(), String> {
         let Sector { trim, cut, found: kept, is_lost, .. } = self.sectors[sector as usize];

@@ -94,7 +94,7 @@ impl std::error::Error for Failure {}
 
 /// Runs `case`.
 ///
-///  # Errors
+/// # Errors
 /// The first broken promise. A panic counts as one, because the controller's own assertions are checks too.
 pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
     let event = Cell::new(0);

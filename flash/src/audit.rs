@@ -9,7 +9,7 @@ use crate::streams::WritePoint;
 impl<M: Media> Flash<M> {
     /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.
     ///
-    ///  # Errors
+    /// # Errors
     ///  The first disagreement.
     pub fn audit(&self) -> Result<(), String> {
         let shape = &self.shape;

@@ -65,7 +65,7 @@ const MAX_MEMBERS: u32 = 512;
 impl Shape {
     /// The counts of `devices` devices whose members of `level` are to be simulated.
     ///
-    ///  # Errors
+    /// # Errors
     /// As [`Shape::new`]; also if the devices need queues that members of this level do not have.
     pub fn of_flash(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         let shape = Self::new(spec, level, devices)?;
@@ -77,7 +77,7 @@ impl Shape {
 
     /// The counts of `devices` devices as members of `level`.
     ///
-    ///  # Errors
+    /// # Errors
     /// The specification is invalid, or a member would be too large, or there would be too many members.
     pub fn new(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         spec.validate()?;

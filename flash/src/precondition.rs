@@ -45,7 +45,7 @@ impl<M: Media> Flash<M> {
     /// simulated time and counts nothing, not even erases: blocks keep the initial age of the device. Media are not
     /// called.
     ///
-    ///  # Panics
+    /// # Panics
     /// If the device has been used.
     pub fn precondition(&mut self, state: State, fill: Share, seed: u64) {
         self.precondition_while(state, fill, seed, &mut || true);
@@ -54,7 +54,7 @@ impl<M: Media> Flash<M> {
     /// Runs [`Flash::precondition`] while `go_on`, called from time to time, returns true. Returns whether it
     /// finished. If it did not, the device is unusable.
     ///
-    ///  # Panics
+    /// # Panics
     /// If the device has been used.
     pub fn precondition_while(
         &mut self,
@@ -122,7 +122,7 @@ impl<M: Media> Flash<M> {
     /// Writes a page of a stream through the map and runs the collections that become due, all in no simulated time.
     /// Media are not called. Must not be mixed with operations in flight.
     ///
-    ///  # Panics
+    /// # Panics
     /// If the device has no such stream.
     pub fn write_untimed_to(&mut self, member: u32, page: u32, stream: u8) {
         assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");

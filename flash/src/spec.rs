@@ -271,7 +271,7 @@ pub const PRESETS: [(&str, &str); 15] = [
 impl DeviceSpec {
     /// Reads a device from `text`, the contents of `file`, and validates it.
     ///
-    ///  # Errors
+    /// # Errors
     /// The error, its place, and the expected value.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
         let spec: Self = suggest::read_toml(file, text)?;
@@ -281,7 +281,7 @@ impl DeviceSpec {
 
     /// The preset of this name.
     ///
-    ///  # Errors
+    /// # Errors
     /// The name is unknown; the message names the most similar preset.
     pub fn preset(name: &str) -> Result<Self, ConfigError> {
         match PRESETS.iter().find(|(known, _)| *known == name) {

@@ -35,7 +35,7 @@ impl<M: Media> Flash<M> {
     /// From `now` on, slices of `slice_ns` nanoseconds are counted by the number of members that collect in them. The
     /// first slice begins now.
     ///
-    ///  # Panics
+    /// # Panics
     /// If slices have no length.
     pub fn count_gc_slices(&mut self, now: Nanos, slice_ns: Nanos) {
         let members = self.shape.members as usize;

@@ -141,7 +141,7 @@ impl Threshold {
 impl DeviceSpec {
     /// Checks everything that does not depend on the level.
     ///
-    ///  # Errors
+    /// # Errors
     /// The first error found.
     pub fn validate(&self) -> Result<(), SpecError> {
         self.validate_ranges()?;

@@ -146,7 +146,7 @@ pub(crate) const EVENTS_PER_REPORT: u32 = 1 << 16;
 
 /// The capacity in bytes of an array of `config`; traces must be folded onto it.
 ///
-///  # Errors
+/// # Errors
 /// If the device or the scheme is invalid.
 pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
     let Layout { level, devices } = config.members;
@@ -160,7 +160,7 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
 /// Calls `report` with the progress, first during preconditioning and then from time to time. If `report` returns
 /// false, the run stops.
 ///
-///  # Errors
+/// # Errors
 /// The error in the configuration, or the error that ended the trace early.
 pub fn run(
     config: &RunConfig,

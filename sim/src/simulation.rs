@@ -321,7 +321,7 @@ const LARGE_BYTES: u64 = 8 << 20;
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// An array of `scheme` over `flash`, whose pages have `page_bytes`, with requests from `host`.
     ///
-    ///  # Errors
+    /// # Errors
     /// If the scheme is invalid over this flash.
     pub fn new(
         scheme: &Scheme,
@@ -336,7 +336,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
 
     /// [`Self::new`] over flash that is described by `members`, which may have fewer capabilities.
     ///
-    ///  # Errors
+    /// # Errors
     /// As [`Self::new`].
     pub fn with_members(
         scheme: &Scheme,

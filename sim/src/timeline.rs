@@ -247,7 +247,7 @@ impl Host<NoMemory> for Watched<'_> {
 /// all are done. The record takes about 300 bytes per operation. Calls `report` with the progress; if `report`
 /// returns false, the run ends.
 ///
-///  # Errors
+/// # Errors
 /// As [`crate::run`].
 pub fn timeline(
     config: &RunConfig,

@@ -48,7 +48,7 @@ pub fn chi2_exceeds(freedom: u32, value: f64) -> f64 {
 /// The value that χ² with `freedom` degrees of freedom exceeds with this probability. Uniformity is rejected above
 /// it.
 ///
-///  # Panics
+/// # Panics
 /// If the probability is not between 0 and 1, or there is no degree of freedom.
 pub fn chi2_critical(freedom: u32, probability: f64) -> f64 {
     assert!(freedom > 0 && 0.0 < probability && probability < 1.0, "a probability between 0 and 1");

@@ -11,7 +11,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// Restarts after a power loss: a new controller over `flash`, which holds the data that members kept. Members
     /// that were gone stay gone; requests in flight are forgotten; time continues at `now`.
     ///
-    ///  # Errors
+    /// # Errors
     /// If the scheme cannot be restarted, with the reason.
     pub fn restart(self, flash: Flash<C>, now: Nanos) -> Result<Self, SchemeError> {
         let Self { array, world, .. } = self;
