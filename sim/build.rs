@@ -1,10 +1,9 @@
-//! Gives `stripewise_sim::SOURCES` its value: a fingerprint of all source text that decides what a run
-//! yields.
+//! Sets `stripewise_sim::SOURCES`: a fingerprint of all source text that determines the results of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates below and this one, and what they depend on.
+/// The sources of this crate and of the crates below it, and of their dependencies.
 const DECIDING: [&str; 9] = [
     "../base/src",
     "../code/src",

@@ -1,4 +1,4 @@
-//! The cases of the speed benchmark: what is simulated, and the yardstick's setting beside it.
+//! The cases of the simulator benchmark: the simulated configuration, and the corresponding setting of the yardstick.
 
 use stripewise_array::Scheme;
 use stripewise_flash::{DeviceSpec, Level, Share, State};
@@ -10,11 +10,11 @@ use crate::yardstick::Setting;
 pub(crate) struct Case {
     /// Short name, for `--only`.
     pub(crate) name: &'static str,
-    /// What it is, with page size, cache and partial-page rule where they matter.
+    /// A description, with page size, cache and partial-page rule if they matter.
     pub(crate) about: &'static str,
-    /// What today's simulators reach, in requests a CPU-second (PEERS, section 2), where one was measured.
+    /// Speed of current simulators, in requests per CPU-second (PEERS, section 2), if measured.
     pub(crate) peer: Option<(&'static str, u64)>,
-    /// What we aim at, in requests a CPU-second.
+    /// Target speed, in requests per CPU-second.
     pub(crate) aim: Option<u64>,
     pub(crate) config: RunConfig,
     /// The workload, as `--gen` takes it.
@@ -81,11 +81,11 @@ fn mqsim_4k() -> Case {
     }
 }
 
-/// The case of PEERS, section 7(c), and larger and longer ones: uniform writes over 90 % of a lone SSD.
+/// The case of PEERS, section 7(c), and larger and longer variants: uniform writes over 90 % of a single SSD.
 fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
     let mut device = preset("mqsim-gc-2gib");
     device.geometry.blocks = blocks;
-    // 4 planes of 256 pages a block, 12.7 % over-provisioning, 90 % of the rest.
+    // 4 planes with 256 pages per block, 12.7 % over-provisioning, 90 % of the rest.
     let span = blocks * 4 * 256 / 1000 * 873 / 10 * 9;
     Case {
         name,
@@ -153,7 +153,7 @@ fn rw5m() -> Case {
     }
 }
 
-/// RAID-5 over the channels of paper 000's SSD, filled to 70 % as the fork of its simulator does.
+/// RAID-5 over the channels of paper 000's SSD, filled to 70 % as in the fork of its simulator.
 fn raid5(channels: u32) -> Case {
     let mut device = preset("ssdsim-5+1");
     device.geometry.channels = channels;
@@ -162,7 +162,7 @@ fn raid5(channels: u32) -> Case {
     let share = Share(700_000);
     config.precondition = Precondition::Filled(State::Steady, share);
     let logical = stripewise_sim::capacity(&config).expect("the benchmark's devices are right");
-    // 6 dies' worth of planes are four dies of four planes here.
+    // The planes of 6 dies are modelled as four dies of four planes here.
     let per_member = 16 * 512 * 64;
     Case {
         name: if channels == 6 { "raid5-6ch" } else { "raid5-64ch" },

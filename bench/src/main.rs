@@ -1,4 +1,4 @@
-//! Speed of the simulator beside a bare yardstick: `cargo run --release -p stripewise-bench -- --help`.
+//! Speed of the simulator, compared with a minimal yardstick: `cargo run --release -p stripewise-bench -- --help`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Measuring a case: the whole path, from the generated request to the Parquet tables.
+//! Measures a case: the whole path, from the generated request to the Parquet tables.
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Measured {
         self.seconds * 1e9 / self.operations as f64
     }
 
-    /// Flash operations a CPU-second, as a share of the yardstick's.
+    /// Flash operations per CPU-second, relative to the yardstick.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let (seconds, operations) = self.yardstick?;
         Some((self.operations as f64 / self.seconds) / (operations as f64 / seconds))
@@ -78,7 +78,7 @@ fn once(case: &Case) -> Result<Measured> {
     let configuration = toml::to_string(&case.config)?;
     let inputs = RunInputs::new(&configuration, "", &generator.to_string(), case.config.seed, "bench")?;
     let mut writer = store.begin(&inputs, Optional { requests: case.config.request_rows, updates: false })?;
-    // Building and preconditioning the device is not what is measured here; `device` cases measure that.
+    // Building and preconditioning the device are not measured here; the `device` cases measure them.
     let mut started = None;
     let mut report = |_: Progress| {
         started.get_or_insert_with(cpu_seconds);

@@ -1,8 +1,8 @@
-//! The yardstick: the least that a page-mapped flash simulation can do. A page map, greedy garbage collection, a FIFO
-//! queue for each die, an event for each operation; no controller, no bus, no classes, no tables, no options.
+//! The yardstick: a minimal page-mapped flash simulation. It has a page map, greedy garbage collection, a FIFO queue
+//! for each die and an event for each operation, but no controller, bus, classes, tables or options.
 //!
-//! What the simulator proper costs beyond this is the price of everything it can tell. The ratio of flash operations a
-//! CPU-second is what the benchmark reports.
+//! The additional cost of the real simulator is the price of its features. The benchmark reports the ratio of flash
+//! operations per CPU-second.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
 
-/// What the yardstick simulates.
+/// The configuration of the yardstick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     /// Members; each host update works on one, or on two with parity.
@@ -23,9 +23,9 @@ pub(crate) struct Setting {
     pub(crate) pages: u32,
     /// Logical pages of a member that are written.
     pub(crate) span: u32,
-    /// Free blocks of a die at which a block is collected.
+    /// Number of free blocks of a die at which a block is collected.
     pub(crate) reserve: u32,
-    /// Host requests under way.
+    /// Host requests in flight.
     pub(crate) depth: u32,
     /// Whether an update also reads old data and parity and writes parity.
     pub(crate) parity: bool,
@@ -47,7 +47,7 @@ enum Work {
 struct Die {
     queue: VecDeque<Work>,
     now: Option<Work>,
-    /// Block being collected, and its next page.
+    /// The block being collected, and its next page.
     collecting: Option<(u32, u32)>,
     free: Vec<u32>,
     open: u32,
@@ -62,7 +62,8 @@ struct Yardstick {
     dies: Vec<Die>,
     agenda: Agenda,
     random: Prng,
-    /// Operations that a request still waits for, and whether its writes were issued.
+    /// For each request: operations that it still waits for, and whether its writes were issued; then its member and
+    /// page.
     requests: Vec<(u32, bool, u32, u32)>,
     turn: u32,
     operations: u64,
@@ -205,7 +206,7 @@ impl Yardstick {
         }
     }
 
-    /// Ends what a die does, and starts its next. Returns the request that is finished by it.
+    /// Finishes the current operation of a die, and starts the next. Returns the request that is thereby finished.
     fn step(&mut self, now: Nanos, die: u32) -> Option<u32> {
         let done = self.dies[die as usize].now.take();
         let mut finished = None;
@@ -232,7 +233,7 @@ impl Yardstick {
         finished
     }
 
-    /// Goes on with a collection, or begins one when few blocks are free. Returns whether the die is busy with it.
+    /// Continues a collection, or begins one if few blocks are free. Returns whether the die is busy with it.
     fn collect(&mut self, die: u32, now: Nanos) -> bool {
         let (blocks, pages) = (self.setting.blocks, self.setting.pages);
         let state = &mut self.dies[die as usize];
@@ -264,7 +265,7 @@ impl Yardstick {
             self.valid[(die * blocks + block) as usize] = FREE;
             state.free.push(block);
             state.collecting = None;
-            // The erase keeps the die busy like an operation that nobody waits for.
+            // The erase keeps the die busy like an operation without a waiting request.
             self.agenda.schedule(now + self.setting.erase_ns, die);
         }
         true

@@ -1,4 +1,4 @@
-//! What lies on the members, held against the model without asking the controller for it.
+//! Audit of the content of members: compares it with the model, independently of the controller.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::media::{Fault, PageMedia};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR};
 
-/// Rows and parity chunks of which a delta could not be read, with the last event in which that was so.
+/// Rows and parity chunks with an unreadable delta, and the last event at which it was unreadable.
 pub(crate) type Unlogged = BTreeMap<(u64, u32), u64>;
 
-/// An array and what its members hold.
+/// An array and the content of its members.
 pub(crate) struct Audit<'a> {
-    /// The controller, asked only where things lie, what is lost and what is being updated.
+    /// The controller. The audit asks it only for places, losses and current updates.
     pub array: &'a Array<PageMemory>,
     /// The members.
     pub flash: &'a Flash<PageMedia>,
-    /// What there should be.
+    /// The expected content.
     pub model: &'a Model,
     /// Deltas that could not be read.
     pub unlogged: &'a Unlogged,
-    /// The update that was acknowledged a moment ago was alone: its rows are settled, even if they are
+    /// The update that was just acknowledged was the only one: its rows have final parity, even if their locks are
     /// still held.
     pub is_alone: bool,
 }
 
-/// Content as it is on the members.
+/// Content of a page on the members.
 enum Content {
-    /// Read, or decoded.
+    /// The page was read, or decoded.
     Bytes(Vec<u8>),
-    /// More is lost than the code tolerates.
+    /// The row has lost more chunks than the code tolerates.
     Lost,
-    /// It cannot be decoded while an update of its row is under way.
+    /// The page cannot be decoded while an update of its row is in flight.
     Unsettled,
 }
 
-/// The columns of a row in the order of their code, and which of them were decoded.
+/// The columns of a row in the order of their code, and the mask of those that were decoded.
 struct Covered {
     row: Vec<Vec<u8>>,
     lost: u64,
@@ -53,15 +53,15 @@ impl Covered {
 }
 
 impl Audit<'_> {
-    /// Whether a write that is acknowledged has all its parity: it waits for it, and no parity is left late.
+    /// Whether an acknowledged write has all its parity: the write waits for its parity, and no parity is deferred.
     pub(crate) fn waits_for_parity(&self) -> bool {
         let scheme = self.array.scheme();
         let window = scheme.parity.window.slots(self.array.geometry().members);
         window <= 1 && scheme.parity.acknowledge == Acknowledge::AfterParity
     }
 
-    /// What parity covers of a column, if it can be had: an old version while the row's parity is late. Of a write
-    /// that is alone, nothing but the current version will do.
+    /// The version of a column that parity covers, if available: an old version while the row's parity is deferred.
+    /// If the write was the only one, only the current version is valid.
     fn covered(&self, row: u64, column: u32) -> Option<Vec<u8>> {
         if self.array.covered_in_cache(row) >> column & 1 != 0 {
             return Some(self.cached(row, column).0.to_vec());
@@ -85,7 +85,7 @@ impl Audit<'_> {
         self.flash.media().page(u32::from(member), physical).map(<[u8]>::to_vec)
     }
 
-    /// A parity column with all its deltas, if all of them can be read.
+    /// A parity column with all its deltas applied, if all deltas can be read.
     fn parity(&self, row: u64, column: u32) -> Option<Vec<u8>> {
         let mut content = self.read(row, column)?.to_vec();
         let Some(member) = self.array.log_member(column - self.array.geometry().data) else {
@@ -102,7 +102,7 @@ impl Audit<'_> {
         Some(content)
     }
 
-    /// The page of a column, if its member lives and the page can be read.
+    /// The page of a column, if its member is alive and the page can be read.
     fn read(&self, row: u64, column: u32) -> Option<&[u8]> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -114,9 +114,9 @@ impl Audit<'_> {
         self.flash.media().page(u32::from(member), physical)
     }
 
-    /// Whether the row's parity must be right.
+    /// Whether the row's parity must be correct.
     fn is_settled(&self, row: u64) -> bool {
-        // A background commit is not counted among the requests under way.
+        // A background commit is not counted among the requests in flight.
         (self.is_alone && !self.array.is_committing(row)) || !self.array.is_updating(row)
     }
 
@@ -128,7 +128,7 @@ impl Audit<'_> {
         if geometry.parity() == 0 {
             return Content::Lost;
         }
-        // What is late is in controller memory if it is nowhere else.
+        // Data with deferred parity are in controller memory if they are nowhere else.
         if !self.is_settled(row) || self.array.late_columns(row) >> column & 1 != 0 {
             return Content::Unsettled;
         }
@@ -141,8 +141,8 @@ impl Audit<'_> {
         }
     }
 
-    /// What parity covers of a whole row, by the code where it cannot be read; `None` if more is lost than the code
-    /// tolerates.
+    /// The versions of a whole row that parity covers, decoded if they cannot be read; `None` if more is lost than
+    /// the code tolerates.
     fn complete(&self, row: u64) -> Option<Covered> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -165,10 +165,10 @@ impl Audit<'_> {
         Some(content)
     }
 
-    /// Promise 7 of the contract, for a row that a flush covers: its parity is that of what the members hold.
+    /// Promise 7 of the contract, for a row that a flush covers: its parity matches the content of the members.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The violation.
     pub(crate) fn durable_row(&self, row: u64) -> Result<(), String> {
         let settled = Audit { is_alone: true, ..*self };
         settled.row(row).map_err(|what| format!("a flush left parity late: {what}"))
@@ -177,7 +177,7 @@ impl Audit<'_> {
     /// Promise 6 of the contract, for `row`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The violation.
     pub(crate) fn row(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
         if geometry.parity() == 0 || !self.is_settled(row) {
@@ -187,7 +187,7 @@ impl Audit<'_> {
             return self.lost_too_much(row);
         }
         let (Some(code), Some(content)) = (self.array.code(), self.complete(row)) else { return Ok(()) };
-        // As many parity columns as data columns were lost went into decoding those; the rest must be that of the row.
+        // Decoding the lost data columns used an equal number of parity columns; the rest must match the row.
         let (data, parity) = content.row.split_at(code.data() as usize);
         let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
         let mut expected = vec![vec![0; self.flash.media().page_bytes()]; parity.len()];
@@ -202,14 +202,14 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Whether a delta of a parity column could ever not be read, or is on a log member that is lost.
+    /// Whether a delta of a parity column was unreadable at any time, or lies on a lost log member.
     fn was_unlogged(&self, row: u64, column: u32) -> bool {
         let Some(parity) = column.checked_sub(self.array.geometry().data) else { return false };
         let is_lost = |member| self.array.is_failed(member);
         self.unlogged.contains_key(&(row, parity)) || self.array.log_member(parity).is_some_and(is_lost)
     }
 
-    /// A row may only be given up if more of it was lost than the code tolerates.
+    /// A row may be given up as lost only if it lost more chunks than the code tolerates.
     fn lost_too_much(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -225,12 +225,11 @@ impl Audit<'_> {
         Err(format!("row {row} was recorded as lost though it never lost more than the code tolerates"))
     }
 
-    /// Whether the members hold the array's `page` in a version not older than `floor` says of each of its
-    /// sectors: promises 6 and 7. A page that only controller memory holds is nobody's fault unless it
-    /// `must_be_there`.
+    /// Whether the members hold the array's `page` in a version at least as new as the `floor` of each of its
+    /// sectors: promises 6 and 7. A page that only controller memory holds is no violation unless it `must_be_there`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The violation.
     pub(crate) fn page(
         &self,
         page: u64,
@@ -249,11 +248,11 @@ impl Audit<'_> {
                 _ => Ok(()),
             };
         };
-        // A gathered row may be on its way from controller memory to the members.
+        // A gathered row may be in flight from controller memory to the members.
         if !must_be_there && self.gathers() && !self.is_settled(row) {
             return Ok(());
         }
-        // So may what a write cache had; and what was lost on that way is told of by reads.
+        // The same applies to content of a write cache. Reads report content that was lost on that path.
         if (!must_be_there && self.array.is_destaging(row)) || self.has_lost(row, column) {
             return Ok(());
         }
@@ -278,7 +277,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Whether every column of `row` can be read on a living member, and they fit together.
+    /// Whether every column of `row` can be read on a live member, and the columns are consistent.
     pub(crate) fn is_whole(&self, row: u64) -> bool {
         let columns = self.array.geometry().columns;
         let alone = Audit { is_alone: true, ..*self };
@@ -287,8 +286,8 @@ impl Audit<'_> {
             && alone.row(row).is_ok()
     }
 
-    /// What the sectors of the array's `page` hold, and whether a write cache has them; `None` if that cannot be told, or not
-    /// now.
+    /// The content of the sectors of the array's `page`, and whether a write cache holds them; `None` if the content
+    /// cannot be determined now.
     pub(crate) fn found(&self, page: u64) -> Option<Vec<(Found, bool)>> {
         let (row, column) = self.array.locate(page)?;
         if !self.is_settled(row) || self.has_lost(row, column) {
@@ -306,13 +305,13 @@ impl Audit<'_> {
         Some(found.enumerate().map(|(index, found)| (found, is_cached(index))).collect())
     }
 
-    /// What a write cache has of a chunk, and of which sectors.
+    /// The content of a chunk in a write cache, and a mask of its sectors.
     fn cached(&self, row: u64, column: u32) -> (&[u8], u64) {
         let cached = self.array.cached_content(row, column);
         cached.map_or((&[], 0), |(page, sectors)| (self.array.memory_ref().page(page), sectors))
     }
 
-    /// Whether acknowledged content of a chunk was lost on its way from a write cache.
+    /// Whether acknowledged content of a chunk was lost between the write cache and its member.
     pub(crate) fn has_lost(&self, row: u64, column: u32) -> bool {
         self.array.lost_content().any(|lost| lost == (row, column))
     }
@@ -327,15 +326,15 @@ impl Audit<'_> {
         self.array.scheme().placement.first_writes != stripewise_array::placement::FirstWrites::InPlace
     }
 
-    /// Whether pages of hosts move from row to row.
+    /// Whether host pages move between rows.
     pub(crate) fn moves(&self) -> bool {
         self.array.scheme().placement.policy == PlacementPolicy::McRais
     }
 
-    /// Every row, every page, and the device's own state.
+    /// Checks every row, every page, and the device's own state.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first violation.
     pub(crate) fn everything(&self) -> Result<(), String> {
         let geometry = self.array.geometry();
         (0..self.array.host_pages())
@@ -346,8 +345,8 @@ impl Audit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// Whether some group has lost more members than the code tolerates, so that a flush may find no room for
-    /// what controller memory holds.
+    /// Whether some group has lost more members than the code tolerates, so that a flush may find no space for the
+    /// content of controller memory.
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
         let lost = |group: u32| {
@@ -356,10 +355,9 @@ impl Audit<'_> {
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }
 
-    /// Whether a request over these pages of the array may fail, given the faults that happened and the parity columns
-    /// that could not be told meanwhile:
-    /// because a row has lost more than its code tolerates and, for a read or without parity, one of its pages is
-    /// among what is lost.
+    /// Whether a request to these pages may fail, given the faults that happened and the parity columns that could
+    /// not be determined meanwhile. It may fail if a row has lost more than its code tolerates and, for a read or
+    /// without parity, one of its pages is among the lost ones.
     pub(crate) fn may_fail(
         &self,
         pages: impl Iterator<Item = u64>,

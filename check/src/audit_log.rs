@@ -1,4 +1,4 @@
-//! The log of elastic striping: what its slots hold on the members, held against the model and against parity.
+//! Audit of the log of elastic striping: compares the slots on the members with the model and with parity.
 
 use stripewise_array::placement::Persistence;
 use stripewise_array::placement::elastic::AcknowledgeWrites;
@@ -9,32 +9,32 @@ use crate::media::PageMedia;
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR};
 
-/// An array with a log, and what its members hold.
+/// An array with a log, and the content of its members.
 pub(crate) struct LogAudit<'a> {
-    /// The controller, asked only where chunks and stripes lie and what is lost.
+    /// The controller. The audit asks it only for the places of chunks and stripes and for losses.
     pub array: &'a Array<PageMemory>,
     /// The members.
     pub flash: &'a Flash<PageMedia>,
-    /// What there should be.
+    /// The expected content.
     pub model: &'a Model,
 }
 
-/// Where a chunk is, as the controller tells.
+/// The location of a chunk, as the controller reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum At {
-    /// Nowhere: it reads as zeros.
+    /// No location: the chunk reads as zeros.
     #[default]
     Nowhere,
-    /// Given up.
+    /// The chunk is lost.
     Lost,
-    /// In controller memory.
+    /// The chunk is in controller memory.
     Memory,
-    /// On this member, in this page.
+    /// The chunk is on this member, in this page.
     Log(u16, u32),
 }
 
 impl LogAudit<'_> {
-    /// Chunks that hosts may fill.
+    /// Number of chunks that hosts may fill.
     pub(crate) fn chunks(&self) -> u64 {
         self.array.capacity() / self.flash.media().page_bytes() as u64
     }
@@ -51,7 +51,7 @@ impl LogAudit<'_> {
         }
     }
 
-    /// Whether a loss of power would erase what waits in memory.
+    /// Whether a power loss would erase the content of controller memory.
     pub(crate) fn is_volatile(&self) -> bool {
         self.array.scheme().placement.buffer_persistence == Persistence::Volatile
     }
@@ -61,7 +61,7 @@ impl LogAudit<'_> {
         self.array.scheme().elastic.acknowledge == AcknowledgeWrites::Durable
     }
 
-    /// A page, if its member lives and the page can be read.
+    /// A page, if its member is alive and the page can be read.
     fn read(&self, member: u16, page: u32) -> Option<&[u8]> {
         if self.array.is_failed(member) {
             return None;
@@ -70,8 +70,8 @@ impl LogAudit<'_> {
         self.flash.media().page(u32::from(member), physical)
     }
 
-    /// The columns of a stripe in the order of its code, zeros for those that it does not have or that cannot be read, and a
-    /// mask of the latter.
+    /// The columns of a stripe in the order of its code, with zeros for columns that it does not have or that cannot
+    /// be read, and a mask of the latter.
     fn columns(&self, stripe: &StripeView) -> (Vec<Vec<u8>>, u64) {
         let zeros = vec![0; self.flash.media().page_bytes()];
         let mut row = vec![zeros; self.array.geometry().columns as usize];
@@ -85,7 +85,8 @@ impl LogAudit<'_> {
         (row, lost)
     }
 
-    /// The content of a page of the log, by its stripe if it cannot be read; `None` if more is lost than the code tolerates.
+    /// The content of a page of the log, decoded from its stripe if unreadable; `None` if more is lost than the code
+    /// tolerates.
     pub(crate) fn content(&self, member: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
         if let Some(bytes) = self.read(member, page) {
             return Some(bytes.to_vec());
@@ -99,7 +100,7 @@ impl LogAudit<'_> {
         Some(row.swap_remove(number as usize))
     }
 
-    /// Parity of a stripe that is wholly written, as far as the code tolerates what is lost of it.
+    /// Checks the parity of a stripe that is wholly written, as far as the code tolerates its losses.
     fn stripe(&self, stripe: &StripeView) -> Result<(), String> {
         let geometry = self.array.geometry();
         let parity = stripe.columns.iter().filter(|column| column.0 >= geometry.data).count() as u32;
@@ -127,10 +128,10 @@ impl LogAudit<'_> {
         }
     }
 
-    /// Whether `bytes` of `chunk` are versions not older than `floor` says of each sector.
+    /// Whether `bytes` of `chunk` are versions at least as new as the `floor` of each sector.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The violation.
     pub(crate) fn versions(
         &self,
         chunk: u64,
@@ -146,10 +147,10 @@ impl LogAudit<'_> {
         })
     }
 
-    /// Whether `chunk` is where the map says in an admissible version; one that is lost is another question.
+    /// Whether `chunk` is at its mapped location in an admissible version. Lost chunks are checked elsewhere.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The violation.
     pub(crate) fn chunk(
         &self,
         chunk: u64,
@@ -172,7 +173,7 @@ impl LogAudit<'_> {
         }
     }
 
-    /// The content of each page of the log on the members; `None` of one that cannot be read.
+    /// The content of each page of the log on the members; `None` for pages that cannot be read.
     pub(crate) fn on_members(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let geometry = self.array.geometry();
         let rows = geometry.rows() as u32 / geometry.groups;
@@ -180,10 +181,10 @@ impl LogAudit<'_> {
         pages.map(|(member, page)| self.flash.media().page(member, self.flash.lookup(member, page)))
     }
 
-    /// Every stripe, the maps, and the device's own state.
+    /// Checks every stripe, the maps, and the device's own state.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first violation.
     pub(crate) fn everything(&self, stripes: &[StripeView]) -> Result<(), String> {
         self.array.audit_log()?;
         stripes.iter().try_for_each(|stripe| self.stripe(stripe))?;
@@ -198,8 +199,8 @@ impl LogAudit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// The most chunks that an array with these failed members can hold and still always find room for more: the bound of
-    /// `array/src/placement/elastic/mod.rs`, over the stripes that there can be now.
+    /// The largest number of chunks that an array with the current failed members can hold and still always find
+    /// space: the bound of `array/src/placement/elastic/mod.rs`, over the stripes that are possible now.
     pub(crate) fn bound(&self) -> u64 {
         let (geometry, scheme) = (self.array.geometry(), self.array.scheme());
         let rows = u64::from(scheme.elastic.segment_rows);

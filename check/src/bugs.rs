@@ -1,4 +1,4 @@
-//! Bugs on purpose, which the checker must find.
+//! Planted bugs that the checker must find.
 
 use crate::player::Tracer;
 
@@ -12,20 +12,20 @@ pub enum Planted {
 }
 
 impl Planted {
-    /// All of them, by name.
+    /// All bugs, by name.
     pub fn all() -> Vec<(String, Self)> {
         let array = stripewise_array::Bug::ALL.iter().map(|&bug| Self::Array(bug));
         let flash = stripewise_flash::Bug::ALL.iter().map(|&bug| Self::Flash(bug));
         array.chain(flash).map(|bug| (bug.name(), bug)).collect()
     }
 
-    /// Those of the controller that the crash checker must find, by name.
+    /// The controller bugs that the crash checker must find, by name.
     pub fn of_metadata() -> Vec<(String, Self)> {
         let bugs = stripewise_array::Bug::METADATA.iter().map(|&bug| Self::Array(bug));
         bugs.map(|bug| (bug.name(), bug)).collect()
     }
 
-    /// The name in the file that lists it.
+    /// The name in the source file that lists the bug.
     pub fn name(self) -> String {
         match self {
             Self::Array(bug) => format!("{bug:?}"),
@@ -34,11 +34,11 @@ impl Planted {
     }
 }
 
-/// What a run is started with, beside its case.
+/// Options of a run, in addition to its case.
 #[derive(Default)]
 pub struct Options {
-    /// Who reads along.
+    /// Receives the trace.
     pub tracer: Option<Tracer>,
-    /// The bug that is planted. Without debug assertions there is none to plant.
+    /// The planted bug. Without debug assertions no bug can be planted.
     pub bug: Option<Planted>,
 }

@@ -1,5 +1,5 @@
-//! A case: all that decides one run of the checker. Cases are drawn from seeds, written by hand, or read from
-//! files.
+//! A case: everything that determines one run of the checker. Cases are drawn from seeds, written by hand, or read
+//! from files.
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::geometry::Geometry;
@@ -12,7 +12,7 @@ use stripewise_sim::Layout;
 use crate::media::{Faults, Manner};
 use crate::stamp::SECTOR;
 
-/// What a host asks for.
+/// The kind of a host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -30,13 +30,13 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// Time since the request before it was due.
+    /// Time since the previous request was due.
     pub gap_ns: Nanos,
-    /// What is asked for.
+    /// The kind of request.
     pub what: What,
-    /// First sector; of no meaning for flushes.
+    /// First sector; ignored by flushes.
     pub sector: u64,
-    /// Sectors; at least one, except for flushes.
+    /// Number of sectors: at least one, except for flushes.
     pub sectors: u64,
 }
 
@@ -44,39 +44,39 @@ pub struct Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
-    /// Before this event of the run, or after the last one.
+    /// The member is lost before this event of the run, or after the last one.
     pub event: u64,
-    /// Which member.
+    /// The member.
     #[serde(rename = "element")]
     pub member: u16,
-    /// How.
+    /// The manner of the loss.
     pub manner: Manner,
 }
 
-/// All that decides one run.
+/// Everything that determines one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Decides which pages go bad, and what the device draws at random.
+    /// Seed of page faults and of the device's random choices.
     pub seed: u64,
-    /// What the members are.
+    /// The layout of members.
     #[serde(rename = "elements")]
     pub members: Layout,
-    /// Requests under way at once, at most.
+    /// The largest number of requests in flight at once.
     pub depth: u32,
-    /// Whether, in the end, each member is taken away in turn and everything decoded.
+    /// Whether at the end of the run each member is removed in turn and all data decoded.
     pub fail_each: bool,
-    /// Whether the members are taken for such that keep no old versions, so that memory must.
+    /// Whether the controller is told that members keep no old versions, so that controller memory must keep them.
     #[serde(default)]
     pub hides_old_versions: bool,
-    /// Whether the members are taken for such that neither tell what they do nor collect when they are permitted to.
+    /// Whether the controller is told that members neither report their state nor accept control of their collection.
     #[serde(default, skip_serializing_if = "is_off")]
     pub tells_nothing: bool,
     /// Whether members keep acknowledged writes in volatile memory until a flush.
     #[serde(default)]
     #[serde(rename = "volatile_elements")]
     pub volatile_members: bool,
-    /// Power is lost before each of these events of the run; once more, if one of them comes after the last event.
+    /// Power is lost before each of these events of the run. Any that come after the last event cause one more loss.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_losses: Vec<u64>,
     /// Faults of pages.
@@ -99,7 +99,7 @@ impl Case {
     /// Reads a case from `text`, the contents of `file`.
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// The error in the text, and its place.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
         read_toml(file, text)
     }
@@ -114,17 +114,17 @@ impl Case {
         self.device.geometry.page_bytes.0 as u32
     }
 
-    /// The array's geometry.
+    /// The geometry of the array.
     ///
     /// # Errors
-    /// Why there can be no such array.
+    /// The reason why no such array is possible.
     pub fn geometry(&self) -> Result<Geometry, String> {
         let shape = Shape::new(&self.device, self.members.level, self.members.devices)
             .map_err(|error| error.to_string())?;
         self.scheme.resolve(&self.capabilities(&shape), true).map_err(|error| error.to_string())
     }
 
-    /// What the controller is told that its members can do.
+    /// The members' capabilities, as reported to the controller.
     pub fn capabilities(&self, shape: &Shape) -> Members {
         let members = stripewise_sim::members(&self.device, shape);
         let old_versions = if self.hides_old_versions { 0 } else { members.old_versions };
@@ -136,17 +136,17 @@ impl Case {
     /// Sectors of the array.
     ///
     /// # Errors
-    /// Why there can be no such array.
+    /// The reason why no such array is possible.
     pub fn sectors(&self) -> Result<u64, String> {
         Ok(self.scheme.pages(&self.geometry()?) * u64::from(self.page_bytes()) / SECTOR as u64)
     }
 
-    /// The most members that are ever lost in one parity group, by [`Case::losses`] alone.
+    /// The largest number of members lost in one parity group, counting [`Case::losses`] only.
     pub fn losses_in_a_group(&self, geometry: &Geometry) -> u32 {
         let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.member).collect();
         lost.sort_unstable();
         lost.dedup();
-        // A log belongs to every group.
+        // A log member belongs to every group.
         let (data, log): (Vec<u16>, _) =
             lost.into_iter().partition(|&member| u32::from(member) < geometry.members);
         let group = |member: &u16| geometry.group_of(u32::from(*member));

@@ -1,5 +1,5 @@
-//! Small devices of every kind: planes of a few blocks of a few pages, so that garbage is collected all the
-//! time.
+//! Small devices of every kind: their planes have a few blocks of a few pages, so that garbage is collected
+//! constantly.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use stripewise_sim::Layout;
 
 use crate::stress::Draw;
 
-/// A device of which `layout.devices` have `members` members, unless what was drawn cannot work.
+/// A device; `layout.devices` of them have `members` members. `None` if the drawn values are invalid.
 pub(crate) fn device(draw: &mut Draw, layout: Layout, members: u32) -> Option<DeviceSpec> {
     let each = members / layout.devices;
     let (channels, chips) = match layout.level {
@@ -120,7 +120,7 @@ fn gc(draw: &mut Draw) -> GcSpec {
     }
 }
 
-/// Any of the 24 orders.
+/// A random one of the 24 orders.
 fn order(draw: &mut Draw) -> Order {
     let mut letters = ['C', 'W', 'D', 'P'];
     for place in (1..4).rev() {

@@ -1,7 +1,7 @@
-//! What members keep through a loss of power: of each page what it held for certain, and what may be there instead.
+//! Content that members keep through a power loss: for each page, its durable content and the alternatives.
 //!
-//! All of it is told by the operations that were sent to members and by what they answered, so it owes nothing to what
-//! the flash or the controller believe.
+//! All of it is derived from the operations that were sent to members and from their answers, independently of the
+//! state of the flash and of the controller.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use stripewise_base::prng::Prng;
 
 use crate::stamp::SECTOR;
 
-/// What a page of a member holds.
+/// The content of a page of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Nothing: it reads zeros.
+    /// The page reads as zeros.
     #[default]
     Zeros,
     /// Bytes.
     Bytes(Box<[u8]>),
-    /// It cannot be read.
+    /// The page cannot be read.
     Unreadable,
 }
 
@@ -27,7 +27,7 @@ impl Content {
         if bytes.iter().all(|&byte| byte == 0) { Self::Zeros } else { Self::Bytes(bytes) }
     }
 
-    /// Bytes of a sector; none where it cannot be read.
+    /// Bytes of a sector; `None` if it cannot be read.
     pub(crate) fn sector(&self, sector: usize) -> Option<&[u8]> {
         match self {
             Self::Zeros => Some(&[0; SECTOR]),
@@ -40,39 +40,39 @@ impl Content {
 /// A page of a member.
 pub(crate) type At = (u16, u32);
 
-/// An operation that was started and has not been answered.
+/// An operation that was started and has not been answered yet.
 #[derive(Clone, Debug)]
 struct Flight {
     operation: Operation,
     content: Content,
-    /// Changes that had been answered when it was started.
+    /// Number of changes that had been answered when it was started.
     after: u64,
 }
 
-/// How much of what was under way has happened.
+/// The share of the operations in flight that took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
     Nothing,
     Everything,
-    /// Of each page something else.
+    /// A random choice for each page.
     Any,
 }
 
-/// What pages hold, by what was sent to them.
+/// The content of pages, derived from the operations sent to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
     /// Whether members keep answered writes in volatile memory until a flush.
     is_volatile: bool,
     page_bytes: usize,
-    /// What is there for certain.
+    /// Durable content.
     settled: BTreeMap<At, Content>,
     /// Answered changes that no flush has covered, in order.
     unflushed: BTreeMap<At, Vec<(u64, Content)>>,
     flights: BTreeMap<OperationId, Flight>,
-    /// Changes that were answered, and changes that were started.
+    /// Numbers of answered and of started changes.
     answered: u64,
     started: u64,
-    /// When each page was last begun to be changed, counted in changes started.
+    /// When the last change of each page was started, as a number of started changes.
     touched: BTreeMap<At, u64>,
 }
 
@@ -90,12 +90,12 @@ impl Durable {
         }
     }
 
-    /// What a page held before anything that is told here; nothing is zeros.
+    /// Sets the initial content of a page. Pages without initial content are zeros.
     pub(crate) fn held(&mut self, at: At, bytes: &[u8]) {
         self.settled.insert(at, Content::of(bytes.into()));
     }
 
-    /// An operation starts; `bytes` are what it writes.
+    /// Records the start of an operation; `bytes` is the content that it writes.
     pub(crate) fn started(&mut self, id: OperationId, operation: Operation, bytes: &[u8]) {
         let content = match operation.kind {
             OperationKind::Read => return,
@@ -109,7 +109,7 @@ impl Durable {
         self.flights.insert(id, Flight { operation, content, after: self.answered });
     }
 
-    /// An operation was answered; what it wrote may have gone bad on its way.
+    /// Records the answer of an operation. With `is_lost`, the content that it wrote went bad.
     pub(crate) fn ended(&mut self, id: OperationId, is_lost: bool) {
         let Some(Flight { operation, content, after }) = self.flights.remove(&id) else { return };
         let Operation { member, page, kind, .. } = operation;
@@ -125,7 +125,7 @@ impl Durable {
         }
     }
 
-    /// A flush covers what was answered before it was started.
+    /// A flush covers the changes that were answered before the flush was started.
     fn flushed(&mut self, member: u16, until: u64) {
         for (&at, changes) in self.unflushed.range_mut((member, 0)..=(member, u32::MAX)) {
             let covered = changes.iter().take_while(|(nth, _)| *nth <= until).count();
@@ -136,17 +136,17 @@ impl Durable {
         self.unflushed.retain(|_, changes| !changes.is_empty());
     }
 
-    /// Changes that were started so far.
+    /// Number of changes started so far.
     pub(crate) fn changes(&self) -> u64 {
         self.started
     }
 
-    /// When a page was last begun to be changed.
+    /// When the last change of a page was started.
     pub(crate) fn touched(&self, at: At) -> u64 {
         self.touched.get(&at).copied().unwrap_or(0)
     }
 
-    /// Whether a page may hold one of several contents if power is lost now.
+    /// Whether a page may hold one of several contents after a power loss now.
     pub(crate) fn is_undecided(&self, at: At) -> bool {
         let settled = self.settled.get(&at).unwrap_or(&Content::Zeros);
         let later = self.unflushed.get(&at).into_iter().flatten().map(|(_, content)| content);
@@ -162,8 +162,8 @@ impl Durable {
         self.flights.values().filter(is_meant).map(|flight| &flight.content)
     }
 
-    /// Power is lost: of what no flush has covered and of what was under way, each page keeps something. From now on that is
-    /// what it holds.
+    /// A power loss: of the unflushed changes and of the operations in flight, each page keeps some version. From now
+    /// on this version is the page's content.
     pub(crate) fn lose_power(&mut self, random: &mut Prng) {
         let share = match random.below(4) {
             0 => Share::Nothing,
@@ -184,7 +184,7 @@ impl Durable {
         self.flights.clear();
     }
 
-    /// One of `versions`, or some sectors of each.
+    /// One of `versions`, or a mix of their sectors.
     fn relocation_stream(&self, mut versions: Vec<Content>, share: Share, random: &mut Prng) -> Content {
         let last = versions.len() - 1;
         let nth = match share {
@@ -206,7 +206,7 @@ impl Durable {
         Content::of(bytes.into())
     }
 
-    /// All pages that hold anything, where nothing is under way.
+    /// All pages with content; no operation may be in flight.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (At, &Content)> {
         self.settled.iter().map(|(&at, content)| (at, content))
     }
@@ -226,7 +226,7 @@ mod tests {
         vec![byte; PAGE]
     }
 
-    /// What is left of page 5 of member 1 by any of many seeds: the bytes of its sectors.
+    /// The possible contents of page 5 of member 1 after a power loss, over many seeds: the bytes of its sectors.
     fn left(durable: &Durable) -> std::collections::BTreeSet<Vec<u8>> {
         let one = |seed| {
             let mut durable = durable.clone();

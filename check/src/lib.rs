@@ -1,9 +1,9 @@
-//! The checking simulation: the very controller and the very event loop of timed runs, but over real bytes,
-//! with colliding requests, pages that go bad and members that die, and an oracle that knows what every
+//! The checking simulation: the same controller and event loop as in timed runs, but over real bytes, with concurrent
+//! requests to the same rows, pages that go bad, members that fail, and an oracle that knows which content every
 //! sector may hold.
 //!
-//! A [`Case`] is all that decides a run; [`stress::case`] draws one from a seed. [`run`] plays it and returns
-//! the first promise of the fault contract (`docs/checking.md`) that was broken.
+//! A [`Case`] contains everything that determines a run; [`stress::case`] draws one from a seed. [`run`] plays a case
+//! and returns the first violation of the fault contract (`docs/checking.md`).
 
 #![forbid(unsafe_code)]
 

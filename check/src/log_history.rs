@@ -1,4 +1,4 @@
-//! What became of each chunk of a log so far: where it was, what was lost, what is on the members.
+//! History of each chunk of a log: its locations, losses, and versions on the members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::media::Fault;
 use crate::model::Update;
 use crate::stamp::{Found, SECTOR};
 
-/// Where a chunk was from some event on.
+/// The location of a chunk from some event on.
 #[derive(Clone, Debug)]
 struct Stay {
     event: u64,
@@ -18,31 +18,31 @@ struct Stay {
     stripe: Option<Rc<StripeView>>,
 }
 
-/// All that is to be known about the past of a log.
+/// The history of a log.
 #[derive(Debug, Default)]
 pub(crate) struct LogHistory {
-    /// Of each chunk where it was, in order.
+    /// The locations of each chunk, in order.
     stays: Vec<Vec<Stay>>,
-    /// Stripes that were there at the last look.
+    /// Stripes that existed at the last look.
     known: BTreeSet<Vec<StripeColumn>>,
-    /// Segments that were collected, and stripes that were written until then.
+    /// Numbers of segments collected and of stripes written at the last look.
     done: (u64, u64),
-    /// Since when each member is failed.
+    /// The event at which each member failed.
     failed: Vec<Option<u64>>,
-    /// Of each sector the latest version that was ever on the members.
+    /// The latest version of each sector that was ever on the members.
     durable: Vec<Update>,
-    /// Chunks that are not nowhere, from each event on.
+    /// Number of live chunks, from each event on.
     live: Vec<(u64, u64)>,
-    /// The failed members allow so many chunks, from each event on.
+    /// The largest number of chunks that the failed members allow, from each event on.
     bounds: Vec<(u64, u64)>,
 }
 
 impl LogHistory {
-    /// Looks at an array after `event`, with all faults of media until then, and the events in which stripes began to
-    /// be written to pages of the log.
+    /// Examines an array after `event`. `faults` are all media faults so far, and `appended` the events in which
+    /// stripes began to be written to pages of the log.
     ///
     /// # Errors
-    /// A chunk was given up that was not lost.
+    /// A chunk is reported lost that was not lost.
     pub(crate) fn look(
         &mut self,
         audit: &LogAudit<'_>,
@@ -112,7 +112,7 @@ impl LogHistory {
         Ok(())
     }
 
-    /// A new stripe has no column on a member that had failed before it was begun.
+    /// Checks that a new stripe has no column on a member that had failed before the stripe was begun.
     fn check_places(&self, stripe: &StripeView, appended: &BTreeMap<(u16, u32), u64>) -> Result<(), String> {
         let begun = stripe.columns.iter().filter_map(|column| appended.get(&(column.1, column.2))).max();
         let Some(&begun) = begun else { return Ok(()) };
@@ -127,7 +127,7 @@ impl LogHistory {
         }
     }
 
-    /// A stripe was written: what it holds was on the members, be it that it counts no longer.
+    /// Records that a stripe was written: its content was on the members, even if it is no longer live.
     fn note_durable(&mut self, audit: &LogAudit<'_>, stripe: &StripeView) {
         let data = audit.array.geometry().data;
         for &(_, member, page, chunk) in stripe.columns.iter().filter(|column| column.0 < data) {
@@ -135,15 +135,15 @@ impl LogHistory {
                 (Some(bytes), _) => {
                     bytes.chunks_exact(SECTOR).for_each(|bytes| self.note_stamp(Found::of(bytes)));
                 }
-                // What is lost is told of by reads.
+                // Reads report lost content.
                 (None, Some(chunk)) => self.trust(audit, chunk),
                 (None, None) => self.trust_memory(audit),
             }
         }
     }
 
-    /// Segments were collected: of a stripe of which nothing counted any more, and which was written in the same event, no
-    /// look finds anything. Its pages may be written anew before the next flush is over, so what they have is noted now.
+    /// Handles collected segments. A stripe that was written, and whose chunks all became stale, within one event is
+    /// never seen by a look. Its pages may be rewritten before the next flush ends, so their content is recorded now.
     fn note_collected(&mut self, audit: &LogAudit<'_>) {
         for bytes in audit.on_members() {
             match bytes {
@@ -160,13 +160,13 @@ impl LogHistory {
         }
     }
 
-    /// Nothing can be told of what the members had of `chunk`.
+    /// The versions of `chunk` on the members cannot be determined.
     fn trust(&mut self, audit: &LogAudit<'_>, chunk: u64) {
         let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
         self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize].fill(Update::MAX);
     }
 
-    /// Of what is in controller memory now, some was on pages of which nothing can be told.
+    /// Some of the content of controller memory was on pages whose content cannot be determined.
     fn trust_memory(&mut self, audit: &LogAudit<'_>) {
         let in_memory = |&chunk: &u64| audit.at(chunk) == At::Memory;
         (0..audit.chunks()).filter(in_memory).for_each(|chunk| self.trust(audit, chunk));
@@ -176,19 +176,20 @@ impl LogHistory {
         self.stays[chunk as usize].last().map_or(At::Nowhere, |stay| stay.at)
     }
 
-    /// The stripe that `chunk` lies in, if it lies in the log.
+    /// The stripe that contains `chunk`, if the chunk is in the log.
     pub(crate) fn stripe_of(&self, chunk: u64) -> Option<&StripeView> {
         self.stays[chunk as usize].last()?.stripe.as_deref()
     }
 
-    /// Where `chunk` was at any time since `event`.
+    /// The locations of `chunk` at any time since `event`.
     fn since(&self, chunk: u64, event: u64) -> impl Iterator<Item = &Stay> {
         let stays = &self.stays[chunk as usize];
         let first = stays.iter().rposition(|stay| stay.event < event).unwrap_or(0);
         stays[first..].iter()
     }
 
-    /// Whether since `event`, with these faults of media, `chunk` was in a stripe that lost more than the code tolerates.
+    /// Whether at any time since `event`, with these media faults, `chunk` was in a stripe that lost more than the
+    /// code tolerates.
     fn may_be_lost(&self, audit: &LogAudit<'_>, chunk: u64, event: u64, faults: &[Fault]) -> bool {
         self.since(chunk, event).any(|stay| {
             let Some(stripe) = &stay.stripe else { return stay.at == At::Lost };
@@ -200,7 +201,7 @@ impl LogHistory {
         })
     }
 
-    /// Whether a read of `chunks`, or a write of parts of some, may fail that was submitted in `event`.
+    /// Whether a read of `chunks`, or a partial write to some of them, that was submitted in `event` may fail.
     pub(crate) fn may_fail(
         &self,
         audit: &LogAudit<'_>,
@@ -211,21 +212,21 @@ impl LogHistory {
         chunks.any(|chunk| self.may_be_lost(audit, chunk, event, faults))
     }
 
-    /// Whether since `event` the array may have had no space: it had lost members, and held more chunks than it can hold
-    /// without them and still always find room.
+    /// Whether the array may have been out of space at some time since `event`: it had lost members, and it held more
+    /// chunks than it can hold without them and still always find space.
     pub(crate) fn may_be_full(&self, event: u64) -> bool {
         let since = |list: &[(u64, u64)]| list.iter().rposition(|&(at, _)| at < event).unwrap_or(0);
         let live = self.live[since(&self.live)..].iter().map(|&(_, live)| live).max().unwrap_or(0);
         let bound = self.bounds[since(&self.bounds)..].iter().map(|&(_, bound)| bound).min().unwrap_or(0);
-        // Where no group has members enough for a stripe there is no room at all.
+        // If no group has enough members for a stripe, there is no space at all.
         live > bound || bound == 0
     }
 
-    /// Whether the members have had every sector of `chunk` in a version not older than `floor` says, and still have that
-    /// or a later one unless it was written anew in memory since.
+    /// Whether the members have had every sector of `chunk` in a version at least as new as `floor`, and still have
+    /// that version or a later one, unless memory has a newer version since.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The violation.
     pub(crate) fn durable_chunk(
         &self,
         audit: &LogAudit<'_>,
@@ -236,11 +237,11 @@ impl LogHistory {
         match self.last(chunk) {
             At::Memory => {
                 let mut of_chunk = chunk * sectors..(chunk + 1) * sectors;
-                // A trim meanwhile takes promises back.
+                // A later trim cancels the promise.
                 let was_trimmed = |sector| audit.model.check(sector, Found::Zeros, floor(sector)).is_ok();
                 let is_missing = |&sector: &u64| self.durable[sector as usize] < floor(sector);
-                // Of a stripe that was written and collected in one event, and lost a column by that write, nothing can be
-                // told.
+                // A stripe that was written and collected in one event, and lost a column in that write, cannot be
+                // examined.
                 let is_degraded = self.failed.iter().any(Option::is_some);
                 let is_broken = |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_degraded;
                 match of_chunk.find(is_broken) {

@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 }
 
 impl Arguments {
-    /// Does what was asked for; false if a promise was broken.
+    /// Runs the command; false if a promise was broken.
     fn work(&self) -> anyhow::Result<bool> {
         if let Some(name) = std::env::var_os("STRIPEWISE_KERNELS") {
             name.to_string_lossy().parse::<stripewise_code::Level>()?.force()?;
@@ -108,7 +108,7 @@ impl Arguments {
         Ok(self.many(&runner, self.from..u64::MAX, Duration::try_from_secs_f64(minutes * 60.0)?))
     }
 
-    /// Seeds in turn, until one fails or the time is up.
+    /// Runs seeds in turn, until one fails or the time is up.
     fn many(&self, runner: &Runner, seeds: Range<u64>, limit: Duration) -> bool {
         let begin = Instant::now();
         let (mut count, mut failed, mut events) = (0, 0, 0);

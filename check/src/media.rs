@@ -1,7 +1,7 @@
 //! Bytes at the physical pages of small devices, and the faults that the contract allows.
 //!
-//! Content is kept where the flash puts it, so that a wrong map, a page moved to nowhere or a block erased
-//! too early is seen as wrong content by whoever reads it.
+//! Content is kept at the physical page where the flash puts it. Therefore a wrong map, a page moved to a wrong place
+//! or a block erased too early shows up as wrong content in a read.
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::{Operation, OperationId, OperationKind, Outcome, PageMemory};
@@ -14,7 +14,7 @@ use stripewise_sim::Content;
 use crate::durable::{Content as Kept, Durable};
 use crate::stamp::ERASED;
 
-/// Faults of pages: chances in a million, and reads that are chosen.
+/// Faults of pages: probabilities in parts per million, and specific reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
@@ -24,16 +24,16 @@ pub struct Faults {
     pub failed_read_ppm: u32,
     /// One read returns content that is known to be wrong.
     pub corrupt_read_ppm: u32,
-    /// The reads of these numbers, counted from 0 over all members, end with a medium error.
+    /// The reads with these numbers, counted from 0 over all members, end with a medium error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_reads: Vec<u64>,
-    /// The answer to an operation comes later than it might.
+    /// The answer to an operation is delayed.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_ppm: u32,
-    /// By as much at most.
+    /// The longest such delay.
     #[serde(skip_serializing_if = "is_none")]
     pub late: Span,
-    /// Before an event a member is reported slow, or to answer again, whatever it does.
+    /// Before an event a member is reported slow, or to answer again, whatever its actual state.
     #[serde(skip_serializing_if = "is_zero")]
     pub slow_ppm: u32,
 }
@@ -46,15 +46,15 @@ fn is_none(span: &Span) -> bool {
     span.0 == 0
 }
 
-/// How a member is lost.
+/// The manner in which a member is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Manner {
-    /// It is gone, and the controller is told so.
+    /// The member is gone, and the controller is notified.
     Gone,
-    /// Its next operation ends without an answer in time.
+    /// The member's next operation ends without an answer in time.
     Silent,
-    /// Its next write ends with a medium error.
+    /// The member's next write ends with a medium error.
     FailedWrite,
 }
 
@@ -65,7 +65,7 @@ pub struct Fault {
     pub member: u16,
     /// Its page.
     pub page: u32,
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -73,12 +73,12 @@ pub struct Fault {
 enum State {
     Erased,
     Written,
-    /// Written, and cannot be read.
+    /// Written, but unreadable.
     Lost,
 }
 
-/// What an operation inside a member carries: the content of a write on its way in, of a read on its way
-/// out.
+/// Content of an operation in flight inside a member: that of a write before it is programmed, that of a read after
+/// it is read.
 #[derive(Clone, Debug, Default)]
 struct Cargo {
     bytes: Box<[u8]>,
@@ -97,18 +97,18 @@ pub struct PageMedia {
     cargo: Vec<Cargo>,
     faults: Faults,
     random: Prng,
-    /// Reads that ended.
+    /// Reads that have ended.
     reads: u64,
-    /// Members that are about to be lost, and how.
+    /// Members that are about to be lost, and in which manner.
     doomed: Vec<Option<Manner>>,
     log: Vec<Fault>,
     wrong: Option<String>,
-    /// What a loss of power leaves; noted only where power is to be lost.
+    /// The content that a power loss leaves; recorded only if the case has power losses.
     durable: Option<Durable>,
 }
 
 impl PageMedia {
-    /// Erased pages of `page_bytes` bytes for `members` members. `seed` decides which operations fail.
+    /// Erased pages of `page_bytes` bytes for `members` members. `seed` determines which operations fail.
     pub fn new(members: u32, pages_per_member: u32, page_bytes: u32, faults: Faults, seed: u64) -> Self {
         let pages = members as usize * pages_per_member as usize;
         Self {
@@ -129,18 +129,18 @@ impl PageMedia {
         }
     }
 
-    /// From now on it is noted what a loss of power would leave; whether members have volatile caches.
+    /// Records from now on the content that a power loss would leave. `is_volatile`: members have volatile caches.
     pub(crate) fn note_durable(&mut self, is_volatile: bool) {
         self.durable = Some(Durable::new(self.page_bytes, is_volatile));
     }
 
-    /// What a loss of power would leave, if it is noted.
+    /// The content that a power loss would leave, if it is recorded.
     pub(crate) fn durable(&self) -> Option<&Durable> {
         self.durable.as_ref()
     }
 
-    /// Power is lost, and comes back to pages that are all erased: what members kept is to be put where they put it now, by
-    /// [`Self::put`] and [`Self::spoil`].
+    /// Handles a power loss: afterwards all pages are erased. The caller then writes the kept content to its new
+    /// places, with [`Self::put`] and [`Self::spoil`].
     pub(crate) fn lose_power(&mut self) {
         if let Some(durable) = &mut self.durable {
             durable.lose_power(&mut self.random);
@@ -148,7 +148,7 @@ impl PageMedia {
         self.states.fill(State::Erased);
     }
 
-    /// The program `token` is to write this.
+    /// Sets the content that program `token` will write.
     pub(crate) fn put(&mut self, token: u32, content: &Kept) {
         let cargo = self.cargo(token);
         match content {
@@ -157,23 +157,23 @@ impl PageMedia {
         }
     }
 
-    /// A physical page cannot be read.
+    /// Makes a physical page unreadable.
     pub(crate) fn spoil(&mut self, member: u32, page: u32) {
         let at = self.at(member, page);
         self.states[at] = State::Lost;
     }
 
-    /// How often a member is reported slow, or to answer again.
+    /// The rate of reports that a member is slow or answers again.
     pub(crate) fn slow_ppm(&self) -> u32 {
         self.faults.slow_ppm
     }
 
-    /// The rates of faults, which may be changed for a while.
+    /// The fault rates, mutable, so that a caller can change them for some time.
     pub(crate) fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }
 
-    /// The content of a physical page, or of one that is mapped nowhere; `None` if it cannot be read.
+    /// The content of a physical page, or zeros for an unmapped page; `None` if it cannot be read.
     pub fn page(&self, member: u32, page: Option<u32>) -> Option<&[u8]> {
         let Some(page) = page else { return Some(&self.zeros) };
         let at = self.at(member, page);
@@ -194,17 +194,17 @@ impl PageMedia {
         &self.log
     }
 
-    /// What the flash did that no flash can do, if it did.
+    /// The first impossible action of the flash, if there was one.
     pub fn wrong(&self) -> Option<&str> {
         self.wrong.as_deref()
     }
 
-    /// From now on no page goes bad; those that are stay so.
+    /// From now on no further page goes bad; bad pages stay bad.
     pub fn calm(&mut self) {
         self.faults = Faults::default();
     }
 
-    /// The member's next operation, or next write, fails in this way.
+    /// Makes the member's next operation, or next write, fail in this manner.
     pub fn doom(&mut self, member: u16, manner: Manner) {
         self.doomed[member as usize] = Some(manner);
     }
@@ -238,7 +238,7 @@ impl PageMedia {
         self.wrong.get_or_insert(what);
     }
 
-    /// A page that must be erased takes new content.
+    /// Gives new content to a page, which must be erased.
     fn occupy(&mut self, member: u32, page: u32, state: State, how: &str) -> usize {
         let at = self.at(member, page);
         if self.states[at] != State::Erased {
@@ -374,7 +374,7 @@ mod tests {
         (PageMedia::new(2, 8, 512, faults, 1), memory, buffer)
     }
 
-    /// What a read of a physical page brings.
+    /// The first byte of the content that a read of a physical page returns.
     fn fetched(media: &mut PageMedia, memory: &mut PageMemory, page: Option<u32>) -> u8 {
         let buffer = memory.take();
         media.read(1, page, 3);

@@ -1,14 +1,14 @@
-//! The oracle: which versions every sector may hold.
+//! The oracle: the versions that every sector may hold.
 //!
-//! Updates (writes and trims) are numbered in the order of their submission, from 1; version 0 of a sector is
-//! zeros. A sector's *floor* is the version below which no later read may fall back.
+//! Updates (writes and trims) are numbered in the order of their submission, from 1; version 0 of a sector is zeros.
+//! The *floor* of a sector is the oldest version that later reads may return.
 
 use crate::stamp::Found;
 
 /// The number of a write or a trim.
 pub type Update = u32;
 
-/// So many admissible versions are named before a complaint says how many more there are.
+/// The largest number of admissible versions that an error lists; it states the number of the others.
 const LISTED: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,30 +26,30 @@ impl Extent {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sector {
-    /// The latest version that was acknowledged.
+    /// The latest acknowledged version.
     acknowledged: Update,
-    /// The latest version that was acknowledged or seen by a host.
+    /// The latest version that was acknowledged or read by a host.
     floor: Update,
     /// The latest trim that covers the sector.
     trim: Update,
     /// The latest version that a completed flush covers.
     durable: Update,
-    /// The last update before the latest loss of power, after which the sector's content was looked up; and the version that was
-    /// found then. Others from before are gone for good.
+    /// The last update before the latest power loss for which the sector's content was then examined, and the version
+    /// that was found. All other versions from before the loss are permanently gone.
     cut: Update,
     found: Update,
-    /// At that time its content was lost, and may be anything until it is written anew.
+    /// The content was lost at that time, and may be anything until the sector is rewritten.
     is_lost: bool,
 }
 
-/// What the array was asked to hold.
+/// The expected content of the array.
 #[derive(Clone, Debug)]
 pub struct Model {
     sectors: Vec<Sector>,
     updates: Vec<Extent>,
-    /// The last update before the latest loss of power.
+    /// The last update before the latest power loss.
     last_before: Update,
-    /// Whether a trim is a version like a write: acknowledged, its sectors are zeros.
+    /// Whether a trim is binding like a write: after its acknowledgement its sectors are zeros.
     trims_count: bool,
 }
 
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// The same array, in which trims are versions like writes, as the log of an array with metadata promises.
+    /// The same array with binding trims, as an array with metadata promises for its log.
     pub fn with_binding_trims(self) -> Self {
         Self { trims_count: true, ..self }
     }
@@ -75,13 +75,13 @@ impl Model {
         self.sectors.len() as u64
     }
 
-    /// A write is submitted.
+    /// Records the submission of a write.
     pub fn write(&mut self, first: u64, count: u64) -> Update {
         self.updates.push(Extent { first, count, is_trim: false });
         (self.updates.len() - 1) as Update
     }
 
-    /// A trim is submitted. It may or may not turn its sectors into zeros.
+    /// Records the submission of a trim. It may or may not set its sectors to zeros.
     pub fn trim(&mut self, first: u64, count: u64) -> Update {
         self.updates.push(Extent { first, count, is_trim: true });
         let update = (self.updates.len() - 1) as Update;
@@ -91,7 +91,7 @@ impl Model {
         update
     }
 
-    /// A write succeeded. Of failed writes, and of trims that are advice, nothing can be told, so nothing is.
+    /// Records the success of an update. Failed writes and advisory trims promise nothing, so they are not recorded.
     pub fn acknowledged(&mut self, update: Update) {
         let Extent { first, count, is_trim } = self.updates[update as usize];
         if is_trim && !self.trims_count {
@@ -103,14 +103,14 @@ impl Model {
         }
     }
 
-    /// A flush succeeded: these versions of all sectors, or later ones, are durable.
+    /// Records the success of a flush: these versions of all sectors, or later ones, are durable.
     pub fn flushed(&mut self, versions: &[Update]) {
         for (sector, &version) in self.sectors.iter_mut().zip(versions) {
             sector.durable = sector.durable.max(version);
         }
     }
 
-    /// An update is durable by itself, as one with FUA that was answered.
+    /// Makes a single update durable, such as an answered write with FUA.
     pub fn durable(&mut self, update: Update) {
         let Extent { first, count, .. } = self.updates[update as usize];
         for sector in &mut self.sectors[first as usize..(first + count) as usize] {
@@ -118,8 +118,8 @@ impl Model {
         }
     }
 
-    /// Power was lost: what is durable is still there, or what was written later. Where memory and members are
-    /// persistent, `all_is_durable` that was acknowledged.
+    /// Records a power loss: durable versions remain, or versions written later. With `all_is_durable` (memory and
+    /// members are persistent), every acknowledged version is durable.
     pub fn power_lost(&mut self, all_is_durable: bool) {
         self.last_before = self.updates.len() as Update - 1;
         for sector in &mut self.sectors {
@@ -131,11 +131,11 @@ impl Model {
         }
     }
 
-    /// The content of a sector that a loss of power left: no other version from before comes back. `None` if it was lost
-    /// with its member because its row was under update; then it may be anything.
+    /// Sets the content of a sector after a power loss: no other version from before can reappear. `None` if the
+    /// content was lost with its member because its row was under update; then it may be anything.
     pub fn restarted(&mut self, sector: u64, found: Option<Found>) {
         let version = match found {
-            // It was written after the loss, and tells nothing of what was there.
+            // The version was written after the loss, and says nothing about the earlier content.
             Some(Found::Stamp { write, .. }) if write > self.last_before => return,
             Some(Found::Stamp { write, .. }) => write,
             _ => 0,
@@ -146,17 +146,17 @@ impl Model {
         sector.is_lost = found.is_none() || was_lost;
         if !sector.is_lost {
             (sector.floor, sector.acknowledged, sector.durable) = (version, version, version);
-            // A trim that came since is still to be done; and one that was found to be done admits zeros.
+            // A later trim is still pending. A trim that has taken effect admits zeros.
             if sector.trim <= self.last_before && version > 0 {
                 sector.trim = 0;
             }
         }
     }
 
-    /// Whether `sector`, found so, holds any version that it ever had.
+    /// Whether `found` is a version that `sector` ever had.
     ///
     /// # Errors
-    /// What it holds instead.
+    /// The actual content.
     pub fn check_ever(&self, sector: u64, found: Found) -> Result<(), String> {
         let is_its = match found {
             Found::Zeros => true,
@@ -169,11 +169,11 @@ impl Model {
         if is_its { Ok(()) } else { Err(format!("sector {sector} holds {found}, which it never held")) }
     }
 
-    /// Whether `sector` was found to hold something when it was looked up last, and was never trimmed: a trim that came later and
-    /// that the write crossed may be the version before it.
+    /// Whether `sector` had content when it was last examined, and was never trimmed. Otherwise a later trim that
+    /// overlapped the write may be the version before it.
     pub fn was_found(&self, sector: u64) -> bool {
         let is_trim = |update: &Extent| update.is_trim && update.covers(sector);
-        // The first update is that of a new array: zeros.
+        // The first update is the new array: zeros.
         self.sectors[sector as usize].found != 0 && !self.updates[1..].iter().any(is_trim)
     }
 
@@ -182,7 +182,7 @@ impl Model {
         self.sectors[sector as usize].floor
     }
 
-    /// The oldest version of `sector` that a flush submitted now covers.
+    /// The oldest version of `sector` that a flush submitted now may cover.
     pub fn promised(&self, sector: u64) -> Update {
         self.sectors[sector as usize].acknowledged
     }
@@ -192,16 +192,16 @@ impl Model {
         self.updates.len() as Update
     }
 
-    /// Whether `update` touches any of `count` sectors from `first` on.
+    /// Whether `update` touches any of `count` sectors from `first`.
     pub fn touches(&self, update: Update, first: u64, count: u64) -> bool {
         let extent = self.updates[update as usize];
         extent.first < first + count && first < extent.first + extent.count
     }
 
-    /// Whether `sector`, found so, holds a version not older than `floor`.
+    /// Whether `found` in `sector` is a version at least as new as `floor`.
     ///
     /// # Errors
-    /// What it should have held, in words.
+    /// The expected content, in words.
     pub fn check(&self, sector: u64, found: Found, floor: Update) -> Result<(), String> {
         let Sector { trim, cut, found: kept, is_lost, .. } = self.sectors[sector as usize];
         if is_lost && floor <= cut {
@@ -249,7 +249,7 @@ impl Model {
         format!("sector {sector} holds {what}{found}; admissible: {}", admissible.join(", "))
     }
 
-    /// A host saw `found` in `sector`: from now on nobody may see an older version.
+    /// Records that a host read `found` in `sector`: from now on no read may return an older version.
     pub fn seen(&mut self, sector: u64, found: Found) {
         if let Found::Stamp { write, .. } = found {
             let floor = &mut self.sectors[sector as usize].floor;

@@ -1,4 +1,4 @@
-//! The host of a case: sends its requests, and holds what comes back against the model.
+//! The host of a case: sends its requests, and compares the results with the model.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::case::{Ask, What};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR, UNFILLED, fill};
 
-/// The most sectors of a page.
+/// The largest number of sectors of a page.
 const PAGE_SECTORS: u64 = 8;
 
-/// Takes the lines of a trace, each with the number of the event in which it happened.
+/// Receives the lines of a trace, each with the number of its event.
 pub type Tracer = Box<dyn FnMut(u64, &str)>;
 
 /// A request that was submitted.
@@ -26,13 +26,13 @@ pub type Tracer = Box<dyn FnMut(u64, &str)>;
 pub(crate) struct Submitted {
     /// The request.
     pub ask: Ask,
-    /// Its number in the model; 0 for reads; of flushes that of the last update before it.
+    /// Its number in the model; 0 for reads; for flushes, the number of the last update before it.
     pub update: Update,
-    /// Of flushes: updates that were under way when it was submitted.
+    /// For flushes: updates in flight at its submission.
     pub open: Vec<Update>,
-    /// The oldest versions that it may find: of each of its sectors (reads), or of all (flushes).
+    /// The oldest versions that it may find: of each of its sectors (reads), or of all sectors (flushes).
     pub floors: Vec<Update>,
-    /// Faults of media that had happened before.
+    /// Number of media faults before its submission.
     pub faults_before: usize,
     /// The event of its submission.
     pub event: u64,
@@ -43,42 +43,42 @@ pub(crate) struct Submitted {
 pub(crate) struct Ended {
     /// Its number in the case.
     pub tag: u64,
-    /// What it was.
+    /// The request.
     pub request: Submitted,
     /// Whether it failed.
     pub failed: bool,
-    /// Whether it failed because the array has no space.
+    /// Whether it failed because the array is out of space.
     pub no_space: bool,
 }
 
-/// What happened in a run, so that a test can tell whether it was worth anything.
+/// Statistics of a run, so that a test can tell whether the run exercised its subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Requests acknowledged with success.
     pub succeeded: u64,
     /// Requests acknowledged with failure.
     pub failed: u64,
-    /// Of those: the ones for which the array had no space.
+    /// Of those, the requests that failed because the array was out of space.
     pub no_space: u64,
     /// Times that the array's queue was full.
     pub refused: u64,
     /// Plans of updates, by routine: plain, full stripe, RMW, RCW, reconstruct, log.
     pub routines: [u64; 6],
-    /// Plans that read deltas: of reads, of updates, of commits in the background.
+    /// Plans that read deltas: for reads, for updates, for background commits.
     pub folds: [u64; 3],
-    /// Plans of reads: direct, shared with others, alone.
+    /// Plans of reads: direct, shared with others, single.
     pub reads: [u64; 3],
     /// Plans of trims and flushes.
     pub others: u64,
-    /// Losses of power.
+    /// Power losses.
     pub power_losses: u64,
-    /// Rows whose parity was made right after one.
+    /// Rows whose parity was recomputed after a power loss.
     pub resyncs: u64,
-    /// Updates and trims that were interrupted and done again from persistent memory.
+    /// Updates and trims that were interrupted and repeated from persistent memory.
     pub redone: u64,
-    /// Rows that were under update then and had lost a chunk, so that its content was lost.
+    /// Rows that were under update at a power loss and had lost a chunk, so that its content was lost.
     pub holes: u64,
-    /// Plans of elastic striping: stripes, chunks that are written in part, stripes that are collected.
+    /// Plans of elastic striping: stripes, partial chunk writes, collected stripes.
     pub log: [u64; 3],
 }
 
@@ -102,41 +102,42 @@ impl Seen {
 
 /// The host of a case.
 pub(crate) struct Player {
-    /// What the array was asked to hold.
+    /// The expected content of the array.
     pub model: Model,
-    /// Acknowledged since this list was last emptied.
+    /// Requests acknowledged since this list was last emptied.
     pub ended: Vec<Ended>,
     /// The first broken promise.
     pub broken: Option<String>,
-    /// What happened.
+    /// Statistics.
     pub seen: Seen,
-    /// Faults of media so far, and the number of the event: kept up to date by whoever runs the simulation.
+    /// Number of media faults so far. The runner of the simulation keeps it up to date, as well as `event` and
+    /// `changes`.
     pub faults: usize,
     /// See [`Player::faults`].
     pub event: u64,
-    /// Changes of pages that were started so far; see [`Player::faults`].
+    /// Number of page changes started so far; see [`Player::faults`].
     pub changes: u64,
-    /// Of each row the changes that had been started when it was last held for an update.
+    /// For each row, the number of changes that had been started when an update last locked it.
     pub begun: BTreeMap<u64, u64>,
     geometry: Geometry,
     delta_rows: BTreeMap<(u16, u32), u64>,
-    /// Of each page of a log the event in which a stripe last began to be written there.
+    /// For each page of a log, the event in which a stripe last began to be written there.
     pub(crate) appended: BTreeMap<(u16, u32), u64>,
     asks: Vec<Ask>,
     next: usize,
     due: Nanos,
-    /// The request that the array had no room for.
+    /// The request that the array had no space for.
     refused: Option<(HostRequest, Box<[u8]>)>,
     under_way: Vec<Option<Submitted>>,
     count: u32,
     depth: u32,
-    /// Whether a write of a chunk joins one that reads it.
+    /// Whether a write of a chunk joins an update that reads the chunk.
     pub(crate) joins: bool,
     tracer: Option<Tracer>,
 }
 
 impl Player {
-    /// A host that asks nothing yet, of an array that `model` describes.
+    /// A host without requests yet, for an array that `model` describes.
     pub(crate) fn new(geometry: Geometry, model: Model, depth: u32, tracer: Option<Tracer>) -> Self {
         Self {
             model,
@@ -162,7 +163,7 @@ impl Player {
         }
     }
 
-    /// Adds requests; the first is due at the earliest at `now`.
+    /// Adds requests; the first is due at `now` at the earliest.
     pub(crate) fn ask(&mut self, now: Nanos, asks: &[Ask]) {
         if self.next == self.asks.len() {
             self.due = now + asks.first().map_or(0, |ask| ask.gap_ns);
@@ -170,12 +171,12 @@ impl Player {
         self.asks.extend_from_slice(asks);
     }
 
-    /// Requests that wait for an acknowledgement, or for being sent.
+    /// Number of requests that wait for an acknowledgement or have not been sent.
     pub(crate) fn left(&self) -> usize {
         self.count as usize + self.asks.len() - self.next + usize::from(self.refused.is_some())
     }
 
-    /// Power is lost: nothing that was submitted will be answered.
+    /// Handles a power loss: submitted requests will not be answered.
     pub(crate) fn power_lost(&mut self, all_is_durable: bool) {
         self.under_way.fill(None);
         self.refused = None;
@@ -192,7 +193,7 @@ impl Player {
         Some(format!("request {tag}, {}", words(&waiting.ask)))
     }
 
-    /// Whether no update under way touches a stripe that `ask` touches, or one that shares its addresses with such a one.
+    /// Whether no update in flight touches a stripe that `ask` touches, or a stripe that shares addresses with one.
     pub(crate) fn is_alone(&self, ask: &Ask) -> bool {
         let geometry = &self.geometry;
         let sectors = self.model.sectors() / geometry.pages() * geometry.round_pages();
@@ -206,7 +207,7 @@ impl Player {
         })
     }
 
-    /// The row of which a delta was last read from this page of a log member.
+    /// The row whose delta was last read from this page of a log member.
     pub(crate) fn delta_row(&self, member: u16, page: u32) -> Option<u64> {
         self.delta_rows.get(&(member, page)).copied()
     }
@@ -218,18 +219,18 @@ impl Player {
         }
     }
 
-    /// Gives the trace on to another host.
+    /// Hands the tracer to another host.
     pub(crate) fn take_tracer(&mut self) -> Option<Tracer> {
         self.tracer.take()
     }
 
-    /// Takes the trace back.
+    /// Takes the tracer over.
     pub(crate) fn give_tracer(&mut self, tracer: Option<Tracer>) {
         self.tracer = tracer;
     }
 
-    /// The event, and the faults before it, from which on faults may concern `ask`, which is about to be submitted. A write
-    /// that joins one under way depends on what that one has read.
+    /// The event, and the number of faults before it, from which faults may affect `ask`, which is about to be
+    /// submitted. A write that joins one in flight depends on the reads of that one.
     fn neighbours_of(&self, ask: &Ask) -> (u64, usize) {
         let mut since = (self.event, self.faults);
         if self.joins && ask.what == What::Write {
@@ -275,7 +276,7 @@ impl Player {
         (request, payload)
     }
 
-    /// Holds what a read brought against the model.
+    /// Compares the result of a read with the model.
     fn check(&mut self, request: &Submitted, payload: &[u8]) -> Result<(), String> {
         for ((sector, bytes), floor) in
             (request.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&request.floors)
@@ -287,7 +288,7 @@ impl Player {
         Ok(())
     }
 
-    /// Notes whose deltas `plan` reads.
+    /// Records the rows whose deltas `plan` reads.
     fn note_deltas(&mut self, plan: &PlanView<'_>) {
         let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
         let is_delta = |operation: &Operation| u32::from(operation.member) >= self.geometry.members;
@@ -350,7 +351,7 @@ impl Host<PageMemory> for Player {
         (HostRequest { arrival: now, ..host }, payload)
     }
 
-    /// Under the policy `custom`: RMW, RCW and nothing in turn.
+    /// Under the policy `custom`: RMW, RCW and no choice in turn.
     fn choose(&mut self, choice: &Choice<'_>, _: &dyn MemberLoad) -> Option<Routine> {
         match (choice.row + choice.updated) % 3 {
             0 => Some(Routine::Rmw),

@@ -1,4 +1,4 @@
-//! Runs a case, and holds the array against the contract at every step of the way.
+//! Runs a case, and checks the contract after every step.
 
 mod log;
 mod power;
@@ -26,24 +26,24 @@ use crate::model::Model;
 use crate::player::{Ended, Player, Seen, Submitted, words};
 use power::Power;
 
-/// Events after which a run should long have ended: so many, and so many more for each request.
+/// Limit of events: a run should have ended long before this base number plus the number per request.
 const EVENTS: u64 = 50_000;
 const EVENTS_PER_REQUEST: u64 = 3_000;
 
-/// Sectors of the reads that read everything back: odd, so that they begin and end anywhere in a page.
+/// Sectors of the reads that read the whole array back. The number is odd, so that they begin and end anywhere in a
+/// page.
 const READ_BACK: u64 = 37;
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Events.
     pub events: u64,
-    /// Of those, events until the case's requests had ended: losses come before one of them, or after the
-    /// last.
+    /// Of those, events until the case's requests had ended. Losses come before one of them, or after the last.
     pub played: u64,
     /// Simulated time.
     pub time_ns: u64,
-    /// What the host saw.
+    /// Statistics of the host.
     pub seen: Seen,
     /// Operations of each class.
     pub operations: [u64; Class::COUNT],
@@ -60,7 +60,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds what another run came to.
+    /// Adds the results of another run.
     pub fn add(&mut self, other: &Self) {
         self.events += other.events;
         self.played += other.played;
@@ -80,7 +80,7 @@ impl Summary {
 pub struct Failure {
     /// The event after which it was noticed.
     pub event: u64,
-    /// What is wrong.
+    /// The violation.
     pub what: String,
 }
 
@@ -95,7 +95,7 @@ impl std::error::Error for Failure {}
 /// Runs `case`.
 ///
 /// # Errors
-/// The first promise that was broken. A panic counts as one: the controller's own assertions are checks too.
+/// The first broken promise. A panic counts as one, because the controller's own assertions are checks too.
 pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
     let event = Cell::new(0);
     let guarded = AssertUnwindSafe(|| {
@@ -112,31 +112,31 @@ pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> String {
     format!("panic: {}", text.unwrap_or("without a message"))
 }
 
-/// A case under way.
+/// A case in progress.
 struct Run<'a> {
     case: &'a Case,
     simulation: Simulation<PageMemory, PageMedia, Player>,
     losses: Vec<Loss>,
     /// Events so far.
     event: &'a Cell<u64>,
-    /// An end of the run that is as good as never.
+    /// The event limit of the run.
     limit: u64,
-    /// Requests begin at this time.
+    /// Requests begin at this time or later.
     not_before: Nanos,
     bug: Option<Planted>,
     played: u64,
-    /// Rows that were given up, with the last event after which they were: a write may have healed them since.
+    /// Rows with lost content, with the last event after which they were lost: a write may have repaired them since.
     stale: BTreeMap<u64, u64>,
-    /// Chunks, by row and member, whose acknowledged content was lost, with the last event after which it was.
+    /// Chunks, by row and column, whose acknowledged content was lost, with the last event after which it was lost.
     lost: BTreeMap<(u64, u32), u64>,
     /// Deltas that could not be read.
     unlogged: Unlogged,
-    /// Faults of media whose meaning for the log is known.
+    /// Number of media faults whose effect on the log is known.
     faults_seen: usize,
-    /// What became of each chunk under elastic striping.
+    /// History of each chunk under elastic striping.
     history: LogHistory,
     power: Power,
-    /// Decides which members are reported slow.
+    /// Determines which members are reported slow.
     slow: Prng,
 }
 
@@ -229,14 +229,14 @@ impl<'a> Run<'a> {
         Audit { array, flash: &world.flash, model: &world.host.model, unlogged, is_alone: false }
     }
 
-    /// The whole case.
+    /// Plays the whole case.
     fn all(mut self) -> Result<Self, String> {
         self.ask(&self.case.requests);
         self = self.play_losing_power()?;
         self.played = self.event.get();
         self.settle()?;
         self = self.lose_power_at_rest()?;
-        // What was to happen later happens now.
+        // Losses scheduled for later happen now.
         self.limit += self.event.get();
         while let Some(loss) = self.losses.pop() {
             self.lose(loss);
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
         self.limit += EVENTS_PER_REQUEST * asks.len() as u64;
     }
 
-    /// Runs until nothing is left to do.
+    /// Runs until no work is left.
     fn play(&mut self) -> Result<(), String> {
         loop {
             while let Some(loss) = self.losses.pop_if(|loss| loss.event <= self.event.get()) {
@@ -291,14 +291,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A member may be reported slow, or to answer again.
+    /// Reports a member slow, or that it answers again, at random.
     fn report_slow(&mut self) {
         let ppm = self.media().slow_ppm();
         if ppm == 0 || !self.slow.chance(ppm.into(), 1_000_000) {
             return;
         }
         let member = self.slow.below(self.simulation.array.members().into()) as u16;
-        // A report may be repeated.
+        // Reports may be repeated.
         let is_slow = !self.simulation.array.is_slow(member) || self.slow.chance(1, 4);
         self.simulation.world.host.trace(|| format!("element {member} is reported slow: {is_slow}"));
         self.simulation.report_slow(member, is_slow);
@@ -315,7 +315,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Looks at what the last event brought.
+    /// Checks the results of the last event.
     fn look(&mut self) -> Result<(), String> {
         if let Some(what) = self.simulation.world.host.broken.take() {
             return Err(what);
@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Notes of which rows deltas cannot be read: one is on a log member that is lost, or its read failed.
+    /// Records the rows with unreadable deltas: a delta is on a lost log member, or its read failed.
     fn look_at_log(&mut self) {
         let array = &self.simulation.array;
         let geometry = array.geometry();
@@ -367,7 +367,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Parity members of `row` that could not be told at some time since event `since`.
+    /// Parity columns of `row` that could not be determined at some time since event `since`.
     fn parity_lost(&self, row: u64, since: u64) -> u64 {
         let geometry = self.simulation.array.geometry();
         if self.stale.get(&row).is_some_and(|&last| last >= since) {
@@ -387,10 +387,10 @@ impl<'a> Run<'a> {
         let pages = ask.sector / sectors_per_page..(ask.sector + ask.sectors).div_ceil(sectors_per_page);
         if ended.failed {
             let faults = &self.media().log()[ended.request.faults_before..];
-            // What was so when the event before it was over was so when it was submitted.
+            // A state before the end of the previous event still applied when the request was submitted.
             let since = ended.request.event.saturating_sub(1);
             let may = match ask.what {
-                // A row whose parity could not be told may have been healed by a later write meanwhile.
+                // A later write may have repaired a row whose parity could not be determined.
                 What::Flush => {
                     let mut losses = self.stale.values().chain(self.lost.values());
                     audit.is_broken() || losses.any(|&last| last >= since)
@@ -407,7 +407,7 @@ impl<'a> Run<'a> {
         match ask.what {
             What::Read => Ok(()),
             What::Write | What::Trim => {
-                // A gathered write is acknowledged before it is anywhere.
+                // A gathered write is acknowledged before it is on a member.
                 let in_place = !audit.gathers() && !audit.caches() && !audit.moves();
                 let is_alone =
                     in_place && audit.waits_for_parity() && self.simulation.world.host.is_alone(ask);
@@ -419,7 +419,7 @@ impl<'a> Run<'a> {
             }
             What::Flush => {
                 let Scheme { placement, cache, .. } = &self.case.scheme;
-                // A cache holds what memory that gathers has written out once.
+                // A cache holds content that gathering memory has written out once.
                 let is_volatile = (!audit.gathers() || placement.buffer_persistence == Persistence::Volatile)
                     && (!audit.caches() || cache.persistence == Persistence::Volatile);
                 let floor = |sector: u64| ended.request.floors[sector as usize];
@@ -432,13 +432,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a flush covers all that was ever written to the stripe of `row`: nothing was under way there when it was
-    /// submitted, and nothing came since.
+    /// Whether a flush covers everything ever written to the stripe of `row`: no update of the stripe was in flight
+    /// when the flush was submitted, and none came since.
     fn is_covered(&self, row: u64, flush: &Submitted) -> bool {
         let array = &self.simulation.array;
         let geometry = array.geometry();
         if self.audit().moves() && !array.is_quiet() {
-            // A block on its way home may share the row.
+            // A block that moves back may share the row.
             return false;
         }
         let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
@@ -455,7 +455,7 @@ impl<'a> Run<'a> {
         !uncovered.any(is_within)
     }
 
-    /// Lets controller memory run empty; then nothing may remain, and everything must be right.
+    /// Empties controller memory; then it must hold no content, and all checks must pass.
     fn settle(&mut self) -> Result<(), String> {
         let now = self.simulation.now();
         self.simulation.array.drain(now, &mut self.simulation.world);
@@ -499,13 +499,13 @@ impl<'a> Run<'a> {
         self.settle()
     }
 
-    /// Takes away each member in turn, with as many others of its group as the code still tolerates, and decodes everything.
-    /// A controller that gathers is needed to find its pages again, and loses members but once, for good; else a new
-    /// controller finds everything where its address says.
+    /// Removes each member in turn, with as many other members of its group as the code still tolerates, and decodes
+    /// everything. A gathering controller is needed to find its pages, so it loses members only once, permanently.
+    /// Otherwise a new controller finds everything at its address.
     fn fail_each(&mut self) -> Result<(), String> {
         let losses = self.tolerable_losses();
-        // So are its marks of rows whose parity covers nothing any more, and of content that was lost, and what it knows of
-        // a log.
+        // The controller is also needed for its marks of rows with invalid parity and of lost content, and for its
+        // state of a log.
         let array = &self.simulation.array;
         let has_marks = array.stale_rows().next().is_some() || array.lost_content().next().is_some();
         if self.is_elastic()
@@ -537,7 +537,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Of each group all that may still be lost together: each of its members, with others of the group behind it.
+    /// For each group, the sets of members that may still be lost together: each member, with other members of the
+    /// group.
     fn tolerable_losses(&self) -> Vec<Vec<u16>> {
         let geometry = self.simulation.array.geometry();
         let mut losses = Vec::new();
@@ -549,7 +550,7 @@ impl<'a> Run<'a> {
             if together == 0 {
                 continue;
             }
-            // Which others is another question for each seed.
+            // The choice of the other members depends on the seed.
             let apart = 1 + self.case.seed as usize % (live.len() - 1);
             let set =
                 |first: usize| (0..together).map(|nth| live[(first + nth * apart) % live.len()]).collect();

@@ -1,11 +1,11 @@
-//! From a case that fails to a smaller one that fails too, for people to read.
+//! Shrinks a failing case to a smaller failing case that is easier to read.
 
 use stripewise_array::geometry::Membership;
 
 use crate::case::Case;
 use crate::media::Faults;
 
-/// A smaller case for which `fails` still holds, tried at most `tries` times.
+/// A smaller case for which `fails` still holds, after at most `tries` attempts.
 pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut attempt = |best: &mut Case, candidate: Case| {
@@ -21,8 +21,8 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
     };
     loop {
         let mut smaller = false;
-        // Halves of the requests, then quarters, down to single ones; from the end, because what follows the
-        // failure is of no use.
+        // Halves of the requests, then quarters, down to single ones; from the end, because requests after the
+        // failure do not matter.
         let mut size = best.requests.len().div_ceil(2).max(1);
         loop {
             let mut end = best.requests.len();
@@ -70,7 +70,7 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
     }
 }
 
-/// What makes a case simpler as a whole.
+/// Simplifications of a whole case.
 const SIMPLER: [fn(&mut Case); 15] = [
     |case| case.volatile_members = false,
     |case| case.faults = Faults::default(),
@@ -89,7 +89,7 @@ const SIMPLER: [fn(&mut Case); 15] = [
     |case| case.losses.iter_mut().for_each(|loss| loss.manner = crate::media::Manner::Gone),
 ];
 
-/// What makes one request simpler.
+/// Simplifications of one request.
 const SIMPLER_REQUEST: [fn(&mut Case, usize); 3] = [
     |case, index| case.requests[index].gap_ns = 0,
     |case, index| case.requests[index].sectors = 1.min(case.requests[index].sectors),

@@ -1,5 +1,5 @@
-//! What the sectors of a write hold: bytes that tell which write they belong to and which sector, so that
-//! whatever is wrong with a sector can be said in words.
+//! Content of written sectors: it identifies the write and the sector, so that an error message can state what is
+//! wrong with a sector.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub const SECTOR: usize = stripewise_array::SECTOR_BYTES as usize;
 
 const WORDS: usize = SECTOR / 8;
-/// Set in the first word of every stamped sector.
+/// Magic number in the first word of every stamped sector.
 const MAGIC: u64 = 0x5354_5257 << 32;
-/// Every byte of a page that was never programmed since its erase.
+/// Every byte of a page that has not been programmed since its erase.
 pub(crate) const ERASED: u8 = 0xE5;
 /// Every byte of a host's buffer before the array fills it.
 pub(crate) const UNFILLED: u8 = 0xA7;
 
-/// Fills `bytes`, whole sectors from `first` on, with the content of write `write`.
+/// Fills `bytes`, whole sectors from `first`, with the content of write `write`.
 pub(crate) fn fill(bytes: &mut [u8], first: u64, write: u32) {
     for (sector, place) in (first..).zip(bytes.chunks_exact_mut(SECTOR)) {
         let (words, _) = place.as_chunks_mut::<8>();
@@ -22,8 +22,8 @@ pub(crate) fn fill(bytes: &mut [u8], first: u64, write: u32) {
     }
 }
 
-/// The first two words tell write and sector, all others depend on both, so that no sum of sectors looks like
-/// one.
+/// The first two words identify write and sector. All others depend on both, so that no sum of sectors looks like a
+/// sector.
 fn word_of(write: u32, sector: u64, at: usize) -> u64 {
     match at {
         0 => MAGIC | u64::from(write),
@@ -36,37 +36,37 @@ fn word_of(write: u32, sector: u64, at: usize) -> u64 {
     }
 }
 
-/// What a sector turned out to hold.
+/// The actual content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Zeros.
     Zeros,
-    /// What write `write` brought for sector `sector`.
+    /// The content of write `write` for sector `sector`.
     Stamp {
         /// The write.
         write: u32,
-        /// The sector that it is for.
+        /// The sector it was written for.
         sector: u64,
     },
-    /// Content that begins like that of a write, but only `agreeing` of its words are.
+    /// Content that begins like that of a write, but only `agreeing` of its words match.
     Torn {
         /// The write.
         write: u32,
-        /// The sector that it is for.
+        /// The sector it was written for.
         sector: u64,
-        /// Words of this write.
+        /// Words that match this write.
         agreeing: usize,
     },
     /// A page after its erase.
     Erased,
-    /// A buffer that nobody filled.
+    /// A buffer that was not filled.
     Unfilled,
-    /// None of these: such as a wrong sum of sectors.
+    /// None of these, for example a wrong sum of sectors.
     Garbage,
 }
 
 impl Found {
-    /// What `sector`, 512 bytes, holds.
+    /// The content of `sector`, 512 bytes.
     pub(crate) fn of(sector: &[u8]) -> Self {
         let (bytes, _) = sector.as_chunks::<8>();
         let word = |at: usize| u64::from_le_bytes(bytes[at]);
@@ -131,7 +131,7 @@ mod tests {
             let (mut sum, other, third) = (sector(3, write), sector(4, write + 1), sector(3, 2 * write));
             stripewise_code::xor_into(&mut sum, &other);
             assert_eq!(Found::of(&sum), Found::Garbage);
-            // Three magic numbers add up to one.
+            // Three magic numbers sum to one.
             stripewise_code::xor_into(&mut sum, &third);
             assert_eq!(Found::of(&sum), Found::Garbage);
         }

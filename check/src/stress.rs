@@ -1,8 +1,7 @@
-//! The stress test: from one seed a small array over a small device, requests that collide, and faults.
+//! The stress test: draws from one seed a small array over a small device, colliding requests, and faults.
 //!
-//! Everything is drawn from all columns of its axis, with the small and the odd preferred: what breaks a
-//! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
-//! write.
+//! Every value is drawn from the whole range of its axis, with preference for small and odd values: controllers fail
+//! with full queues, with contended rows, and with blocks that must be collected at every other write.
 
 mod dispatching;
 pub(crate) mod elastic;
@@ -28,7 +27,7 @@ use crate::case::{Ask, Case, Loss, What};
 use crate::device;
 use crate::media::{Faults, Manner};
 
-/// What is drawn from.
+/// The source of random choices.
 pub(crate) struct Draw(pub(crate) Prng);
 
 impl Draw {
@@ -71,10 +70,10 @@ pub fn case(seed: u64) -> Case {
     }
 }
 
-/// A case, unless what was drawn has no meaning together.
+/// A case, or `None` if the drawn values contradict each other.
 fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let (raid, members, groups) = array(draw);
-    // From numbers of its own: what is drawn beside it is what it was without.
+    // From a separate random stream, so that the other choices do not depend on it.
     let cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
     let is_parity_first = cache.policy.makes_parity_first();
     let log = log.filter(|_| raid != Raid::Raid0 && !is_parity_first);
@@ -129,7 +128,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     Some(case)
 }
 
-/// Redundancy, members, groups.
+/// Redundancy, number of members, number of groups.
 fn array(draw: &mut Draw) -> (Raid, u32, u32) {
     if draw.percent(15) {
         let members = draw.between(1, 9) as u32;
@@ -158,7 +157,7 @@ fn array(draw: &mut Draw) -> (Raid, u32, u32) {
     (Raid::Raid5, members, groups)
 }
 
-/// Which members form a group, where there is a choice.
+/// The membership of groups, if there is a choice.
 fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
     let is_apart = Draw(Prng::stream(seed, 0x6C63_6921)).percent(50);
     if is_apart && raid != Raid::Raid0 && groups > 1 {
@@ -168,7 +167,7 @@ fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
     }
 }
 
-/// Members as devices, or as channels or chips of as few devices as their number allows.
+/// Members as devices, or as channels or chips of the smallest possible number of devices.
 fn layout(draw: &mut Draw, members: u32) -> Layout {
     let level = draw.one_of(&[Level::Ssd, Level::Channel, Level::Chip]);
     layout_of(draw, level, members)
@@ -222,13 +221,13 @@ fn scheme(draw: &mut Draw, raid: Raid, members: u32, groups: u32, page_bytes: u6
     scheme
 }
 
-/// The prime of a code that has one.
+/// The prime of a code, if the code has one.
 pub(crate) fn prime(draw: &mut Draw, kind: Option<Kind>) -> Option<u32> {
     let has_prime = matches!(kind, Some(Kind::Rdp | Kind::Evenodd));
     if has_prime { draw.one_of(&[None, Some(17), Some(257)]) } else { None }
 }
 
-/// What becomes of first writes, where they wait in memory.
+/// The treatment of first writes, if they wait in memory.
 pub(crate) fn first_writes(draw: &mut Draw, placement: &mut Placement, first_writes: FirstWrites) {
     placement.first_writes = first_writes;
     let wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
@@ -245,7 +244,7 @@ pub(crate) fn memory(draw: &mut Draw, placement: &mut Placement) {
     placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
 }
 
-/// Small queues, and the time that parity takes.
+/// Small queues, and the time of parity computation.
 pub(crate) fn bounds(draw: &mut Draw, scheme: &mut Scheme) {
     scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
@@ -263,7 +262,8 @@ pub(crate) fn window(draw: &mut Draw, scheme: &mut Scheme, columns: u32) {
     scheme.queues.plans = scheme.queues.plans.max(columns);
 }
 
-/// The case of `seed` in which first writes wait until their row can be encoded, where they would go in place.
+/// The case of `seed` in which first writes wait until their row can be encoded, if they would otherwise be written
+/// in place.
 pub fn encoding(seed: u64) -> Case {
     let mut case = case(seed);
     let scheme = &mut case.scheme;
@@ -279,7 +279,7 @@ pub fn encoding(seed: u64) -> Case {
     case
 }
 
-/// Who may collect garbage; from numbers of its own.
+/// Permission to collect garbage, from a separate random stream.
 fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     let mut draw = Draw(Prng::stream(seed, 0x7475_726E));
     if raid == Raid::Raid0 || !draw.percent(30) {
@@ -289,7 +289,7 @@ fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     rotating(&mut draw)
 }
 
-/// Who takes turns, and when.
+/// Rotating permission.
 pub(crate) fn rotating(draw: &mut Draw) -> CoordinationSection {
     CoordinationSection {
         policy: CoordinationPolicy::Rotating,
@@ -300,7 +300,7 @@ pub(crate) fn rotating(draw: &mut Draw) -> CoordinationSection {
     }
 }
 
-/// When all collect together.
+/// Global collection.
 pub(crate) fn global(draw: &mut Draw) -> CoordinationSection {
     let start = draw.one_of(&[Start::Reactive, Start::Proactive]);
     let default = CoordinationSection::default();
@@ -323,12 +323,12 @@ pub(crate) fn global(draw: &mut Draw) -> CoordinationSection {
     }
 }
 
-/// A write cache, mostly none, mostly smaller than a stripe or two; what has a size has it in pages.
+/// A write cache: often none, often smaller than one or two stripes. Sizes are in pages.
 fn cache(draw: &mut Draw) -> CacheSection {
     if draw.percent(30) { cache_of(draw, None) } else { CacheSection::default() }
 }
 
-/// A write cache of the policy that is given, or of any.
+/// A write cache of the given policy, or of any.
 pub(crate) fn cache_of(draw: &mut Draw, given: Option<CachePolicy>) -> CacheSection {
     let persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
     let latency = Span(draw.one_of(&[0, 1_000, 100_000]));
@@ -364,7 +364,7 @@ pub(crate) fn cache_of(draw: &mut Draw, given: Option<CachePolicy>) -> CacheSect
     }
 }
 
-/// A write cache whose size was given in pages.
+/// A write cache whose size was drawn in pages.
 pub(crate) fn in_bytes(cache: CacheSection, page_bytes: u64) -> CacheSection {
     match cache.policy {
         CachePolicy::None | CachePolicy::ParityCaching => cache,
@@ -372,7 +372,7 @@ pub(crate) fn in_bytes(cache: CacheSection, page_bytes: u64) -> CacheSection {
     }
 }
 
-/// A log of few slots, or of all that there are.
+/// A log of a few slots, or of all available ones.
 pub(crate) fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
     let pages = draw.one_of(&[0, 1, 2, 3, 5, 8]);
     let percent = |percent: u32| Share(percent * 10_000);
@@ -387,14 +387,14 @@ pub(crate) fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
     }
 }
 
-/// How requests come.
+/// The characteristics of requests.
 struct Manners {
-    /// Where most of them go: first sector and length of each place.
+    /// The places to which most requests go: first sector and length of each.
     hot: Vec<(u64, u64)>,
     hot_percent: u64,
-    /// Of 100: writes, then trims, then flushes; all others are reads.
+    /// In percent: writes, trims, flushes; all other requests are reads.
     weights: [u64; 3],
-    /// Of 100 requests, those that come at once after the one before.
+    /// Percentage of requests that follow the previous one at once.
     burst_percent: u64,
     gap_ns: u64,
     page: u64,
@@ -402,7 +402,7 @@ struct Manners {
     sectors: u64,
 }
 
-/// Requests over `pages` pages of `page` sectors each, as many as one of `counts` says.
+/// Requests over `pages` pages of `page` sectors each; their number is one of `counts`.
 pub(crate) fn requests(
     draw: &mut Draw,
     geometry: &Geometry,
@@ -449,13 +449,13 @@ fn request(draw: &mut Draw, manners: &Manners) -> Ask {
     let (from, room) =
         if draw.percent(manners.hot_percent) { draw.one_of(&manners.hot) } else { (0, sectors) };
     let (grain, most) = match draw.between(0, 9) {
-        // Any sectors of a page or two, whole pages, whole stripes, anything.
+        // Any sectors of a page or two; whole pages; whole stripes; anything.
         0..=3 => (1, 2 * page),
         4..=6 => (page, stripe),
         7..=8 => (stripe, 3 * stripe),
         _ => (1, 3 * stripe),
     };
-    // Trims that cover no whole stripe are ignored.
+    // Trims that cover no whole stripe have no effect.
     let (grain, most) =
         if what == What::Trim && draw.percent(70) { (stripe, 2 * stripe) } else { (grain, most) };
     let sector = (from + draw.0.below(room)) / grain * grain;
@@ -473,7 +473,7 @@ pub(crate) fn faults(draw: &mut Draw) -> Faults {
     }
 }
 
-/// Sometimes members stall: what is read or written there is long done when the controller hears of it.
+/// Sometimes members stall: their reads and writes were done long before the controller is notified.
 pub(crate) fn late_answers(draw: &mut Draw, faults: &mut Faults) {
     if draw.percent(40) {
         faults.late_ppm = draw.one_of(&[10_000, 100_000, 500_000]);
@@ -487,7 +487,7 @@ fn slow_members(draw: &mut Draw, faults: &mut Faults) {
     }
 }
 
-/// Mostly as many losses as the code tolerates, in each group. Sometimes more.
+/// Usually as many losses as the code tolerates in each group, sometimes more.
 pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
     let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
     let mut losses = Vec::new();
@@ -510,7 +510,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
     losses
 }
 
-/// Sometimes a log member is lost, mostly in the place of another one: the code tolerates no more for it.
+/// Sometimes a log member is lost, usually instead of another member, since the code tolerates no additional loss.
 pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
     if !draw.percent(35) {
         return;

@@ -1,5 +1,5 @@
-//! The verifying client finds servers that break a promise. A program of its own: called as `stripewise` would be, it is
-//! the server, of a disk so simple that it is known to be right, or of one with a flaw.
+//! The verifying client finds servers that break a promise. This is a separate program: called like `stripewise`, it
+//! is the server of a disk that is simple enough to be known to be correct, or of a disk with a flaw.
 
 use std::fs;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -14,7 +14,7 @@ use stripewise_nbd::{BlockSizes, Command, Connection, Export, Fault, Limits, Rep
 
 const BYTES: usize = 1 << 20;
 
-/// Flaws, by the name of the scheme with which the disk was made; and a part of what is said of each.
+/// Flaws, by the name of the scheme with which the disk was created, and a part of the error message for each.
 const FLAWS: [(&str, &str); 10] = [
     ("flush-dropped", "; admissible: "),
     ("fua-dropped", "; admissible: "),
@@ -87,7 +87,7 @@ fn flaw(folder: &Path) -> String {
     fs::read_to_string(folder.join("flaw")).expect("the disk was made")
 }
 
-/// A disk with a volatile cache: what is in memory alone is lost with the process.
+/// A disk with a volatile cache: the content of memory is lost with the process.
 struct Disk {
     flaw: String,
     memory: Vec<u8>,
@@ -151,7 +151,7 @@ impl Disk {
     }
 }
 
-/// Serves until it is killed or asked to stop, when it keeps what is in memory.
+/// Serves until it is killed or asked to stop; in the latter case it saves the content of memory.
 fn serve(folder: &Path, address: &Path) {
     let memory = fs::read(folder.join("disk")).expect("the disk was made");
     let file = fs::File::options().write(true).open(folder.join("disk")).expect("the disk was made");

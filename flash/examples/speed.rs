@@ -1,4 +1,5 @@
-//! CPU time of the flash alone for each host operation: `cargo run --release -p stripewise-flash --example speed`.
+//! Measures the CPU time of the flash alone per host operation: `cargo run --release -p stripewise-flash --example
+//! speed`.
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
@@ -13,7 +14,7 @@ fn cpu_time() -> f64 {
 /// Requests that the driver knows in advance.
 const AHEAD: usize = 16;
 
-/// Uniform random programs (and one read in `reads`, unless 0) on one member, `depth` at a time.
+/// Runs uniform random programs (and one read in `reads`, unless 0) on one member, `depth` at a time.
 fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, requests: u64, reads: u64) {
     let started = cpu_time();
     let mut flash = Flash::new(spec, level, 1, 1).expect("a valid device");
@@ -96,7 +97,7 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
     );
 }
 
-/// A 512 GiB device, from nothing to its steady state.
+/// Brings a new 512 GiB device to its steady state.
 fn precondition(spec: &DeviceSpec) {
     let started = cpu_time();
     let mut flash = Flash::new(spec, Level::Ssd, 1, 1).expect("a valid device");
@@ -125,7 +126,7 @@ fn main() {
             run("6 channels of ssdsim-5+1, half reads", &channels, Level::Channel, 16, 1.0, 3_000_000, 2)
         }),
     ];
-    // The named ones, or all.
+    // The named cases, or all.
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     for (name, case) in cases {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {

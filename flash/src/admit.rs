@@ -1,4 +1,4 @@
-//! Admission: which host operations a member can take now.
+//! Admission: which host operations a member can accept now.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -12,9 +12,9 @@ use crate::op::{Admission, Op, OpKind};
 use crate::spec::{Domain, GcStart};
 
 impl<M: Media> Flash<M> {
-    /// Whether a member can take an operation now. A channel or a chip takes what its die and its bus can start
-    /// now; a whole SSD takes whatever fits its window. A member that refuses is reported by [`Self::next_ready`]
-    /// when it may have changed its mind.
+    /// Whether a member can accept an operation now. A channel or a chip accepts an operation if its die and its bus
+    /// can start it now; a whole SSD accepts operations until its window is full. After a refusal,
+    /// [`Self::next_ready`] reports the member when it may be able to accept an operation.
     #[inline]
     pub fn admits(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         if self.shape.level == Level::Ssd {
@@ -67,7 +67,7 @@ impl<M: Media> Flash<M> {
         if needs_bus && !self.bus_admits(now, member, Class::Write, agenda) {
             return Admission::Closed;
         }
-        // Most refusals are those of busy dies, which need no look at the planes of a pool.
+        // Most refusals are due to busy dies; these need no look at the planes of a pool.
         let first = member * self.shape.dies_per_member;
         let any = (first..first + self.shape.dies_per_member).any(|die| {
             let d = &self.dies[die as usize];
@@ -85,7 +85,7 @@ impl<M: Media> Flash<M> {
                 self.demand(now, die, agenda);
             }
         }
-        // Where the whole member is one pool of one stream, what one program is refused no other is granted.
+        // If the whole member is one pool with one stream, a refusal of one program holds for every other program.
         if self.pools.count.get() == 1 && self.ftl.streams.count() == 1 {
             Admission::Closed
         } else {
@@ -93,20 +93,20 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The die that a read finds its page on.
+    /// The die that holds the page of a read.
     fn die_of(&self, member: u32, op: &Op) -> Option<u32> {
         let plane = |page| self.shape.first_plane(member) + self.shape.plane_of_page(page);
         self.find(member, op).map(|page| self.shape.die_of_plane(plane(page)))
     }
 
-    /// Whether nothing can start on a die, and no collection waits for somebody to ask for it.
+    /// Whether nothing can start on a die and no collection waits for a request to begin.
     #[inline(always)]
     fn is_shut(&self, die: u32) -> bool {
         let d = &self.dies[die as usize];
         !d.is_idle() || d.held > 0 && d.collecting == 0
     }
 
-    /// Whether a member's bus is free for it; if not, it waits for its turn.
+    /// Whether the member's bus is free for it. If the bus is busy, the member queues for its turn.
     fn bus_admits(&mut self, now: Nanos, member: u32, class: Class, agenda: &mut Agenda) -> bool {
         let bus = self.shape.bus_of_die(member * self.shape.dies_per_member);
         if self.exclusive || self.buses.is_free(bus, now) {
@@ -119,7 +119,7 @@ impl<M: Media> Flash<M> {
         false
     }
 
-    /// Somebody wants a die: a collection that waits for that begins.
+    /// A host operation needs a die: a collection that waits for such demand begins.
     fn demand(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let d = &self.dies[die as usize];
         if d.collecting != 0 && !d.active && d.phase == Phase::Idle {
@@ -127,14 +127,14 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Whether a host operation on a plane may start on its die now.
+    /// Whether a host operation on a plane may start now on the plane's die.
     #[inline(always)]
     pub(crate) fn can_start(&self, die: u32, plane: u32) -> bool {
         let d = &self.dies[die as usize];
         d.is_idle() && d.held == 0 && !self.is_blocked(d.closed(), die, plane) && !self.is_suspended(die)
     }
 
-    /// Whether collection on its own die keeps a host operation out of a plane.
+    /// Whether a collection on the same die blocks host operations on a plane.
     #[inline(always)]
     pub(crate) fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
         let plane = plane - die * self.shape.by_plane.get();

@@ -1,8 +1,8 @@
 //! Allocation: which plane a page is written to.
 //!
-//! Planes of a member form pools. A logical page belongs to one pool for ever (its number modulo the number of
-//! pools); within the pool a write may go to any plane. Pools of one plane are static allocation, one pool for the
-//! whole member is dynamic allocation (Hu et al., ICS 2011), and DiskSim's allocation pools lie between.
+//! The planes of a member form pools. A logical page belongs permanently to one pool: its number modulo the number of
+//! pools. Within the pool, a write may go to any plane. Pools of one plane give static allocation; one pool for the
+//! whole member gives dynamic allocation (Hu et al., ICS 2011). DiskSim's allocation pools lie between the two.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ use crate::geometry::{Level, Shape};
 use crate::spec::{Choice, DeviceSpec, Pool};
 
 /// The order in which consecutive pages visit channels (C), ways (W: the chips of a channel), dies (D) and planes
-/// (P); the first letter turns fastest. One of 24.
+/// (P). The first letter varies fastest. There are 24 orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order([u8; 4]);
 
 const LETTERS: &[u8; 4] = b"CWDP";
 
-/// Not an order.
+/// The text is not an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected the letters C, W, D and P once each, such as `CWDP`, found `{0}`")]
 pub struct OrderError(String);
@@ -64,15 +64,15 @@ impl Serialize for Order {
     }
 }
 
-/// The pools of a member; equal for all members.
+/// The pools of a member. All members have the same pools.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     pub(crate) count: Divisor,
     pub(crate) choice: Choice,
-    /// Planes of a member, pool by pool, each in the order in which it is visited.
+    /// The planes of a member, pool by pool, each pool in the order in which its planes are visited.
     planes: Vec<u32>,
     per_pool: u32,
-    /// Several planes a pool, all of one die.
+    /// Each pool has several planes, all of one die.
     late: bool,
 }
 
@@ -84,7 +84,7 @@ impl Pools {
             Level::Channel => [1, g.chips, g.dies, g.planes],
             Level::Chip => [1, 1, g.dies, g.planes],
         };
-        // Above the pool, a page's place is fixed.
+        // At the levels above the pool, the place of a page is fixed.
         let fixed = match spec.ftl.pool {
             Pool::Member => 0,
             Pool::Channel => 1,
@@ -126,13 +126,13 @@ impl Pools {
         &self.planes[first..first + self.per_pool as usize]
     }
 
-    /// Whether every pool has several planes, all of one die: then a plane is chosen when the die is free.
+    /// Whether every pool has several planes, all of one die. If so, the plane is chosen when the die is free.
     #[inline(always)]
     pub(crate) fn is_late(&self) -> bool {
         self.late
     }
 
-    /// Whether every pool is one plane, so that there is nothing to choose.
+    /// Whether every pool is one plane, so that there is no choice of planes.
     #[inline(always)]
     pub(crate) fn is_static(&self) -> bool {
         self.per_pool == 1
@@ -178,7 +178,8 @@ mod tests {
             let mut sorted = visited.clone();
             sorted.sort_unstable();
             assert!(sorted.into_iter().eq(0..shape.planes), "{order}");
-            // From one page to the next the first letter's coordinate moves, and the others only when it wraps.
+            // From one page to the next, the coordinate of the first letter advances; the others advance only when it
+            // wraps.
             let first =
                 letters.iter().position(|letter| order.starts_with(char::from(*letter))).expect("a letter");
             for pair in visited.windows(2) {

@@ -1,4 +1,4 @@
-//! The state of a device checked against itself, the slow way.
+//! Consistency checks of a device's state, by exhaustive search.
 
 use crate::flash::Flash;
 use crate::ftl::{FREE, OPEN};
@@ -10,7 +10,7 @@ impl<M: Media> Flash<M> {
     /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.
     ///
     /// # Errors
-    /// The first thing that does not agree.
+    ///  The first disagreement.
     pub fn audit(&self) -> Result<(), String> {
         let shape = &self.shape;
         for member in 0..shape.members {
@@ -46,7 +46,7 @@ impl<M: Media> Flash<M> {
         Ok(())
     }
 
-    /// Whoever holds a die back says so, and who is preempted holds nothing.
+    /// Each collection that holds back a die is counted there, and a preempted collection holds back no die.
     fn audit_dies(&self) -> Result<(), String> {
         for die in 0..self.shape.dies {
             let d = &self.dies[die as usize];

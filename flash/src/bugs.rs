@@ -1,9 +1,9 @@
-//! Bugs on purpose, where debug assertions are on: checkers of content must find each of them.
+//! Planted bugs, available with debug assertions: checkers of content must find each of them.
 
 /// One bug of the flash translation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Garbage collection erases a block before its last valid page was moved.
+    /// Garbage collection erases a block before its last valid page is moved.
     GcFreesEarly,
     /// A program that should pin the version it replaces does not.
     PinSkipped,
@@ -12,11 +12,11 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// All of them.
+    /// All bugs.
     pub const ALL: &[Self] = &[Self::GcFreesEarly, Self::PinSkipped, Self::GcKeepsMapping];
 }
 
-/// The bug in force: none, ever, without debug assertions.
+/// The planted bug. Without debug assertions there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planted {
     #[cfg(debug_assertions)]
@@ -34,7 +34,7 @@ impl Planted {
         self.bug == Some(bug)
     }
 
-    /// False, so that the optimiser removes what asks.
+    /// Always false, so that the optimiser removes the checks.
     #[cfg(not(debug_assertions))]
     #[inline(always)]
     pub(crate) fn is(self, _bug: Bug) -> bool {

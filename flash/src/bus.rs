@@ -1,10 +1,10 @@
-//! Buses: one transfer at a time, in the order of asking, or reads first.
+//! Buses: one transfer at a time, first come first served, or reads first.
 //!
-//! A bus that is free is taken at once and needs no event: the end of the transfer is known. Only when somebody waits
-//! is there an event, at the end of the transfer in progress. Who waits is a die in the middle of an operation, or an
-//! member (a chip or a channel, which keeps no queue) that refused an operation because its bus was busy. An
-//! member's turn is an offer: it is reported ready, and if it starts nothing at that instant, the next one has its
-//! turn.
+//! A free bus is taken at once and needs no event, because the end of the transfer is known. The bus has an event, at
+//! the end of the transfer in progress, only while a die or a member waits. A die waits in the middle of an
+//! operation. A member (a chip or a channel, which keeps no queue) waits after it refused an operation because its
+//! bus was busy. The turn of a member is an offer: the member is reported ready, and if it starts nothing at that
+//! instant, the next in line has its turn.
 
 use stripewise_base::Nanos;
 
@@ -19,7 +19,7 @@ pub(crate) enum Class {
     Write,
 }
 
-/// Whose turn it is.
+/// The die or member whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// This die's transfer starts.
@@ -31,7 +31,7 @@ pub(crate) enum Turn {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bus {
     busy_until: Nanos,
-    /// Reads (or everybody, without priority), then the rest.
+    /// Waiting reads (or all waiting transfers, without read priority), then the rest.
     waiting: [List; 2],
     /// An event is on the agenda.
     event: bool,
@@ -42,7 +42,7 @@ struct Bus {
 #[derive(Clone, Debug)]
 pub(crate) struct Buses {
     buses: Vec<Bus>,
-    /// Successors in waiting lists: dies, then members.
+    /// The next entry in the waiting lists: dies, then members.
     next: Vec<u32>,
     waits: Vec<bool>,
     dies: u32,
@@ -68,14 +68,14 @@ impl Buses {
         bus.busy_until <= now && (bus.offered || !bus.event)
     }
 
-    /// Whether a die that is in the middle of an operation may start a transfer now: nobody asked before it.
+    /// Whether a die in the middle of an operation may start a transfer now, with no earlier request in the queue.
     #[inline(always)]
     pub(crate) fn is_idle(&self, bus: u32, now: Nanos) -> bool {
         let bus = &self.buses[bus as usize];
         bus.busy_until <= now && !bus.event
     }
 
-    /// Time that the transfer in progress still takes.
+    /// Remaining time of the transfer in progress.
     pub(crate) fn left(&self, bus: u32, now: Nanos) -> Nanos {
         self.buses[bus as usize].busy_until.saturating_sub(now)
     }
@@ -86,12 +86,12 @@ impl Buses {
         self.buses[bus as usize].busy_until = until;
     }
 
-    /// A die waits. Returns when the event is due that the caller has to put on the agenda, if any.
+    /// Queues a die. Returns the time of the event that the caller must schedule, if any.
     pub(crate) fn await_die(&mut self, bus: u32, die: u32, class: Class) -> Option<Nanos> {
         self.wait(bus, die, class)
     }
 
-    /// A member waits; waiting twice is waiting once. As [`Self::await_die`].
+    /// Queues a member; a second call for the same member has no effect. Returns the same as [`Self::await_die`].
     pub(crate) fn await_member(&mut self, bus: u32, member: u32, class: Class) -> Option<Nanos> {
         self.wait(bus, self.dies + member, class)
     }
@@ -106,8 +106,9 @@ impl Buses {
         (!std::mem::replace(&mut bus.event, true)).then_some(bus.busy_until)
     }
 
-    /// The event of a bus: whose turn is it? After [`Turn::Member`] the caller calls [`Self::reschedule`] and lets the
-    /// member's owner act before the next event; after [`Turn::Die`] it starts the transfer, then calls it.
+    /// Handles the event of a bus: returns the die or member whose turn it is. After [`Turn::Member`] the caller
+    /// calls [`Self::reschedule`] and lets the member's owner act before the next event. After [`Turn::Die`] the
+    /// caller starts the transfer, then calls [`Self::reschedule`].
     pub(crate) fn turn(&mut self, bus: u32, now: Nanos, is_refused: impl Fn(u32) -> bool) -> Option<Turn> {
         let bus = &mut self.buses[bus as usize];
         bus.event = false;
@@ -123,14 +124,14 @@ impl Buses {
                     bus.offered = true;
                     return Some(Turn::Member(member));
                 }
-                // It found its way by another event and waits no longer.
+                // Another event already made the member ready; it no longer waits.
                 Some(_) => {}
             }
         }
         None
     }
 
-    /// When the next event of a bus is due: at the end of its transfer, if somebody still waits.
+    /// When the next event of a bus is due: at the end of its transfer, if a die or member still waits.
     pub(crate) fn reschedule(&mut self, bus: u32, now: Nanos) -> Option<Nanos> {
         let bus = &mut self.buses[bus as usize];
         if bus.waiting.iter().all(List::is_empty) {

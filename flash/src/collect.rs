@@ -1,4 +1,4 @@
-//! Collections in time: which steps they take, and what they keep from being served meanwhile.
+//! Collections in time: the steps of a collection, and the host operations that it blocks.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -15,14 +15,14 @@ use crate::media::Media;
 use crate::spec::{Domain, GcSpan, Preemption};
 
 impl<M: Media> Flash<M> {
-    /// Begins or goes on with collecting an idle die's planes. False if there is nothing (more) to collect.
+    /// Begins or continues to collect an idle die's planes. False if there is nothing (more) to collect.
     pub(crate) fn collect(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         if self.collections[die as usize].block == NONE {
             return self.collect_block(now, die, agenda);
         }
         if self.lets_in {
-            // What began in the background may be due by now, or has to be through before what is due; what was
-            // preempted goes on.
+            // A collection that began in the background may be due by now, or must finish before a collection that is
+            // due. A preempted collection continues.
             self.collections[die as usize].background = false;
             self.dies[die as usize].active = true;
             self.hold(now, die, Some(self.gc.blocking), agenda);
@@ -31,7 +31,7 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// Chooses the next block to collect, in the plane that is being collected or another one that is due.
+    /// Chooses the next block to collect, in the plane that is being collected or in another plane that is due.
     fn collect_block(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         if self.may_collect(die)
             && let Some(cold) = self.take_cold(die)
@@ -43,7 +43,7 @@ impl<M: Media> Flash<M> {
         while self.dies[die as usize].collecting != 0 {
             let local = self.collections[die as usize].plane.wrapping_sub(die * planes);
             let due = self.dies[die as usize].collecting;
-            // The plane in hand until it is done, then the next one in order.
+            // First the plane in progress until it is done, then the next one in order.
             let at = if local < planes { local } else { 0 };
             let later = due >> at << at;
             let local = if later != 0 { later } else { due }.trailing_zeros();
@@ -52,7 +52,8 @@ impl<M: Media> Flash<M> {
                 self.begin_block(now, die, (plane, block), false, false, agenda);
                 return true;
             }
-            // Pins and valid pages fill every written block: somebody has to let go first.
+            // Pins and valid pages fill every written block: collection must wait until a page is released or
+            // invalidated.
             self.dies[die as usize].collecting &= !(1 << local);
             self.stalled.push(plane);
             let member = self.shape.member_of_die(die);
@@ -64,14 +65,15 @@ impl<M: Media> Flash<M> {
         false
     }
 
-    /// The block that static wear-levelling moves next on a die, with its plane.
+    /// Takes the block that static wear-levelling moves next on a die, with its plane.
     pub(crate) fn take_cold(&mut self, die: u32) -> Option<(u32, u32)> {
         let c = &mut self.collections[die as usize];
         let block = std::mem::take(&mut c.cold).checked_sub(1)?;
         Some((c.plane, block))
     }
 
-    /// Begins to collect a block of a plane: to level wear or for its space; in the background, or because it is due.
+    /// Begins to collect a block of a plane: for wear-levelling or for its space, in the background or because it is
+    /// due.
     pub(crate) fn begin_block(
         &mut self,
         now: Nanos,
@@ -110,14 +112,15 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Moves the next valid page of the victim, all at once; `None` if there is none. The map changes now, so that
-    /// whatever happens to the page meanwhile happens to its new place.
+    /// Moves the next valid page of the victim in one step; `None` if there is none. The map changes now, so later
+    /// changes to the page apply to its new place.
     fn move_next(&mut self, die: u32, member: u32) -> Option<bool> {
         let list = self.list_of(die);
         let list = &self.valid_lists[list];
         let c = &mut self.collections[die as usize];
         let first = c.first;
-        // What was valid when the collection began may have been replaced since; nothing becomes valid in place.
+        // Pages that were valid when the collection began may have been replaced since; no page becomes valid in
+        // place.
         let tenant = |ftl: &Ftl, at: u32| {
             let page = first + u32::from(list[at as usize]);
             ftl.tenant(member, page).map(|tenant| (page, tenant))
@@ -152,13 +155,13 @@ impl<M: Media> Flash<M> {
         Some(filled)
     }
 
-    /// Where the list of a die's victim's valid pages lies.
+    /// The range, in the common array, of the list of valid pages of a die's victim.
     fn list_of(&self, die: u32) -> std::ops::Range<usize> {
         let pages = self.shape.data_pages as usize;
         die as usize * pages..(die as usize + 1) * pages
     }
 
-    /// The next move of the victim, or its erase.
+    /// Starts the next move of the victim, or its erase.
     pub(crate) fn collect_step(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if std::mem::take(&mut self.collections[die as usize].halfway) {
             return self.begin(now, die, Phase::MoveProgram, agenda);
@@ -168,7 +171,7 @@ impl<M: Media> Flash<M> {
             if !self.exclusive || self.gc.preemption == Preemption::Phases {
                 return self.begin(now, die, Phase::MoveSense, agenda);
             }
-            // Nobody else uses the bus: all steps of the move end at a known time.
+            // The bus is not shared: all steps of the move end at a known time.
             let t = &self.times;
             let sense = (t.read_command, self.collections[die as usize].sense);
             let program = (t.move_bus(filled), t.move_program(filled));
@@ -186,7 +189,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A step of a collection ended.
+    /// Handles the end of a collection's step.
     pub(crate) fn collection_event(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         match self.dies[die as usize].phase {
             Phase::MoveSense if self.gc.preemption == Preemption::Phases => {
@@ -195,7 +198,7 @@ impl<M: Media> Flash<M> {
             Phase::MoveSense => return self.begin(now, die, Phase::MoveProgram, agenda),
             Phase::MoveOut => self.collections[die as usize].halfway = true,
             Phase::Erase | Phase::Span => self.end_block(now, die),
-            // Nobody took the offer.
+            // No host operation took the offer.
             Phase::Offer => return self.offer_lapsed(now, die, agenda),
             _ => {}
         }
@@ -208,7 +211,7 @@ impl<M: Media> Flash<M> {
         self.next(now, die, agenda);
     }
 
-    /// Between two steps, one host operation on another plane of the die may run.
+    /// Lets one host operation on another plane of the die run between two steps.
     fn let_in(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         self.dies[die as usize].phase = Phase::Idle;
         if self.shape.level == Level::Ssd {
@@ -255,27 +258,27 @@ impl<M: Media> Flash<M> {
         self.note_synchrony(now, die);
     }
 
-    /// The block of a plane that static wear-levelling moves now that another one was erased, if there is one.
+    /// The block of a plane that static wear-levelling moves after another block was erased, if there is one.
     pub(crate) fn cold_block(&self, plane: u32, erased: u32) -> Option<u32> {
         self.static_gap.and_then(|gap| self.ftl.coldest(plane, erased, gap))
     }
 
-    /// The last collection of a die ended.
+    /// Ends the last collection of a die.
     fn end_collection(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if std::mem::take(&mut self.dies[die as usize].active) {
             self.hold(now, die, None, agenda);
         }
     }
 
-    /// Holds host operations back from the dies of `domain` around a collecting die, instead of those that it held
-    /// before. Dies that are free again take up what waits.
+    /// Holds back host operations from the dies of `domain` around a collecting die, and releases the dies that the
+    /// collection held back before. Released dies start their waiting operations.
     pub(crate) fn hold(&mut self, now: Nanos, die: u32, domain: Option<Domain>, agenda: &mut Agenda) {
         let before = std::mem::replace(&mut self.collections[die as usize].held, domain);
         if before == domain {
             return;
         }
         self.note_synchrony(now, die);
-        // First the new domain: what is in both is never let go.
+        // The new domain first: dies in both domains stay held back throughout.
         for other in self.dies_of(die, domain) {
             let d = &mut self.dies[other as usize];
             d.held += u32::from(domain > Some(Domain::Plane));
@@ -310,8 +313,8 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Ends the pin of a page's old version, if there is one. To be called after the program that pinned it is
-    /// done; members that waited for space may be ready then, see [`Self::next_ready`].
+    /// Ends the pin of a page's old version, if there is one. Call it after the program that pinned the version is
+    /// done. Members that waited for space may be ready then, see [`Self::next_ready`].
     pub fn release(&mut self, now: Nanos, member: u32, page: u32, agenda: &mut Agenda) {
         self.admitted = None;
         self.ftl.release(member, page);
@@ -320,7 +323,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A page became invalid: collections that were given up are due again.
+    /// After a page became invalid: abandoned collections are due again.
     pub(crate) fn retry_stalled(&mut self, now: Nanos, agenda: &mut Agenda) {
         for plane in std::mem::take(&mut self.stalled) {
             let die = self.shape.die_of_plane(plane);

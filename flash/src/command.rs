@@ -1,9 +1,9 @@
-//! The host link where it moves whole commands, as interfaces without queues of pages do.
+//! The host link when it transfers whole commands, as do interfaces that do not queue single pages.
 //!
-//! What an SSD is given for one request at one instant to read, or to program, is one command. Commands take the link in the
-//! order in which they were given: the data of a program command cross before the first of its pages starts, a read command
-//! takes no time but waits its turn. Data that were read cross when the last page of their command is there, and go
-//! before commands that wait. A transfer is never interrupted.
+//! All reads, or all programs, that an SSD is given for one request at one instant form one command. Commands take
+//! the link in the order in which they were given. The data of a program command cross before the first of its pages
+//! starts; a read command takes no time but waits its turn. The data of a read command cross after its last page has
+//! been read, and go before commands that wait. A transfer is never interrupted.
 
 use std::collections::VecDeque;
 
@@ -22,9 +22,9 @@ struct Command {
     given: Nanos,
     request: u32,
     pages: u32,
-    /// Reads that are not done.
+    /// Reads that are not done yet.
     left: u32,
-    /// The slots of its operations: on their way in, later on their way out.
+    /// The slots of its operations: first on entry, later on return.
     slots: List,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Commands {
     given: VecDeque<u32>,
     /// Commands whose data were read and wait for the link.
     read: VecDeque<u32>,
-    /// What crosses.
+    /// The command that crosses the link now.
     moving: Option<u32>,
     /// The link's event is on the agenda.
     event: bool,
@@ -64,7 +64,7 @@ impl Commands {
 }
 
 impl<M: Media> Flash<M> {
-    /// An operation that is a part of `request` comes to the link from outside.
+    /// An operation that is part of `request` arrives at the link from outside.
     pub(crate) fn give(&mut self, now: Nanos, device: u32, slot: u32, request: u32, agenda: &mut Agenda) {
         let kind = self.slots[slot as usize].kind;
         let commands = &mut self.commands[device as usize];
@@ -80,7 +80,7 @@ impl<M: Media> Flash<M> {
         self.wake_link(now, device, agenda);
     }
 
-    /// The flash is done with a read.
+    /// The flash has finished a read.
     pub(crate) fn give_back(&mut self, now: Nanos, device: u32, slot: u32, agenda: &mut Agenda) {
         let commands = &mut self.commands[device as usize];
         let id = self.slots[slot as usize].command;
@@ -93,7 +93,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An idle link looks for work after everything that comes at this instant.
+    /// Schedules an idle link to look for work, after all events of this instant.
     fn wake_link(&mut self, now: Nanos, device: u32, agenda: &mut Agenda) {
         let commands = &mut self.commands[device as usize];
         if commands.moving.is_none() && !std::mem::replace(&mut commands.event, true) {
@@ -101,7 +101,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The link's event: a transfer ended, or it was woken.
+    /// Handles the link's event: a transfer ended, or the link was woken.
     pub(crate) fn handle_commands(
         &mut self,
         now: Nanos,
@@ -118,7 +118,7 @@ impl<M: Media> Flash<M> {
             let Some(id) = commands.read.pop_front().or_else(|| commands.given.pop_front()) else { return };
             let command = &mut commands.table[id as usize];
             if command.kind == OpKind::Read && command.left > 0 {
-                // The command alone; its slots come back one by one.
+                // Only the command crosses; its slots return one by one.
                 let slots = std::mem::take(&mut command.slots);
                 self.let_in_all(now, slots, agenda);
                 continue;
@@ -144,7 +144,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Operations reach their dies, in the order in which they were given.
+    /// Sends operations to their dies, in the order in which they were given.
     fn let_in_all(&mut self, now: Nanos, mut slots: List, agenda: &mut Agenda) {
         while let Some(slot) = slots.pop(&self.slot_next) {
             self.arrive(now, slot, agenda);

@@ -1,47 +1,47 @@
-//! What members did, and what they are about to do.
+//! What members did so far, and their current state.
 
 use stripewise_base::Nanos;
 
 use crate::spec::LEVELS;
 
-/// What one member did since its counters were last reset.
+/// Activity of one member since its counters were last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages read for whoever drives the member.
+    /// Host pages read.
     pub read_pages: u64,
-    /// Pages programmed for it.
+    /// Host pages programmed.
     pub program_pages: u64,
-    /// Reads that found no page mapped; they cost a command only and are not among `read_pages`.
+    /// Reads of unmapped pages. Each costs a command only and is not counted in `read_pages`.
     pub unmapped_reads: u64,
     /// Pages trimmed.
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Pages moved by garbage collection, wear-levelling included; each is one more read and one more program.
+    /// Pages moved by garbage collection, wear-levelling included; each adds one read and one program.
     pub gc_move_pages: u64,
     /// Of these, pages moved by static wear-levelling.
     pub wear_move_pages: u64,
     /// Summary pages programmed.
     pub summary_pages: u64,
-    /// Blocks erased; each is one garbage collection, or a block moved by wear-levelling.
+    /// Blocks erased, each by garbage collection or after wear-levelling moved its pages.
     pub erase_blocks: u64,
     /// Of these, blocks erased by static wear-levelling.
     pub wear_erase_blocks: u64,
-    /// Collections given up because every written block was full of valid or pinned pages.
+    /// Collections abandoned because every written block was full of valid or pinned pages.
     pub gc_stalls: u64,
-    /// Times that programs began to wait for permission to collect.
+    /// Number of times that programs began to wait for permission to collect.
     pub permission_waits: u64,
-    /// How long they waited for it.
+    /// Total time that programs waited for permission to collect.
     pub permission_wait_ns: Nanos,
-    /// Programs and erases that were suspended for reads; each time counts.
+    /// Suspensions of programs and erases for reads. An operation suspended twice counts twice.
     pub suspends: u64,
-    /// Page operations that joined another one's cell time on another plane.
+    /// Page operations that shared the cell time of an operation on another plane.
     pub multi_plane_pages: u64,
-    /// Cell time that they did not take for that; not part of `cell_busy_ns`.
+    /// Cell time saved by such sharing; not part of `cell_busy_ns`.
     pub shared_cell_ns: Nanos,
-    /// Page reads that needed each read level, those of garbage collection included; all 0 without `[ldpc]`.
+    /// Page reads by the read level that they needed, reads of garbage collection included; all 0 without `[ldpc]`.
     pub level_reads: [u64; LEVELS],
-    /// Time with garbage collection active on at least one die, or holding it up.
+    /// Time during which garbage collection was active on at least one die, or held it back.
     pub gc_busy_ns: Nanos,
     /// Cell time, summed over dies.
     pub cell_busy_ns: Nanos,
@@ -50,34 +50,34 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Pages read in all.
+    /// Total pages read.
     pub fn flash_read_pages(&self) -> u64 {
         self.read_pages + self.gc_move_pages
     }
 
-    /// Retries of all reads: a read of level `l` (from 1) senses `l - 1` times more than once.
+    /// Retries of all reads: a read at level `l` (from 1) needs `l - 1` additional senses.
     pub fn read_retries(&self) -> u64 {
         (0..).zip(self.level_reads).map(|(retries, reads)| retries * reads).sum()
     }
 
-    /// Pages programmed in all.
+    /// Total pages programmed.
     pub fn flash_program_pages(&self) -> u64 {
         self.program_pages + self.gc_move_pages + self.summary_pages
     }
 }
 
-/// How often the blocks of a member were erased.
+/// Erase counts of the blocks of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WearRange {
-    /// Of the block that was erased least.
+    /// Erases of the least erased block.
     pub least_erases: u32,
-    /// Of the block that was erased most.
+    /// Erases of the most erased block.
     pub most_erases: u32,
-    /// Of all blocks together.
+    /// Erases of all blocks together.
     pub total_erases: u64,
 }
 
-/// One block's collection.
+/// The collection of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Number of the member.
@@ -94,13 +94,13 @@ pub struct Collected {
     pub end_ns: Nanos,
 }
 
-/// What one member would tell of itself at this instant.
+/// State that one member reports at this instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Garbage collection is active on one of its dies, or holds one up.
+    /// Garbage collection is active on one of the member's dies, or holds one back.
     pub collecting: bool,
     /// Free pages that can take data.
     pub free_pages: u32,
-    /// Operations in it.
+    /// Operations inside the member.
     pub in_flight: u32,
 }

@@ -1,38 +1,38 @@
-//! A die: what it is doing, what waits for it, and who holds it back.
+//! A die: its current phase, its queues, and the collections that hold it back.
 
 use stripewise_base::Nanos;
 
 use crate::list::{List, NONE};
 use crate::spec::Domain;
 
-/// What a die is doing, or waits for its bus to do. Its event tells the end of it.
+/// What a die is doing, or waits for its bus to do. The die's event is the end of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing.
+    /// The die is idle.
     Idle,
-    /// Nothing for an instant, between two steps of a collection, so that a host operation can come in.
+    /// The die is idle for an instant between two steps of a collection, so that a host operation can start.
     Offer,
     /// Program: command and data on the bus, then the cells.
     Program,
     /// Read: the command on the bus, then the cells.
     Sense,
-    /// Read: the data on the bus. The operation is complete.
+    /// Read: the data on the bus. The operation completes at the end.
     Out,
     /// Move: the read command on the bus, then the cells.
     MoveSense,
-    /// Move, where host operations may come in between its halves: the data out on the bus.
+    /// Move, if host operations may start between its halves: the data out on the bus.
     MoveOut,
-    /// Move: data out (unless that was a phase of its own) and in again on the bus, then the cells.
+    /// Move: data out (unless that was a separate phase) and back in on the bus, then the cells.
     MoveProgram,
-    /// The command on the bus, then the cells.
+    /// Erase: the command on the bus, then the cells.
     Erase,
-    /// One block's collection as one busy span.
+    /// The collection of one block as one busy span.
     Span,
-    /// What it does is being suspended.
+    /// The die's current operation is being suspended.
     Suspend,
 }
 
-/// The event of a die that has none.
+/// The time of the next event of a die that has none.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -44,27 +44,28 @@ pub(crate) struct Die {
     pub(crate) slot: u32,
     /// Host operations that wait: reads (all, without read priority), then the rest.
     pub(crate) queues: [List; 2],
-    /// A search of the queues that found nothing to run while these planes collected; 0 for none. Until something
-    /// comes or the planes change, another would find nothing either.
+    /// A search of the queues found nothing to run while these planes collected; 0 for none. Until an operation
+    /// arrives or the planes change, another search would find nothing either.
     pub(crate) barren: u64,
-    /// Planes that collect or are due to, one bit each.
+    /// Planes that collect or are due to collect, one bit each.
     pub(crate) collecting: u64,
     /// Planes that are due and wait for permission to collect.
     pub(crate) withheld: u64,
-    /// Planes at their soft watermark or below, one bit each; kept only where there is one.
+    /// Planes at or below their soft watermark, one bit each. Maintained only if there is such a watermark.
     pub(crate) eager: u64,
     /// A collection that is due runs on this die.
     pub(crate) active: bool,
-    /// It is preempted: so many more host operations go first.
+    /// The collection is preempted: `batch` more host operations go first.
     pub(crate) yields: bool,
     pub(crate) batch: u32,
     /// Collections that hold host operations back from this die.
     pub(crate) held: u32,
-    /// Collections that run on this die or hold it back, since when, and the time with any of them before that.
+    /// Number of collections that run on this die or hold it back; the start of the current such period; the total of
+    /// earlier periods.
     pub(crate) gc_count: u32,
     pub(crate) gc_since: Nanos,
     pub(crate) gc_total: Nanos,
-    /// Cell time, that of the phase in hand included.
+    /// Cell time, including all of the current phase.
     pub(crate) cell_busy: Nanos,
     /// `cell_busy` when counters were reset.
     pub(crate) cell_origin: Nanos,
@@ -93,19 +94,19 @@ impl Die {
         }
     }
 
-    /// Planes that collection keeps host operations from.
+    /// Planes on which collection blocks host operations.
     #[inline(always)]
     pub(crate) fn closed(&self) -> u64 {
         if self.yields { 0 } else { self.collecting }
     }
 
-    /// Nothing runs on it.
+    /// Whether the die runs nothing.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Offer)
     }
 
-    /// Time with garbage collection on it, up to now.
+    /// Total time with garbage collection on the die, up to now.
     #[inline(always)]
     pub(crate) fn gc_clock(&self, now: Nanos) -> Nanos {
         if self.gc_count > 0 { self.gc_total + (now - self.gc_since) } else { self.gc_total }
@@ -115,30 +116,30 @@ impl Die {
 /// A collection of one plane, block after block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collection {
-    /// Plane, and victim within it; no victim between two blocks.
+    /// Plane, and victim block within it; there is no victim between two blocks.
     pub(crate) plane: u32,
     pub(crate) block: u32,
     /// First page of the victim, within the member.
     pub(crate) first: u32,
-    /// The next one in the list of its pages that were valid at the start, and the end of the list.
+    /// Position in the list of the victim's pages that were valid at the start, and the end of the list.
     pub(crate) next: u32,
     pub(crate) end: u32,
     /// Pages moved so far.
     pub(crate) moved: u32,
-    /// Cell time of reading the page being moved.
+    /// Cell time of reading the page that is being moved.
     pub(crate) sense: Nanos,
-    /// The page being moved was the last of the block it goes to.
+    /// The page being moved was the last page of its destination block.
     pub(crate) filled: bool,
     pub(crate) start: Nanos,
-    /// It is not due yet.
+    /// The collection is not due yet.
     pub(crate) background: bool,
-    /// The page being moved is out of the cells and not in again.
+    /// The page being moved has been read but not yet programmed.
     pub(crate) halfway: bool,
-    /// It levels wear: the victim is not collected for the space that it frees.
+    /// The collection is for wear-levelling: the victim is not collected for its space.
     pub(crate) levels: bool,
-    /// The block of the same plane to be moved next for that, plus one.
+    /// The block of the same plane that wear-levelling moves next, plus one.
     pub(crate) cold: u32,
-    /// What it holds host operations back from.
+    /// The domain from which the collection holds back host operations.
     pub(crate) held: Option<Domain>,
 }
 

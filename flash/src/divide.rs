@@ -17,7 +17,7 @@ impl Divisor {
         Self { multiplier, divisor }
     }
 
-    /// The number that is divided by.
+    /// The divisor.
     #[inline(always)]
     pub(crate) fn get(self) -> u32 {
         self.divisor

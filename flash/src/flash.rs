@@ -28,24 +28,25 @@ use crate::synchrony::Synchrony;
 use crate::times::Times;
 use crate::validate::SpecError;
 
-/// What collection did, for averages that no reset interrupts.
+/// Work of collection, for averages that survive a reset of counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Carried {
     pub(crate) moves: u64,
     pub(crate) erases: u64,
-    /// Cell time of the reads of all moves, before the last reset and since.
+    /// Cell time of the reads of all moves, both before and since the last reset.
     pub(crate) sense: Nanos,
 }
 
-/// A member's own state.
+/// The state of one member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Member {
     pub(crate) counters: Counters,
-    /// What collection did before counters were last reset.
+    /// Work of collection before counters were last reset.
     pub(crate) carried: Carried,
-    /// Page operations inside it (kept for whole SSDs).
+    /// Page operations inside it (counted for whole SSDs only).
     pub(crate) in_flight: u32,
-    /// Dies with garbage collection on them, since when, and the time with any before that.
+    /// Number of dies with garbage collection on them; the start of the current such period; the total of earlier
+    /// periods.
     pub(crate) gc_count: u32,
     pub(crate) gc_since: Nanos,
     pub(crate) gc_total: Nanos,
@@ -59,18 +60,18 @@ impl Member {
     }
 }
 
-/// Modelled flash: `devices` equal devices, taken as members of one [`Level`].
+/// Modelled flash: `devices` equal devices, divided into members of one [`Level`].
 ///
-/// It is a state machine that knows no clock. Whoever drives it
-/// 1. asks [`Self::admits`] and calls [`Self::start`] for what is admitted;
-/// 2. pops events from the agenda; those below [`Self::event_count`] belong to the flash and go to [`Self::handle`],
-///    which appends what is finished;
-/// 3. after every [`Self::handle`], takes the members that [`Self::next_ready`] reports (they refused before and may
-///    admit now) and goes to 1 for each.
+/// This is a state machine without a clock. The caller
+/// 1. asks [`Self::admits`] and calls [`Self::start`] for each admitted operation;
+/// 2. pops events from the agenda; events below [`Self::event_count`] belong to the flash and go to [`Self::handle`],
+///    which appends the finished operations;
+/// 3. after every [`Self::handle`], takes the members that [`Self::next_ready`] reports (they refused an operation
+///    before and may admit one now) and continues at 1 for each.
 ///
-/// A map entry changes when a program begins service: at once on a channel or a chip, and when its die takes it up
-/// inside an SSD. Whoever drives an SSD must therefore not start a second operation on a page whose program is still
-/// inside, except reads, which then return either version.
+/// A map entry changes when a program begins service: at once on a channel or a chip; in an SSD, when the die starts
+/// the program. A caller that drives an SSD must therefore not start a second operation on a page while a program of
+/// that page is inside the SSD. Reads are the exception: they return either version.
 #[derive(Clone, Debug)]
 pub struct Flash<M = ()> {
     pub(crate) spec: DeviceSpec,
@@ -78,20 +79,20 @@ pub struct Flash<M = ()> {
     pub(crate) times: Times,
     pub(crate) gc: GcSpec,
     pub(crate) erase_blocking: Domain,
-    /// Host operations may come to a die that has a collection in hand, although none is due.
+    /// Host operations may start on a die with a collection in progress, if no collection is due.
     pub(crate) lets_in: bool,
     /// See [`crate::spec::WearSpec::static_gap`].
     pub(crate) static_gap: Option<u32>,
     pub(crate) window: u32,
     pub(crate) read_priority: bool,
-    /// No two dies share a bus: nobody waits for one, and phases need no events of their own.
+    /// No two dies share a bus: no transfer waits, and phases need no events of their own.
     pub(crate) exclusive: bool,
-    /// More valid and promised pages than this make a plane unfit for dynamic allocation: collection could not catch
-    /// up any more.
+    /// A plane with more valid and promised pages than this is unfit for dynamic allocation: collection could not
+    /// keep up.
     pub(crate) max_valid: u32,
     pub(crate) ftl: Ftl,
     pub(crate) pools: Pools,
-    /// For each member and pool: where the last allocation went.
+    /// For each member and pool, the position of the last allocation.
     pub(crate) turns: Vec<u32>,
     pub(crate) dies: Vec<Die>,
     pub(crate) collections: Vec<Collection>,
@@ -100,28 +101,28 @@ pub struct Flash<M = ()> {
     pub(crate) buses: Buses,
     /// For each die; empty unless operations are suspended.
     pub(crate) suspensions: Vec<Suspension>,
-    /// Planes that a multi-plane operation being gathered has, one bit each.
+    /// Planes used by the multi-plane operation that is being assembled, one bit each.
     pub(crate) taken: u64,
     pub(crate) multi_plane: MultiPlane,
-    /// One for each device, if it has a host link: pages cross it, or commands.
+    /// One for each device with a host link: a link for pages, or one for commands.
     pub(crate) links: Vec<Link>,
     pub(crate) commands: Vec<Commands>,
     pub(crate) members: Vec<Member>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) slot_next: Vec<u32>,
-    /// Slots without an operation, for whole SSDs; a channel or chip holds one operation a die.
+    /// Slots without an operation, for whole SSDs; a channel or chip has one operation per die.
     pub(crate) vacant: Vec<u32>,
-    /// Operations that need no flash, and when they are done, in that order.
+    /// Operations that need no flash, with the times at which they complete, in order of time.
     pub(crate) immediate: VecDeque<(Nanos, Done)>,
     pub(crate) ready: Ready,
     pub(crate) homes: Homes,
-    /// The program of a channel or chip that was admitted last, with its plane, until something else happens.
+    /// The program that a channel or chip admitted last, with its plane, until the state changes.
     pub(crate) admitted: Option<(u32, Op, u32)>,
-    /// The slot that a die of a whole SSD is about to take up, and the plane that was found for it.
+    /// The slot that a die of a whole SSD is about to serve, and the plane found for it.
     pub(crate) fitting: Option<(u32, u32)>,
-    /// Planes whose collection was given up for want of an invalid page.
+    /// Planes whose collection was abandoned for lack of an invalid page.
     pub(crate) stalled: Vec<u32>,
-    /// Who may collect, where that is for others to say.
+    /// External permission to collect, if collection needs it.
     pub(crate) control: Option<Control>,
     pub(crate) log: Option<Vec<Collected>>,
     pub(crate) synchrony: Option<Synchrony>,
@@ -132,17 +133,17 @@ pub struct Flash<M = ()> {
 }
 
 impl Flash<()> {
-    /// `devices` devices without content. `seed` drives what is chosen at random.
+    /// Creates `devices` devices without content. `seed` drives all random choices.
     ///
     /// # Errors
-    /// The specification is wrong, or its members are too large or too many.
+    /// The specification is invalid, or its members are too large or too many.
     pub fn new(spec: &DeviceSpec, level: Level, devices: u32, seed: u64) -> Result<Self, SpecError> {
         Self::with_media(spec, level, devices, seed, ())
     }
 }
 
 impl<M: Media> Flash<M> {
-    /// `devices` devices whose physical pages hold what `media` keeps.
+    /// Creates `devices` devices; `media` keeps the content of physical pages.
     ///
     /// # Errors
     /// As [`Flash::new`].
@@ -156,9 +157,9 @@ impl<M: Media> Flash<M> {
         let shape = Shape::of_flash(spec, level, devices)?;
         let pools = Pools::new(spec, &shape);
         let window = spec.scheduling.window;
-        // A die of a channel or a chip has one operation in hand, and one more while that is suspended.
+        // A die of a channel or a chip has one operation in progress, and one more while the first is suspended.
         let a_die = 1 + u32::from(spec.suspend.is_some());
-        // A whole SSD's grow with what is under way: windows are large, and few are ever full.
+        // The slots of a whole SSD grow with the operations in flight: windows are large and rarely full.
         let slots = if level == Level::Ssd { 0 } else { shape.dies * a_die };
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
@@ -204,7 +205,7 @@ impl<M: Media> Flash<M> {
             vacant: Vec::new(),
             immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.members),
-            // A die that can be suspended has to hear of each read that wants it.
+            // A die that can be suspended must be notified of every read for it.
             homes: Homes::new(level != Level::Ssd && spec.suspend.is_none()),
             admitted: None,
             fitting: None,
@@ -220,7 +221,7 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// What each device is.
+    /// The specification of each device.
     pub fn spec(&self) -> &DeviceSpec {
         &self.spec
     }
@@ -235,49 +236,50 @@ impl<M: Media> Flash<M> {
         self.shape.logical_pages
     }
 
-    /// The flash's events are the numbers below this one.
+    /// The events of the flash are the numbers below this one.
     pub fn event_count(&self) -> u32 {
         self.shape.dies + self.shape.buses + self.shape.devices + 1
     }
 
-    /// What physical pages hold.
+    /// The content of physical pages.
     pub fn media(&self) -> &M {
         &self.media
     }
 
-    /// What physical pages hold, to be changed.
+    /// The content of physical pages, mutable.
     pub fn media_mut(&mut self) -> &mut M {
         &mut self.media
     }
 
-    /// A member that refused an operation since it was last reported and may admit one now; the one that waited
-    /// longest first.
+    /// Takes a member that refused an operation since it was last reported and may admit one now; the longest-waiting
+    /// member first.
     #[inline]
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.take()
     }
 
-    /// The physical page of a member that a logical page is at.
+    /// The physical page of a member that holds a logical page.
     pub fn lookup(&self, member: u32, page: u32) -> Option<u32> {
         self.ftl.lookup(member, page)
     }
 
-    /// The physical page of a member that a logical page's kept old version is at; its current one, if none is kept.
+    /// The physical page of a member that holds the pinned old version of a logical page, or the current version if
+    /// none is pinned.
     pub fn lookup_old(&self, member: u32, page: u32) -> Option<u32> {
         self.ftl.lookup_old(member, page)
     }
 
-    /// Brings the map entries of pages of members that will be used soon into the processor's caches: a driver that knows
-    /// its next requests takes their cache misses at the same time, instead of one after the other. They are all given at
-    /// once because what a driver does to find its pages would keep the processor from seeing the next miss. Nothing else
-    /// changes.
+    /// Loads the map entries of pages that will be used soon into the processor's caches. A driver that knows its
+    /// next requests takes their cache misses at the same time instead of one after the other. All pages are passed
+    /// in one call, because the driver's own work to find the next page would keep the processor from seeing the next
+    /// miss. The call changes no state.
     #[inline]
     pub fn touch_all(&self, pages: &[(u32, u32)]) {
         let entries = pages.iter().map(|&(member, page)| self.ftl.lookup(member, page).unwrap_or(0));
         std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
     }
 
-    /// What a member would tell of itself. Takes time in proportion to its planes.
+    /// The state that a member reports. Takes time in proportion to the number of its planes.
     pub fn estimate(&self, member: u32) -> Estimate {
         Estimate {
             collecting: self.is_collecting(member),
@@ -286,20 +288,20 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Whether garbage collection is active on a die of the member, or holds one up.
+    /// Whether garbage collection is active on a die of the member, or holds one back.
     #[inline]
     pub fn is_collecting(&self, member: u32) -> bool {
         self.members[member as usize].gc_count > 0
     }
 
-    /// Time so far with garbage collection active on a die of the member, or holding one up. A queue in front of the
-    /// member tells by the difference of two readings how much of a wait was garbage collection.
+    /// Total time during which garbage collection was active on a die of the member, or held one back. For a queue in
+    /// front of the member, the difference of two readings is the part of a wait that is due to garbage collection.
     #[inline]
     pub fn gc_clock(&self, now: Nanos, member: u32) -> Nanos {
         self.members[member as usize].gc_clock(now)
     }
 
-    /// What a member did since the last [`Self::reset_counters`]. Cell and bus time of operations in service count
+    /// Activity of a member since the last [`Self::reset_counters`]. Cell and bus time of operations in service count
     /// as if they were finished.
     pub fn counters(&self, now: Nanos, member: u32) -> Counters {
         let e = &self.members[member as usize];
@@ -321,25 +323,25 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The cell time of each die of a member since the last [`Self::reset_counters`], counted when the cells begin: what
-    /// a whole SSD hides of its inside.
+    /// The cell time of each die of a member since the last [`Self::reset_counters`], counted when the cells begin. A
+    /// real SSD hides these figures.
     pub fn dies_busy_ns(&self, member: u32) -> impl Iterator<Item = Nanos> {
         let first = (member * self.shape.dies_per_member) as usize;
         let dies = &self.dies[first..first + self.shape.dies_per_member as usize];
-        // A program that began before the reset and was suspended since takes back what is left of it.
+        // A program that began before the reset and was suspended since subtracts the rest of its time.
         dies.iter().map(|die| die.cell_busy.saturating_sub(die.cell_origin))
     }
 
-    /// The erases that each block of a member has had, those of its age included; nothing where the device does not
-    /// keep them, see [`DeviceSpec::wear`].
+    /// The erase count of each block of a member, the erases of its initial age included. Empty if the device does
+    /// not keep erase counts, see [`DeviceSpec::wear`].
     pub fn erases(&self, member: u32) -> impl Iterator<Item = u32> {
         let kept = if self.ftl.wear.is_kept() { self.shape.blocks_per_member() as usize } else { 0 };
         let first = member as usize * kept;
         (first..first + kept).map(|block| self.ftl.wear.erases(block))
     }
 
-    /// The erases that a member's blocks have had, those of their age included. Takes time in proportion to its
-    /// blocks. `None` where the device does not keep them, see [`DeviceSpec::wear`].
+    /// The erase counts of a member's blocks, the erases of their initial age included. Takes time in proportion to
+    /// the number of blocks. `None` if the device does not keep erase counts, see [`DeviceSpec::wear`].
     pub fn wear(&self, member: u32) -> Option<WearRange> {
         if !self.ftl.wear.is_kept() {
             return None;
@@ -353,7 +355,7 @@ impl<M: Media> Flash<M> {
         Some(range)
     }
 
-    /// Starts counting anew, for all members.
+    /// Resets the counters of all members.
     pub fn reset_counters(&mut self, now: Nanos) {
         for member in &mut self.members {
             member.carried.moves += member.counters.gc_move_pages;
@@ -367,22 +369,22 @@ impl<M: Media> Flash<M> {
         self.restart_synchrony(now);
     }
 
-    /// Keeps a row for every block that is collected from now on.
+    /// Records a row for every block that is collected from now on.
     pub fn enable_gc_log(&mut self) {
         self.log.get_or_insert_default();
     }
 
-    /// The rows since the last call, in order of their ends.
+    /// The rows since the last call, in order of their end times.
     pub fn drain_gc_log(&mut self) -> impl Iterator<Item = Collected> + '_ {
         self.log.iter_mut().flat_map(|log| log.drain(..))
     }
 
-    /// Old versions that are kept.
+    /// Number of old versions that are pinned.
     pub fn pinned(&self) -> usize {
         self.ftl.pins.len()
     }
 
-    /// Valid pages of every block of a member that is written to its end.
+    /// Numbers of valid pages of every full block of a member.
     pub fn valid_pages(&self, member: u32) -> impl Iterator<Item = u32> + '_ {
         let counts = self.planes_of(member).flat_map(|plane| self.ftl.valid_of(plane));
         counts.filter(|&&count| count < OPEN).map(|&count| count.into())
@@ -394,14 +396,15 @@ impl<M: Media> Flash<M> {
         self.ftl.bytes() as f64 / pages
     }
 
-    /// Cell times of reads are exponential from now on, with the specified time as their mean: queues in front of such
-    /// a device are those that theory knows. [`Self::counters`] goes on as if reads took the specified time.
+    /// From now on, cell times of reads are exponential with the specified time as their mean, so that queues in
+    /// front of the device are those of queueing theory. [`Self::counters`] continues to count reads with the
+    /// specified time.
     #[cfg(feature = "service-override")]
     pub fn draw_read_times(&mut self, seed: u64) {
         self.service.draw(seed);
     }
 
-    /// Plants a bug, so that a checker can be checked.
+    /// Plants a bug, to test a checker.
     #[cfg(debug_assertions)]
     pub fn plant(&mut self, bug: Option<crate::bugs::Bug>) {
         self.planted.set(bug);
@@ -417,7 +420,7 @@ impl<M: Media> Flash<M> {
         self.shape.dies + self.shape.buses + device
     }
 
-    /// Ends a die's phase at `at`.
+    /// Ends the current phase of a die at `at`.
     #[inline(always)]
     pub(crate) fn schedule_die(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) {
         self.dies[die as usize].due = at;

@@ -1,4 +1,4 @@
-//! What a controller may ask a member about its near future: how long collections take, how long a read takes.
+//! Forecasts that a controller may ask of a member: the time that collections take, and the time that a read takes.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ impl<M: Media> Flash<M> {
     /// Expected length of a collection of one block of a member: `(t_R + t_W) * moves / erases + t_E` from the
     /// member's running counters, cell times only (paper 000, section III-B, Eq. 3), to the nearest nanosecond.
     ///
-    /// The counters run from the end of preconditioning on; [`Self::reset_counters`] does not stop them. Before the
-    /// first erase the paper leaves the quotient open. Our choice: the pages of a block that holds its share of the
-    /// member's valid pages, read without retries; finding that takes time in proportion to the member's blocks.
-    /// With read levels `t_R` is the mean of the moves' own reads (paper 000, section IV-A, adjusts it to them).
+    /// The counters run from the end of preconditioning; [`Self::reset_counters`] does not reset them. The paper
+    /// leaves the quotient undefined before the first erase. Our choice: the mean number of valid pages of the
+    /// member's blocks, read without retries; computing it takes time in proportion to the number of blocks. With
+    /// read levels, `t_R` is the mean of the moves' own reads (paper 000, section IV-A, adjusts it to them).
     pub fn gc_average_ns(&self, member: u32) -> Nanos {
         let e = &self.members[member as usize];
         let (moves, erases) = self.mean_moves(member);
@@ -32,7 +32,7 @@ impl<M: Media> Flash<M> {
         ((cells + erases / 2) / erases) as Nanos + self.times.erase
     }
 
-    /// Pages that collections of a member moved and the blocks that they erased, as a quotient; before the first erase
+    /// Pages that collections of a member moved, and blocks that they erased, as a quotient. Before the first erase:
     /// the member's valid pages and its blocks.
     pub(crate) fn mean_moves(&self, member: u32) -> (u64, u64) {
         let e = &self.members[member as usize];
@@ -43,23 +43,24 @@ impl<M: Media> Flash<M> {
         (e.carried.moves + e.counters.gc_move_pages, erases)
     }
 
-    /// Valid pages of a member, and its blocks.
+    /// The number of valid pages of a member, and of its blocks.
     fn valid_share(&self, member: u32) -> (u64, u64) {
         let planes = self.planes_of(member);
         let held = |plane: u32| {
             let counts = self.ftl.valid_of(plane).iter().filter(|&&count| count != FREE);
             let pages: u64 = counts.map(|&count| u64::from(count & !OPEN)).sum();
-            // A block being written counts as if it were full.
+            // A block that is being written counts as full.
             pages - u64::from(self.ftl.unwritten(plane))
         };
         (planes.map(held).sum(), u64::from(self.shape.blocks_per_member()))
     }
 
-    /// Time until the last of the collections in hand is over that run on a member or hold it up; 0 when there is
-    /// none. Only the blocks being collected now count, not those that may follow.
+    /// Time until the last of the current collections that run on a member or hold it back is over; 0 if there is
+    /// none. Only the blocks being collected now count, not later ones.
     ///
-    /// Exact where a collection is one busy span, or stepwise and undisturbed; otherwise an estimate, because host
-    /// operations may still invalidate pages to be moved, or take the bus or the die in between.
+    /// The value is exact if a collection is one busy span, or runs stepwise and undisturbed. Otherwise it is an
+    /// estimate, because host operations may still invalidate pages to be moved, or use the bus or the die in
+    /// between.
     pub fn gc_remaining_ns(&self, now: Nanos, member: u32) -> Nanos {
         if !self.is_collecting(member) {
             return 0;
@@ -75,7 +76,7 @@ impl<M: Media> Flash<M> {
         dies.filter(concerns).map(|die| self.remaining_of(now, die)).max().unwrap_or(0)
     }
 
-    /// Time that the collection of one block still takes on its die.
+    /// Remaining time of the collection of one block on its die.
     pub(crate) fn remaining_of(&self, now: Nanos, die: u32) -> Nanos {
         let (d, c, t) = (&self.dies[die as usize], &self.collections[die as usize], &self.times);
         if c.block == NONE {
@@ -83,7 +84,7 @@ impl<M: Media> Flash<M> {
         }
         let until = |whole: Nanos| if d.due == NEVER { whole } else { d.due.saturating_sub(now) };
         if let Some(suspended) = self.suspensions.get(die as usize).filter(|_| self.is_suspended(die)) {
-            // Once the reads that it was suspended for are done.
+            // The collection resumes after the reads for which it was suspended.
             let resume = self.spec.suspend.map_or(0, |spec| spec.resume.0);
             let moves = if suspended.phase == Phase::MoveProgram { self.moves_left(die) } else { 0 };
             return until(0) + resume + suspended.left + moves;
@@ -103,7 +104,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Time of the moves that a collection has not begun, and of its erase.
+    /// Time of the moves that a collection has not begun, plus its erase.
     pub(crate) fn moves_left(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
         let sense = self.cell_read_ns(self.shape.member_of_die(die), c.first);
@@ -111,7 +112,7 @@ impl<M: Media> Flash<M> {
         u64::from(c.end - c.next) * a_move + t.erase_command + t.erase
     }
 
-    /// Cell time of reading a logical page of a member now; 0 where it is not mapped, since nothing is read then.
+    /// Cell time of reading a logical page of a member now; 0 if the page is not mapped, since then nothing is read.
     pub fn read_ns(&self, member: u32, page: u32) -> Nanos {
         self.ftl.lookup(member, page).map_or(0, |page| self.cell_read_ns(member, page))
     }

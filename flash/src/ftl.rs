@@ -1,10 +1,11 @@
-//! The page-level map of every member, the blocks of every plane, and what keeps them consistent. No time here.
+//! The page-level map of every member and the blocks of every plane, and the code that keeps them consistent. This
+//! module has no notion of time.
 //!
-//! Three flat arrays: `map` (logical to physical), `back` (physical to logical) and `valid` (valid pages of each
-//! block). Entries of the first two are a number plus one, so that fresh state is zeroed memory. A write does not
-//! touch the `back` entry of the page that it replaces: a physical page is valid if it is pinned, or if `map` still
-//! leads from its `back` entry to it. That saves the write a cache miss and costs collection none, since it has to
-//! touch `map` for every page that it moves anyway.
+//! There are three flat arrays: `map` (logical to physical), `back` (physical to logical) and `valid` (valid pages of
+//! each block). Entries of the first two are a number plus one, so that fresh state is zeroed memory. A write does
+//! not touch the `back` entry of the page that it replaces: a physical page is valid if it is pinned, or if `map`
+//! still leads from its `back` entry to it. This saves a cache miss on every write and costs collection none, since
+//! collection must read `map` for every page that it moves anyway.
 
 use stripewise_base::huge::Huge;
 
@@ -15,44 +16,44 @@ use crate::streams::{Streams, WritePoint};
 use crate::validate::Threshold;
 use crate::wear::Wear;
 
-/// Mark of a block that is being written, beside its count.
+/// Mark of a block that is being written, combined with its count.
 pub(crate) const OPEN: u16 = 0x8000;
 /// A block without data.
 pub(crate) const FREE: u16 = 0xFFFF;
 /// Mark of a `back` entry whose physical page is a pinned old version.
 const PINNED: u32 = 1 << 31;
 
-/// A plane's blocks. Numbers of pages count within the member, numbers of blocks within the plane.
+/// State of the blocks of a plane. Page numbers count within the member, block numbers within the plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plane {
-    /// The block being written; that of stream 0, where there are several.
+    /// The block that is being written; with several streams, the block of stream 0.
     point: WritePoint,
     /// Free pages that can take data.
     pub(crate) free_pages: u32,
-    /// Blocks without data: so many, from this place of the plane's ring of free blocks on.
+    /// Number of blocks without data; in the plane's ring of free blocks they start at `free_from`.
     pub(crate) free_blocks: u32,
     free_from: u32,
-    /// Blocks written to their end, oldest first, as a place in the ring of written blocks (FIFO victims only).
+    /// Full blocks, oldest first: their start in the ring of written blocks, and their number (FIFO victims only).
     closed_from: u16,
     closed: u16,
-    /// Valid pages, pinned ones included (kept only where allocation is dynamic).
+    /// Valid pages, pinned ones included (counted only with dynamic allocation).
     pub(crate) valid: u32,
-    /// Programs that were promised a page of this plane and have not taken it yet.
+    /// Programs for which a page of this plane is reserved and that have not taken it yet.
     pub(crate) promised: u32,
 }
 
-/// A page that a program took.
+/// The page that a program took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// Physical page within the member.
     pub(crate) page: u32,
-    /// It was the last data page of its block.
+    /// The page was the last data page of its block.
     pub(crate) filled: bool,
     /// The plane is now at or below its low watermark.
     pub(crate) low: bool,
 }
 
-/// What a valid physical page holds.
+/// The content of a valid physical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tenant {
     pub(crate) logical: u32,
@@ -65,17 +66,18 @@ pub(crate) struct Ftl {
     back: Huge<u32>,
     valid: Vec<u16>,
     pub(crate) planes: Vec<Plane>,
-    /// For each plane a ring of its free blocks, first freed first used: the simplest dynamic wear levelling.
+    /// For each plane, a ring of its free blocks, used in the order in which they were freed: the simplest dynamic
+    /// wear levelling.
     free: Vec<u16>,
-    /// For each plane a ring of its written blocks, oldest first; empty unless victims are chosen so.
+    /// For each plane, a ring of its written blocks, oldest first; empty unless the victim policy is FIFO.
     closed: Vec<u16>,
-    /// For each block the plane's clock when it last changed, and each plane's clock, which counts the pages that it
-    /// programs; empty unless victims are chosen so.
+    /// For each block, the plane's clock at its last change; and the clock of each plane, which counts the pages that
+    /// it programs. Empty unless the victim policy needs them.
     changed: Vec<u32>,
     clocks: Vec<u32>,
-    /// The other blocks being written.
+    /// The open blocks of the other streams.
     pub(crate) streams: Streams,
-    /// Of free blocks the one erased least often is written next.
+    /// The free block with the fewest erases is written next.
     least_worn: bool,
     pub(crate) pins: Pins,
     pub(crate) wear: Wear,
@@ -124,7 +126,7 @@ impl Ftl {
         }
     }
 
-    /// Bytes of state, for the promise of at most 12 a page.
+    /// Bytes of state, to verify the documented limit of 12 bytes per page.
     pub(crate) fn bytes(&self) -> usize {
         self.map.bytes()
             + self.back.bytes()
@@ -147,20 +149,19 @@ impl Ftl {
         member as usize * self.shape.pages_per_member as usize + page as usize
     }
 
-    /// The number of a page's block among those of all members.
+    /// The number of a page's block among the blocks of all members.
     #[inline(always)]
     pub(crate) fn block_at(&self, member: u32, page: u32) -> usize {
         member as usize * self.shape.blocks_per_member() as usize + self.shape.block_of_page(page) as usize
     }
 
-    /// The physical page that a logical page is at.
+    /// The physical page that holds a logical page.
     #[inline(always)]
     pub(crate) fn lookup(&self, member: u32, logical: u32) -> Option<u32> {
         self.map[self.map_at(member, logical)].checked_sub(1)
     }
 
-    /// The physical page that a read of the pinned version finds: the pinned one, or the current one where none is
-    /// pinned.
+    /// The physical page for a read of the pinned version: the pinned page, or the current page if none is pinned.
     pub(crate) fn lookup_old(&self, member: u32, logical: u32) -> Option<u32> {
         match self.pins.get(member, logical) {
             Some(version) => version.checked_sub(1),
@@ -174,11 +175,12 @@ impl Ftl {
         self.planes[plane as usize].free_pages
     }
 
-    /// Whether a plane can take one more program of a stream without endangering collection. Always, but while it waits
-    /// for collection, and for pinned pages.
+    /// Whether a plane can take one more program of a stream without endangering collection. False only while the
+    /// plane waits for collection or for pins to be released.
     ///
-    /// Collection needs a block's worth of pages for what it moves. Without streams all free pages are as good. With
-    /// them the rest of a stream's block is no help to another one's moves, and so programs leave one free block.
+    /// Collection needs one block's worth of pages for its moves. Without streams, all free pages serve equally. With
+    /// streams, the rest of one stream's block does not serve moves to another stream, so programs leave one free
+    /// block.
     #[inline(always)]
     pub(crate) fn has_space(&self, plane: u32, stream: u8) -> bool {
         let p = &self.planes[plane as usize];
@@ -188,7 +190,8 @@ impl Ftl {
         p.free_blocks > 1 || p.free_blocks == 1 && !self.point(plane, stream.into()).is_full()
     }
 
-    /// Free pages of a plane that programs of a stream could take: its rest of what is open, and the free blocks.
+    /// Free pages of a plane that programs of a stream could take: the rest of the stream's open block, and all free
+    /// blocks.
     #[inline(always)]
     pub(crate) fn free_pages_for(&self, plane: u32, stream: u8) -> u32 {
         let p = &self.planes[plane as usize];
@@ -199,8 +202,9 @@ impl Ftl {
         p.free_blocks * self.shape.data_pages + (own.end - own.next)
     }
 
-    /// Pages left in the open blocks of streams may be many and still not those that a program asks for: whatever the
-    /// threshold, a plane of streams is below it when it is down to the block that programs leave to collection.
+    /// Whether a plane is at or below a threshold. The open blocks of other streams may have many free pages that a
+    /// program cannot use. Therefore a plane with streams also counts as below every threshold when only the block
+    /// that programs leave to collection is free.
     #[inline(always)]
     fn at_or_below(&self, plane: u32, threshold: Threshold) -> bool {
         let p = &self.planes[plane as usize];
@@ -218,7 +222,7 @@ impl Ftl {
         self.at_or_below(plane, self.low)
     }
 
-    /// Whether a plane is no more than so many blocks above its low watermark.
+    /// Whether a plane is at most `blocks` blocks above its low watermark.
     pub(crate) fn is_near_low(&self, plane: u32, blocks: u32) -> bool {
         self.at_or_below(plane, self.low.above(blocks, self.shape.data_pages))
     }
@@ -233,12 +237,13 @@ impl Ftl {
         self.hard.is_some_and(|hard| self.at_or_below(plane, hard))
     }
 
-    /// Whether collection of a plane has to go on.
+    /// Whether collection of a plane must continue.
     pub(crate) fn below_high(&self, plane: u32) -> bool {
         self.at_or_below(plane, self.high)
     }
 
-    /// What a plane has gained in pages and in whole free blocks when one more block with so many valid pages is collected.
+    /// The pages and whole free blocks that a plane has gained after one more block with `moves` valid pages is
+    /// collected.
     pub(crate) fn gains(&self, plane: u32, (pages, blocks): (u32, i64), moves: u32) -> (u32, i64) {
         let (p, full) = (&self.planes[plane as usize], i64::from(self.shape.data_pages));
         let free = i64::from(p.free_pages) + i64::from(pages);
@@ -247,7 +252,7 @@ impl Ftl {
         (pages + self.shape.data_pages - moves, blocks + 1 - opened)
     }
 
-    /// Whether collection of a plane would have to go on when so many pages and blocks more were free.
+    /// Whether collection of a plane would have to continue with this many more free pages and blocks.
     pub(crate) fn below_high_after(&self, plane: u32, (pages, blocks): (u32, i64)) -> bool {
         let p = &self.planes[plane as usize];
         match self.high {
@@ -256,8 +261,8 @@ impl Ftl {
         }
     }
 
-    /// Takes the next page of one of a plane's open blocks, for a program or a move. The caller sees to it that there is
-    /// one.
+    /// Takes the next page of one of a plane's open blocks, for a program or a move. The caller guarantees that there
+    /// is a page.
     #[inline(always)]
     fn append(&mut self, member: u32, plane: u32, open: u32) -> (u32, bool) {
         if open != 0 {
@@ -270,7 +275,7 @@ impl Ftl {
         appended
     }
 
-    /// [`Self::append`] to the open block that stands in the plane now.
+    /// [`Self::append`] to the open block that is currently stored in the plane.
     #[inline(always)]
     fn append_here(&mut self, member: u32, plane: u32, open: u32) -> (u32, bool) {
         if self.planes[plane as usize].point.is_full() {
@@ -302,8 +307,8 @@ impl Ftl {
         (page, filled)
     }
 
-    /// Begins to write the free block of a plane that is first in line. Without one, whatever is left of the other open
-    /// block, where that may be.
+    /// Opens the first free block of a plane's ring. If there is none, uses the rest of the other open block where
+    /// streams may share it.
     fn open_block(&mut self, member: u32, plane: u32, open: u32) {
         if self.planes[plane as usize].free_blocks == 0 && self.streams.lend() {
             return self.swap_points(plane, 1);
@@ -318,20 +323,20 @@ impl Ftl {
         let block = self.free[ring + p.free_from as usize];
         p.free_from = if p.free_from + 1 == self.shape.blocks_per_plane { 0 } else { p.free_from + 1 };
         p.free_blocks -= 1;
-        // Counted as if all its pages were written and valid: closing it then needs no counting.
+        // Counted as if all its pages were written and valid, so that closing the block needs no counting.
         self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
         let next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
         p.point = WritePoint { next, end: next + self.shape.data_pages };
         self.streams.opened(ring + usize::from(block), open);
     }
 
-    /// An open block of a plane, not 0, and the one that stands in the plane change places.
+    /// Swaps open block `open` of a plane (not 0) with the open block stored in the plane.
     #[inline(always)]
     fn swap_points(&mut self, plane: u32, open: u32) {
         std::mem::swap(&mut self.planes[plane as usize].point, self.streams.point_mut(plane, open));
     }
 
-    /// Brings the free block of a plane that was erased least often to the front of the line.
+    /// Moves the free block of a plane with the fewest erases to the front of the ring.
     fn bring_least_worn(&mut self, plane: u32) {
         let (p, blocks) = (self.planes[plane as usize], self.shape.blocks_per_plane);
         let first = plane as usize * blocks as usize;
@@ -339,20 +344,20 @@ impl Ftl {
         let at = |place: u32| ((p.free_from + place) % blocks) as usize;
         let worn = |block: u16| self.wear.erases(first + usize::from(block));
         let least = (0..p.free_blocks).min_by_key(|&place| worn(ring[at(place)]));
-        // Those before it move up by one, so that they stay in order.
+        // Blocks before it move up by one, so that they keep their order.
         for place in (0..least.unwrap_or(0)).rev() {
             ring.swap(at(place), at(place + 1));
         }
     }
 
-    /// For each block of a plane, the pages that the plane has programmed since the block changed.
+    /// For each block of a plane, the number of pages that the plane has programmed since the block changed.
     pub(crate) fn ages_of(&self, plane: u32) -> impl Fn(usize) -> u32 {
         let first = plane as usize * self.shape.blocks_per_plane as usize;
         move |block| self.clocks[plane as usize].wrapping_sub(self.changed[first + block])
     }
 
-    /// The block of a plane with data that was erased least often, the first of equals, if `erased` was erased more
-    /// than `gap` times more often.
+    /// The block with data that has the fewest erases in a plane (the first of equals), if `erased` has more than
+    /// `gap` erases more.
     pub(crate) fn coldest(&self, plane: u32, erased: u32, gap: u32) -> Option<u32> {
         let first = plane as usize * self.shape.blocks_per_plane as usize;
         let counts = self.valid_of(plane).iter().enumerate().filter(|(_, count)| **count < OPEN);
@@ -360,7 +365,7 @@ impl Ftl {
         (self.wear.erases(first + erased as usize).saturating_sub(worn) > gap).then_some(block as u32)
     }
 
-    /// A physical page is no longer valid.
+    /// Marks a physical page as no longer valid.
     #[inline(always)]
     fn invalidate(&mut self, member: u32, page: u32) {
         let at = self.block_at(member, page);
@@ -374,7 +379,7 @@ impl Ftl {
         }
     }
 
-    /// Lets go of the version that a page has, `old`; or pins it, if so asked and none is pinned yet.
+    /// Invalidates the old version of a page, or pins it if asked to and no version is pinned yet.
     #[inline(always)]
     fn replace(&mut self, member: u32, logical: u32, old: u32, pin: bool) {
         if pin && self.pins.get(member, logical).is_none() {
@@ -388,7 +393,7 @@ impl Ftl {
         }
     }
 
-    /// Writes a logical page to a stream's block of a plane.
+    /// Writes a logical page to a plane, into the open block of a stream.
     #[inline(always)]
     pub(crate) fn program(&mut self, member: u32, logical: u32, plane: u32, stream: u8, pin: bool) -> Placed {
         let (page, filled) = self.append(member, plane, stream.into());
@@ -403,7 +408,7 @@ impl Ftl {
         Placed { page, filled, low: self.is_low(plane) }
     }
 
-    /// Forgets a logical page.
+    /// Unmaps a logical page.
     pub(crate) fn unmap(&mut self, member: u32, logical: u32, pin: bool) {
         let at = self.map_at(member, logical);
         let old = std::mem::take(&mut self.map[at]);
@@ -421,7 +426,7 @@ impl Ftl {
         }
     }
 
-    /// What a physical page of a written block holds, if it is valid.
+    /// The content of a physical page of a written block, if the page is valid.
     #[inline(always)]
     pub(crate) fn tenant(&self, member: u32, page: u32) -> Option<Tenant> {
         let entry = self.back[self.back_at(member, page)];
@@ -430,9 +435,9 @@ impl Ftl {
         (pinned || self.lookup(member, logical) == Some(page)).then_some(Tenant { logical, pinned })
     }
 
-    /// Lists the valid pages of a written block, as offsets from `first`, and returns how many there are. Which pages
-    /// are valid is as good as random, so the loop does without a branch on it; and of many pages the map is read first
-    /// and judged later, so that more of its cache misses are under way at a time.
+    /// Lists the valid pages of a written block as offsets from `first`, and returns their number. Which pages are
+    /// valid is practically random, so the loop avoids a branch on it. It reads the map for many pages before it
+    /// evaluates any of them, so that more cache misses are outstanding at a time.
     pub(crate) fn list_valid(&self, member: u32, first: u32, list: &mut [u16]) -> usize {
         let map = &self.map[self.map_at(member, 0)..][..self.shape.logical_pages as usize];
         let back = &self.back[self.back_at(member, first)..][..list.len()];
@@ -452,8 +457,8 @@ impl Ftl {
         count
     }
 
-    /// Moves a valid page within its plane; returns the new page and whether it was its block's last. With `keep_map`,
-    /// a bug that is planted on purpose, the map still leads to the old place.
+    /// Moves a valid page within its plane; returns the new page and whether it was the last of its block. With
+    /// `keep_map`, a planted bug, the map still points to the old place.
     #[inline]
     pub(crate) fn relocate(
         &mut self,
@@ -479,7 +484,7 @@ impl Ftl {
         (to, filled)
     }
 
-    /// Makes a block of a plane free again.
+    /// Makes a block of a plane free.
     pub(crate) fn erase(&mut self, plane: u32, block: u32) {
         let blocks = self.shape.blocks_per_plane;
         let ring = plane as usize * blocks as usize;
@@ -492,7 +497,7 @@ impl Ftl {
         self.wear.erase(ring + block as usize);
     }
 
-    /// Gives every block the age that the device starts with.
+    /// Gives every block the initial age of the device.
     pub(crate) fn age(&mut self, age: Option<AgeSpec>) {
         let valid = &self.valid;
         self.wear.age(age, |block| valid[block] != FREE);
@@ -510,7 +515,7 @@ impl Ftl {
         &self.valid[plane as usize * blocks..][..blocks]
     }
 
-    /// Gives a fresh plane the blocks of the only plane of `template`, where the template's logical page `i` becomes
+    /// Copies the blocks of the only plane of `template` to a fresh plane; the template's logical page `i` becomes
     /// `logical(i)`.
     pub(crate) fn stamp(&mut self, member: u32, plane: u32, template: &Self, logical: impl Fn(u32) -> u32) {
         let shape = self.shape;
@@ -546,7 +551,7 @@ impl Ftl {
         self.streams.stamp(plane, blocks, &template.streams, first);
     }
 
-    /// One of a plane's open blocks.
+    /// One of a plane's open blocks, by number.
     #[inline(always)]
     fn point(&self, plane: u32, open: u32) -> WritePoint {
         match open.checked_sub(1) {
@@ -555,19 +560,19 @@ impl Ftl {
         }
     }
 
-    /// All of them, by their numbers.
+    /// All open blocks of a plane, by number.
     pub(crate) fn points(&self, plane: u32) -> impl Iterator<Item = WritePoint> {
         let own = std::iter::once(self.planes[plane as usize].point);
         own.chain(self.streams.points(plane).iter().copied())
     }
 
-    /// Offset in its block of the next page that a program of a stream to a plane takes.
+    /// Offset, within its block, of the next page that a program of a stream to a plane takes.
     pub(crate) fn next_offset(&self, plane: u32, stream: u8) -> u32 {
         let point = self.point(plane, stream.into());
         if point.is_full() { 0 } else { point.next % self.shape.pages_per_block }
     }
 
-    /// The pages of a plane's open blocks that are still to be written.
+    /// The number of pages of a plane's open blocks that are not yet written.
     pub(crate) fn unwritten(&self, plane: u32) -> u32 {
         self.points(plane).map(|point| point.end - point.next).sum()
     }
@@ -580,7 +585,7 @@ impl Ftl {
         (0..p.free_blocks).any(|place| u32::from(ring[((p.free_from + place) % blocks) as usize]) == block)
     }
 
-    /// Takes the block of a plane that was written to its end longest ago out of the order of writing.
+    /// Removes the block that was filled longest ago from a plane's ring of written blocks.
     pub(crate) fn take_oldest(&mut self, plane: u32) -> Option<u32> {
         let blocks = self.shape.blocks_per_plane;
         let p = &mut self.planes[plane as usize];

@@ -1,5 +1,5 @@
-//! What is fused is exact: a device whose dies have buses of their own skips the phases that could wait for a bus.
-//! Without that shortcut it must do the same things at the same times.
+//! Test that the fused phases are exact. A device whose dies have buses of their own skips the phases that could wait
+//! for a bus; without that shortcut, the device must do the same things at the same times.
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
@@ -7,7 +7,7 @@ use stripewise_base::prng::Prng;
 use crate::spec::{Domain, GcStart, Pool, Victim};
 use crate::{Admission, Collected, Counters, DeviceSpec, Done, Flash, Level, Op, OpKind, Share, State};
 
-/// 4 channels of one die each. Times are odd numbers, so that events do not coincide by design.
+/// 4 channels of one die each. All times are odd numbers, so that events do not coincide systematically.
 fn device(blocking: Domain, start: GcStart, pool: Pool) -> DeviceSpec {
     let mut spec = DeviceSpec::preset("mqsim-gc-2gib").unwrap_or_else(|error| panic!("{error}"));
     let g = &mut spec.geometry;

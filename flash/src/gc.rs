@@ -1,14 +1,16 @@
-//! Victims: which written block of a plane is collected.
+//! Victim selection: the written block of a plane that is collected.
 
 use stripewise_base::prng::Prng;
 
 use crate::ftl::{Ftl, OPEN};
 use crate::spec::Victim;
 
-/// Blocks in one stride of the search for the least valid one; a stride is scanned without branches.
+/// Blocks in one stride of the search for the block with the fewest valid pages; a stride is scanned without
+/// branches.
 const STRIDE: usize = 64;
 
-/// Chooses the victim of a plane; `None` if no written block has an invalid page, so that collection cannot gain.
+/// Chooses the victim of a plane; `None` if no written block has an invalid page, so that collection cannot gain
+/// space.
 pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prng) -> Option<u32> {
     let full = ftl.data_pages();
     let gains = |ftl: &Ftl, block: u32| ftl.valid_of(plane)[block as usize] < full;
@@ -26,7 +28,7 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
             best
         }
         Victim::CostBenefit => most_beneficial(ftl.valid_of(plane), ftl.ages_of(plane), full)?,
-        // Taken out of the order of writing only once it is known that collecting gains something.
+        // Removed from the ring only after it is known that collection gains space.
         Victim::Fifo => {
             let least = least_valid(ftl.valid_of(plane))?;
             return if gains(ftl, least) { ftl.take_oldest(plane) } else { None };
@@ -36,12 +38,12 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
     if gains(ftl, block) {
         return Some(block);
     }
-    // The policy may collect a block in vain, but not for ever.
+    // The policy may choose a full block, but not forever.
     let least = least_valid(ftl.valid_of(plane))?;
     (gains(ftl, least)).then_some(block)
 }
 
-/// The block with fewest valid pages, the first of equals; `None` if none is written to its end.
+/// The block with the fewest valid pages, the first of equals; `None` if no block is full.
 pub(crate) fn least_valid(valid: &[u16]) -> Option<u32> {
     let (mut least, mut at) = (OPEN, 0);
     for (stride, blocks) in valid.chunks(STRIDE).enumerate() {
@@ -54,14 +56,14 @@ pub(crate) fn least_valid(valid: &[u16]) -> Option<u32> {
     (least < OPEN).then_some((at + offset) as u32)
 }
 
-/// The block with the most benefit for its cost, the first of equals; `None` if none is written to its end.
+/// The block with the best ratio of benefit to cost, the first of equals; `None` if no block is full.
 fn most_beneficial(valid: &[u16], age: impl Fn(usize) -> u32, full: u16) -> Option<u32> {
     let (mut best, mut at) = ((0, 1), None);
     for (block, &count) in valid.iter().enumerate() {
         if count >= OPEN {
             continue;
         }
-        // Nothing costs less than a block without valid pages; the youngest block is one page old.
+        // A block without valid pages has the lowest cost; the youngest block is one page old.
         if count == 0 {
             return Some(block as u32);
         }
@@ -74,7 +76,7 @@ fn most_beneficial(valid: &[u16], age: impl Fn(usize) -> u32, full: u16) -> Opti
     at
 }
 
-/// A block written to its end, each with the same probability. A plane that is low has almost no others.
+/// A full block, each with the same probability. A plane below its watermark has almost no other blocks.
 fn written(valid: &[u16], random: &mut Prng) -> Option<u32> {
     for _ in 0..64 {
         let block = random.below(valid.len() as u64) as usize;
@@ -82,7 +84,7 @@ fn written(valid: &[u16], random: &mut Prng) -> Option<u32> {
             return Some(block as u32);
         }
     }
-    // So few are written that drawing is no good: take one of them by its rank.
+    // Too few blocks are full for random probing: take one of them by its rank.
     let count = valid.iter().filter(|&&count| count < OPEN).count();
     if count == 0 {
         return None;

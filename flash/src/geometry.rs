@@ -1,13 +1,13 @@
 //! Members, buses, dies and planes as flat numbers.
 //!
-//! Planes are numbered device by device, channel by channel, chip by chip, die by die; so are dies, and so every
-//! member, whatever its level, owns a contiguous range of dies and planes.
+//! Planes are numbered device by device, channel by channel, chip by chip, die by die. So are dies. Every member
+//! therefore owns a contiguous range of dies and planes, whatever its level.
 
 use crate::divide::Divisor;
 use crate::spec::{DeviceSpec, MultiPlane};
 use crate::validate::SpecError;
 
-/// What the array takes for a member of a device.
+/// The part of a device that the array treats as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The whole device.
@@ -18,20 +18,20 @@ pub enum Level {
     Chip,
 }
 
-/// The counts of a set of equal devices, seen as members of one level.
+/// The counts of a set of equal devices, divided into members of one level.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What a member is.
+    /// The level of members.
     pub level: Level,
     /// Devices.
     pub devices: u32,
-    /// Members in all.
+    /// Total members.
     pub members: u32,
-    /// Buses in all: one for each channel.
+    /// Total buses: one for each channel.
     pub buses: u32,
-    /// Dies in all.
+    /// Total dies.
     pub dies: u32,
-    /// Planes in all.
+    /// Total planes.
     pub planes: u32,
     /// Dies on a bus.
     pub dies_per_bus: u32,
@@ -43,7 +43,7 @@ pub struct Shape {
     pub planes_per_member: u32,
     /// Blocks of a plane.
     pub blocks_per_plane: u32,
-    /// Pages of a block that hold data: all, or all but the summary page.
+    /// Pages of a block that hold data: all of them, or all except the summary page.
     pub data_pages: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
@@ -59,14 +59,14 @@ pub struct Shape {
     pub(crate) by_die: Divisor,
 }
 
-/// Members of one simulation.
+/// The largest number of members in one simulation.
 const MAX_MEMBERS: u32 = 512;
 
 impl Shape {
     /// The counts of `devices` devices whose members of `level` are to be simulated.
     ///
     /// # Errors
-    /// As [`Shape::new`]; the devices need queues that members of this level have not.
+    /// As [`Shape::new`]; also if the devices need queues that members of this level do not have.
     pub fn of_flash(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         let shape = Self::new(spec, level, devices)?;
         if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
@@ -75,10 +75,10 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Counts `devices` devices as members of `level`.
+    /// The counts of `devices` devices as members of `level`.
     ///
     /// # Errors
-    /// The specification is wrong, or a member or their number would be too large.
+    /// The specification is invalid, or a member would be too large, or there would be too many members.
     pub fn new(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
         spec.validate()?;
         let g = &spec.geometry;
@@ -99,7 +99,8 @@ impl Shape {
             return Err(SpecError::MemberTooLarge { pages, limit: MAX_PAGES });
         }
         let logical_per_plane = spec.logical_per_plane();
-        // All below fit: a member's pages fit 31 bits, and there are at most 512 members of at least two blocks.
+        // All values below fit: the pages of a member fit in 31 bits, and there are at most 512 members of at least
+        // two blocks.
         let members = members as u32;
         Ok(Self {
             level,
@@ -148,13 +149,13 @@ impl Shape {
         self.by_die.divide(die)
     }
 
-    /// The block, counted within the member, that a page of the member lies in.
+    /// The block, counted within the member, that contains a page of the member.
     #[inline(always)]
     pub(crate) fn block_of_page(&self, page: u32) -> u32 {
         self.by_page.divide(page)
     }
 
-    /// The plane, counted within the member, that a page of the member lies in.
+    /// The plane, counted within the member, that contains a page of the member.
     #[inline(always)]
     pub(crate) fn plane_of_page(&self, page: u32) -> u32 {
         self.by_block.divide(self.by_page.divide(page))
@@ -166,5 +167,5 @@ impl Shape {
     }
 }
 
-/// Physical pages of a member; one bit of a page's entry in the reverse map is a mark.
+/// The largest number of physical pages of a member; one bit of a page's entry in the reverse map is a mark.
 pub(crate) const MAX_PAGES: u32 = (1 << 31) - 2;

@@ -1,10 +1,11 @@
-//! Where reads lie that channels and chips refused.
+//! Cache of the dies of reads that channels and chips refused.
 //!
-//! A queue offers the same read again whenever its member reports ready, and most times its die is as busy as before. What
-//! was found at the first refusal spares the map, which is the processor's cache miss, and the divisions behind it. A move
-//! stays on its plane, so only a program or a trim of the page itself makes an entry wrong.
+//! A queue offers the same read again whenever its member reports ready, and in most cases the die is still busy. The
+//! die found at the first refusal saves the map lookup, which misses the processor's cache, and the divisions after
+//! it. A move stays on its plane, so only a program or a trim of the page itself invalidates an entry.
 
-/// Entries; a power of two. More than reads usually wait at a time, and few enough to stay in the nearest cache.
+/// Number of entries, a power of two: more than the reads that usually wait at a time, and few enough for the fastest
+/// cache.
 const ENTRIES: u32 = 512;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ struct Home {
     die: u32,
 }
 
-/// Dies of some pages, each at the one place that its number has: what comes later takes the place.
+/// The dies of some pages. Each page has exactly one possible entry; a later page replaces an earlier one.
 #[derive(Clone, Debug)]
 pub(crate) struct Homes {
     entries: Box<[Home]>,
@@ -23,7 +24,7 @@ pub(crate) struct Homes {
 const NOBODY: Home = Home { member: u32::MAX, page: 0, die: 0 };
 
 impl Homes {
-    /// None are kept where nobody asks.
+    /// Keeps no entries if `asked` is false.
     pub(crate) fn new(asked: bool) -> Self {
         Self { entries: vec![NOBODY; if asked { ENTRIES as usize } else { 0 }].into() }
     }
@@ -41,7 +42,7 @@ impl Homes {
         (home.page == page && home.member == member).then_some(home.die)
     }
 
-    /// The die of a page is this one.
+    /// Stores the die of a page.
     #[inline(always)]
     pub(crate) fn note(&mut self, member: u32, page: u32, die: u32) {
         if let Some(home) = self.entries.get_mut(Self::at(member, page)) {
@@ -49,7 +50,7 @@ impl Homes {
         }
     }
 
-    /// A page is written anew, or is gone.
+    /// Removes the entry of a page that is rewritten or trimmed.
     #[inline(always)]
     pub(crate) fn forget(&mut self, member: u32, page: u32) {
         if let Some(home) = self.entries.get_mut(Self::at(member, page))

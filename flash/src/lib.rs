@@ -1,7 +1,7 @@
 //! The modelled flash device: page-level mapping, garbage collection, and time on dies and buses.
 //!
-//! [`Flash`] drives nothing and knows no clock; see there for the contract. What a device is stands in a
-//! [`DeviceSpec`], one TOML file; presets come with the crate.
+//! The caller drives [`Flash`], which has no clock of its own; its documentation states the contract. A
+//! [`DeviceSpec`], one TOML file, describes a device. The crate includes presets.
 
 #![forbid(unsafe_code)]
 

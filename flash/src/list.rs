@@ -3,7 +3,7 @@
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A first-in first-out list of small numbers; who follows whom stands in an array that several lists share.
+/// A first-in first-out list of small numbers. Several lists share one array that holds the successor of each number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub(crate) head: u32,
@@ -47,7 +47,7 @@ impl List {
         std::iter::successors(some(self.head), move |&entry| some(next[entry as usize]))
     }
 
-    /// Takes out the first entry that `fits`.
+    /// Removes the first entry that `fits`.
     pub(crate) fn take(&mut self, next: &mut [u32], mut fits: impl FnMut(u32) -> bool) -> Option<u32> {
         let (mut before, mut at) = (NONE, self.head);
         while at != NONE && !fits(at) {

@@ -1,8 +1,9 @@
 //! Multi-plane operations: pages of several planes of a die in one cell time.
 //!
-//! A whole SSD gathers them from the queue of its die when that takes up an operation: others of the same kind, first
-//! come first, at most one for each plane. Their transfers follow one another on the bus, their cells work together. The
-//! slots of one such operation are chained by their successors, which no queue needs any more.
+//! A whole SSD assembles such an operation when a die takes an operation from its queue: it adds other operations of
+//! the same kind, first come first served, at most one per plane. Their transfers follow one another on the bus;
+//! their cells work in parallel. The slots of one multi-plane operation are chained by their successors, which are
+//! free because the slots have left the queue.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -15,18 +16,18 @@ use crate::op::{Done, OpKind};
 use crate::spec::MultiPlane;
 
 impl<M: Media> Flash<M> {
-    /// Whether planes of a die work together.
+    /// Whether planes of a die can work together.
     #[inline(always)]
     pub(crate) fn has_multi_plane(&self) -> bool {
         self.multi_plane != MultiPlane::Off
     }
 
-    /// The plane of a die that is in the way of a multi-plane operation being gathered, one bit each.
+    /// The bit of a plane in the set of a die's planes that a multi-plane operation already uses.
     fn bit(&self, die: u32, plane: u32) -> u64 {
         1 << (plane - die * self.shape.by_plane.get())
     }
 
-    /// Offset in its block of the page that a read finds, or that a program to `plane` will take.
+    /// Offset, within its block, of the page to read, or of the page that a program to `plane` will take.
     fn offset(&self, slot: u32, plane: u32) -> Option<u32> {
         let s = &self.slots[slot as usize];
         let page = match s.kind {
@@ -37,7 +38,7 @@ impl<M: Media> Flash<M> {
         page.map(|page| page % self.shape.pages_per_block)
     }
 
-    /// The plane that a waiting operation adds to the one in hand, if it may.
+    /// Whether a waiting operation can join the current multi-plane operation.
     fn joins(&self, die: u32, slot: u32, kind: OpKind, offset: Option<u32>) -> bool {
         let s = &self.slots[slot as usize];
         if s.kind != kind {
@@ -54,8 +55,8 @@ impl<M: Media> Flash<M> {
         plane.is_some_and(|plane| !same || self.offset(slot, plane) == offset)
     }
 
-    /// A die has taken up `head`: what can run with it is taken out of its queue and chained behind it. Programs have
-    /// their places afterwards.
+    /// After a die has taken `head`: removes the operations that can run with it from the queue and chains them
+    /// behind it. Programs have their pages afterwards.
     pub(crate) fn gather(&mut self, now: Nanos, die: u32, head: u32) {
         self.slot_next[head as usize] = NONE;
         let kind = self.slots[head as usize].kind;
@@ -64,7 +65,7 @@ impl<M: Media> Flash<M> {
         if kind == OpKind::Program {
             plane = self.plane_for(die, head).unwrap_or(plane);
         }
-        // Before the place is taken, since that is the page whose offset it is.
+        // Computed before the program takes its page, because the offset is that of this page.
         let offset = self.offset(head, plane);
         if kind == OpKind::Program {
             self.place(die, head);
@@ -111,7 +112,7 @@ impl<M: Media> Flash<M> {
         self.chain(head).map(|slot| self.slots[slot as usize].cell).max().unwrap_or(0)
     }
 
-    /// Time on the bus of a phase that planes do together, and in the cells after it.
+    /// Bus time of a phase that several planes run together, and cell time after it.
     #[cold]
     pub(crate) fn chain_durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
         let head = self.dies[die as usize].slot;
@@ -122,7 +123,8 @@ impl<M: Media> Flash<M> {
         (self.chain(head).map(bus).sum(), self.chain_cell(head))
     }
 
-    /// A die's program or the transfer of a read is over. False if the next transfer of the same operation began.
+    /// Handles the end of a die's program or of a read's transfer. False if the next transfer of the same operation
+    /// began.
     pub(crate) fn finish_chain(
         &mut self,
         now: Nanos,
@@ -133,7 +135,7 @@ impl<M: Media> Flash<M> {
         let phase = self.dies[die as usize].phase;
         let mut slot = std::mem::replace(&mut self.dies[die as usize].slot, NONE);
         while slot != NONE {
-            // What is finished may enter another list.
+            // A finished slot may enter another list.
             let next = if self.has_multi_plane() { self.slot_next[slot as usize] } else { NONE };
             self.finish(now, slot, agenda, done);
             if phase == Phase::Out && next != NONE {

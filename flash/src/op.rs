@@ -1,50 +1,50 @@
-//! Operations on pages, and what is told of them when they are done.
+//! Operations on pages, and the results that are reported when they are done.
 
 use stripewise_base::Nanos;
 
 use crate::list::NONE;
 
-/// What to do with a page.
+/// The kinds of operations on a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum OpKind {
-    /// Read it.
+    /// Read the page.
     #[default]
     Read,
-    /// Write it.
+    /// Write the page.
     Program,
-    /// Declare it unused.
+    /// Declare the page unused.
     Trim,
-    /// Make completed programs durable. They are: a modelled member has no volatile cache.
+    /// Make completed programs durable. They always are: a modelled member has no volatile cache.
     Flush,
 }
 
 /// One operation on one logical page of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
-    /// What to do.
+    /// The kind of operation.
     pub kind: OpKind,
     /// Logical page of the member; ignored by flushes.
     pub page: u32,
-    /// For a program or a trim: keep the version that it replaces until [`crate::Flash::release`]; a page keeps at
-    /// most one old version, the first that was asked to be kept. For a read: read the kept version where there is
-    /// one, else the current one.
+    /// For a program or a trim: keep the version that it replaces until [`crate::Flash::release`]. A page keeps at
+    /// most one old version: the first that was requested to be kept. For a read: read the kept version if there is
+    /// one, else the current version.
     pub old_version: bool,
     /// For a program: the stream whose block takes the page, below [`crate::spec::FtlSpec::streams`].
     pub stream: u8,
-    /// Where the host link moves commands: the request that it is a part of. Operations of one request, kind and instant are
-    /// one command.
+    /// If the host link transfers commands: the request that the operation is part of. Operations of one request,
+    /// kind and instant form one command.
     pub request: u32,
 }
 
-/// A member's answer to an operation that it is offered.
+/// A member's answer to an offered operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It can take the operation now.
+    /// The member can take the operation now.
     Admitted,
-    /// It cannot take this operation now; it may take another.
+    /// The member cannot take this operation now; it may take another one.
     Refused,
-    /// It can take no operation of this kind now.
+    /// The member can take no operation of this kind now.
     Closed,
 }
 
@@ -53,9 +53,9 @@ pub enum Admission {
 /// `end - start = queue_ns + gc_wait_ns + bus_ns + cell_ns`, exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// What the caller named it.
+    /// The caller's token.
     pub token: u32,
-    /// Where it ran.
+    /// The member that ran the operation.
     pub member: u32,
     /// Waiting inside the member for dies, buses and the host link, other than for garbage collection.
     pub queue_ns: Nanos,
@@ -71,13 +71,14 @@ pub struct Done {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) start: Nanos,
-    /// Its die's GC clock when it came to the die's queue, later its wait for garbage collection.
+    /// The GC clock of the die when the operation entered the die's queue; later the operation's wait for garbage
+    /// collection.
     pub(crate) gc: Nanos,
     pub(crate) bus: Nanos,
     pub(crate) cell: Nanos,
-    /// The part of `bus` that is the host link's.
+    /// The part of `bus` that belongs to the host link.
     pub(crate) link: Nanos,
-    /// The command that it came with, where the host link moves commands.
+    /// The command that contains the operation, if the host link transfers commands.
     pub(crate) command: u32,
     pub(crate) token: u32,
     pub(crate) member: u32,

@@ -1,11 +1,13 @@
-//! Permission to collect: whoever drives the flash says which members may collect garbage, and when.
+//! Permission to collect: the caller decides which members may collect garbage, and when.
 //!
-//! Without control a member collects when it has to. Under control it begins a block only while it is permitted to. A
-//! plane that is due, or at its soft watermark, is *withheld* until then: reads and programs go on in it, and when it is
-//! down to the space that collection itself needs, programs wait. A block in hand is always finished. Every change that
-//! may matter to whoever permits is news of the member.
+//! Without control, a member collects when it must. Under control, a member begins to collect a block only with
+//! permission. A plane that is due, or at its soft watermark, is *withheld* until then. Reads and programs in a
+//! withheld plane continue; when the plane is down to the space that collection itself needs, programs wait. A block
+//! whose collection has begun is always finished. The member reports an event for every change that may matter to the
+//! caller.
 //!
-//! Permitted collections do not wait for demand or for an idle die: a permission that is not used holds up others.
+//! Permitted collections do not wait for demand or for an idle die, because an unused permission delays other
+//! members.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -18,10 +20,10 @@ use crate::list::NONE;
 use crate::media::Media;
 use crate::ready::Ready;
 
-/// What a member tells of its permission.
+/// State of a member's permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcTurn {
-    /// It collects a block, or is about to begin one that it is permitted to.
+    /// The member collects a block, or is about to begin a permitted one.
     pub collects: bool,
     /// Free pages of the fullest plane that waits for permission, if there is one.
     pub need: Option<u32>,
@@ -30,23 +32,23 @@ pub struct GcTurn {
 /// A permission to collect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permit {
-    /// Blocks that each die may begin, of planes that wait for permission, the fullest first.
+    /// Blocks that each die may begin to collect, in planes that wait for permission, the fullest plane first.
     pub blocks: u32,
-    /// Dies where none waits collect planes that are no more than so many blocks above their low watermark.
+    /// A die without such planes collects planes that are at most this many blocks above their low watermark.
     pub ahead: u32,
-    /// At most so many such planes of a die, the fullest of them. What a die is permitted to run ahead with and has no
-    /// block left for waits for permission from then on.
+    /// The largest number of such planes per die, the fullest first. Planes that are permitted to run ahead but get
+    /// no block of the quota wait for permission from then on.
     pub ahead_planes: u32,
 }
 
-/// What a member has to do with permission.
+/// Permission state of a member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Permitted {
     /// Blocks being collected.
     in_hand: u32,
-    /// Blocks above the low watermark up to which its planes are collected.
+    /// Blocks above the low watermark up to which the member's planes are collected.
     ahead: u32,
-    /// Since when programs wait for permission.
+    /// The time since which programs wait for permission.
     starves_from: Option<Nanos>,
 }
 
@@ -56,13 +58,13 @@ pub(crate) struct Control {
     /// For each die, the blocks that it may still begin.
     quota: Vec<u32>,
     news: Ready,
-    /// Blocks above its low watermark at which a plane asks for permission.
+    /// The number of blocks above its low watermark at which a plane asks for permission.
     asks_ahead: u32,
 }
 
 impl<M: Media> Flash<M> {
-    /// From now on members collect with [`Self::permit_gc`] alone, and ask for it when a plane comes within so many blocks
-    /// of its low watermark, 0: when it reaches it. None of them has it.
+    /// From now on members collect only with [`Self::permit_gc`]. They ask for permission when a plane comes within
+    /// `asks_ahead` blocks of its low watermark (0: when the plane reaches it). Initially no member has permission.
     pub fn control_gc(&mut self, asks_ahead: u32) {
         let shape = &self.shape;
         self.control = Some(Control {
@@ -81,7 +83,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A member may begin to collect. What it was permitted before is forgotten.
+    /// Permits a member to collect. Replaces its earlier permission.
     pub fn permit_gc(&mut self, now: Nanos, member: u32, permit: Permit, agenda: &mut Agenda) {
         self.admitted = None;
         let Some(control) = &mut self.control else { return };
@@ -94,7 +96,7 @@ impl<M: Media> Flash<M> {
         for die in dies.clone() {
             self.set_quota(die, permit.blocks);
             let withheld = std::mem::take(&mut self.dies[die as usize].withheld);
-            // What can wait must not take the place of what cannot.
+            // Planes that can wait must not delay planes that cannot.
             let near = if withheld == 0 { self.near_low(die, permit) } else { 0 };
             self.dies[die as usize].collecting |= withheld | near;
             self.begin_with_fullest(die);
@@ -107,7 +109,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The planes of a die, one bit each, that it may collect ahead of what is due.
+    /// The planes of a die, one bit each, that it may collect before they are due.
     fn near_low(&self, die: u32, permit: Permit) -> u64 {
         if permit.ahead == 0 {
             return 0;
@@ -125,7 +127,7 @@ impl<M: Media> Flash<M> {
         near
     }
 
-    /// Of the planes that a die is about to collect, the one with the fewest free pages is the first.
+    /// Makes the plane with the fewest free pages the first one that a die collects.
     fn begin_with_fullest(&mut self, die: u32) {
         let (planes, due) = (self.shape.by_plane.get(), self.dies[die as usize].collecting);
         let due = (0..planes).filter(|local| due >> local & 1 != 0).map(|local| die * planes + local);
@@ -136,7 +138,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A member begins no more blocks; those in hand it finishes.
+    /// Withdraws the permission of a member: it begins no more blocks but finishes the current ones.
     pub fn forbid_gc(&mut self, member: u32) {
         for die in self.dies_of_member(member) {
             self.set_quota(die, 0);
@@ -144,13 +146,14 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A member of which there is news since it was last told: it waits for permission, more urgently than before, or
-    /// it finished a block.
+    /// A member with an event since it was last reported: it waits for permission, or does so more urgently than
+    /// before, or it finished a block.
     pub fn next_gc_news(&mut self) -> Option<u32> {
         self.control.as_mut().and_then(|control| control.news.take())
     }
 
-    /// Whether a member collects, and whether it waits for permission to. Takes time in proportion to its planes.
+    /// Whether a member collects, and whether it waits for permission. Takes time in proportion to the number of its
+    /// planes.
     pub fn gc_turn(&self, member: u32) -> GcTurn {
         let planes = self.shape.by_plane.get();
         let in_hand = self.control.as_ref().map_or(0, |control| control.members[member as usize].in_hand);
@@ -168,7 +171,7 @@ impl<M: Media> Flash<M> {
         self.control.as_ref().is_none_or(|control| control.quota[die as usize] > 0)
     }
 
-    /// Planes of a die, one bit each, are to be collected: now, or when that is permitted.
+    /// Marks planes of a die, one bit each, as due for collection: now, or when permitted.
     pub(crate) fn note_due(&mut self, die: u32, planes: u64) {
         let may = self.may_collect(die);
         let d = &mut self.dies[die as usize];
@@ -180,7 +183,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die begins to collect a block.
+    /// Records that a die begins to collect a block.
     pub(crate) fn begins_block(&mut self, die: u32) {
         let member = self.shape.member_of_die(die);
         if let Some(control) = &mut self.control {
@@ -189,7 +192,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die has collected a block.
+    /// Records that a die has collected a block.
     pub(crate) fn ends_block(&mut self, die: u32) {
         if self.control.is_none() {
             return;
@@ -202,12 +205,13 @@ impl<M: Media> Flash<M> {
         self.tell_of(member);
     }
 
-    /// A plane of a member has nothing to collect after all: the permission that it had for that is somebody else's.
+    /// A plane of a member has no block to collect after all: reports the member, so that its permission can go to
+    /// another one.
     pub(crate) fn note_stalled(&mut self, member: u32) {
         self.tell_of(member);
     }
 
-    /// Whether a plane that was collected goes on for being permitted to run ahead.
+    /// Whether a collected plane continues because it is permitted to run ahead.
     pub(crate) fn runs_ahead(&self, die: u32, plane: u32) -> bool {
         self.control.as_ref().is_some_and(|control| {
             let ahead = control.members[self.shape.member_of_die(die) as usize].ahead;
@@ -215,7 +219,7 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// A program of a stream found no space. If permission would make some, the member starves.
+    /// A program of a stream found no space. If permission would make space, the member is out of space from now on.
     pub(crate) fn note_refused(&mut self, now: Nanos, member: u32, stream: u8) {
         let Some(control) = &self.control else { return };
         if control.members[member as usize].starves_from.is_some() {
@@ -234,7 +238,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// [`Self::note_refused`] of programs that wait for a die of an SSD.
+    /// [`Self::note_refused`] for programs that wait for a die of an SSD.
     pub(crate) fn note_waiting(&mut self, now: Nanos, die: u32) {
         if self.dies[die as usize].withheld == 0 || self.shape.level != Level::Ssd {
             return;
@@ -247,27 +251,27 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Whether a plane of a member could be collected and is no more than so many blocks above its low watermark. Takes
-    /// time in proportion to its planes, and to the blocks of those that are.
+    /// Whether some plane of a member could be collected and is at most `ahead` blocks above its low watermark. Takes
+    /// time in proportion to the number of the member's planes, and of the blocks of planes near the watermark.
     pub fn is_near_gc(&self, member: u32, ahead: u32) -> bool {
         self.planes_of(member).any(|plane| self.is_ahead(plane, ahead))
     }
 
-    /// Whether a plane is so near to its low watermark that it asks for permission.
+    /// Whether a plane is close enough to its low watermark to ask for permission.
     #[inline]
     pub(crate) fn asks_ahead(&self, plane: u32) -> bool {
         let ahead = self.control.as_ref().map_or(0, |control| control.asks_ahead);
         ahead > 0 && self.ftl.is_near_low(plane, ahead)
     }
 
-    /// A plane is near enough to its low watermark, and a block of it is worth collecting.
+    /// Whether a plane is close enough to its low watermark and has a block worth collecting.
     fn is_ahead(&self, plane: u32, ahead: u32) -> bool {
         let valid = self.ftl.valid_of(plane);
         let gains = |block: u32| u32::from(valid[block as usize]) < self.shape.data_pages;
         self.ftl.is_near_low(plane, ahead) && gc::least_valid(valid).is_some_and(gains)
     }
 
-    /// What is due on a die and not begun waits for permission.
+    /// Makes collections of a die that are due and not begun wait for permission.
     fn withhold(&mut self, die: u32) {
         if self.collections[die as usize].block != NONE {
             return;

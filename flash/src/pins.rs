@@ -1,20 +1,20 @@
 //! Pinned old versions: physical pages that a newer version has replaced but that parity on flash still covers.
 //!
-//! A small open-addressing table with linear probing and backward-shift deletion (Knuth, TAOCP vol. 3, 6.4,
-//! algorithm R), keyed by member and logical page. It grows by doubling and never shrinks, so once as many pins
-//! were held as ever will be, nothing is allocated.
+//! A small open-addressing table with linear probing and backward-shift deletion (Knuth, TAOCP vol. 3, 6.4, algorithm
+//! R), keyed by member and logical page. It grows by doubling and never shrinks, so it allocates nothing once it has
+//! reached its largest size.
 
-/// The pinned version of a page: its physical page plus one, or 0 where the page was not mapped.
+/// The pinned version of a page: its physical page plus one, or 0 if the page was not mapped.
 pub(crate) type Version = u32;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pins {
-    /// Key and version; key 0 is a vacant place. The length is a power of two.
+    /// Key and version; key 0 marks a vacant place. The length is a power of two.
     places: Vec<(u64, Version)>,
     held: usize,
 }
 
-/// Never 0, because the page is counted from 1 here.
+/// The key of a page. Never 0, because pages count from 1 in keys.
 fn key(member: u32, page: u32) -> u64 {
     u64::from(member) << 32 | (u64::from(page) + 1)
 }
@@ -40,7 +40,7 @@ impl Pins {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
     }
 
-    /// The place that holds `key`, or the vacant one where it would go.
+    /// The place that holds `key`, or the vacant place where it would be inserted.
     fn find(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
         let mut at = self.home(key);
@@ -59,7 +59,7 @@ impl Pins {
         (found == key).then_some(version)
     }
 
-    /// Adds a pin, or moves the one that the page has.
+    /// Adds a pin, or replaces the existing pin of the page.
     pub(crate) fn set(&mut self, member: u32, page: u32, version: Version) {
         let key = key(member, page);
         let at = self.find(key);

@@ -1,8 +1,8 @@
-//! Placement: on which plane of its pool a program writes, and when that is decided.
+//! Placement: the plane of its pool to which a program writes, and the time of that decision.
 //!
-//! A channel or a chip decides when it starts the program. Inside an SSD a die is chosen when the program is started,
-//! and the plane with it; but where the pool lies within one die the plane is chosen when the die takes the program up,
-//! after any collection that went before.
+//! A channel or a chip decides when it starts the program. In an SSD, the die and the plane are chosen when the
+//! program is started. If the pool lies within one die, the plane is chosen later, when the die takes the program
+//! from its queue, after any earlier collection.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -15,7 +15,7 @@ use crate::op::{OpKind, Slot};
 use crate::spec::Choice;
 
 impl<M: Media> Flash<M> {
-    /// The plane that a program of a channel or chip goes to if it starts now.
+    /// The plane of a channel or chip to which a program would go if it started now.
     #[inline]
     pub(crate) fn startable_plane(&self, member: u32, page: u32, stream: u8) -> Option<u32> {
         self.choose_plane(member, page, stream, |plane| {
@@ -23,8 +23,8 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
-    /// hold so many valid pages that collection could no longer catch up.
+    /// The plane of a page's pool to which a program goes, among the `fit` ones. If possible, the plane does not hold
+    /// so many valid pages that collection could no longer keep up.
     #[inline]
     fn choose_plane(&self, member: u32, page: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let pool = self.pools.of_page(page);
@@ -49,7 +49,7 @@ impl<M: Media> Flash<M> {
         for &local in after.iter().chain(before) {
             let plane = first + local;
             let p = &self.ftl.planes[plane as usize];
-            // One more, so that a plane without any counts too.
+            // Plus one, so that a plane without free pages is also considered.
             let left = self.ftl.free_pages_for(plane, stream).saturating_sub(p.promised) + 1;
             if left > most && fit(plane) {
                 if self.pools.choice == Choice::RoundRobin {
@@ -61,7 +61,7 @@ impl<M: Media> Flash<M> {
         best
     }
 
-    /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
+    /// The plane to which a program in an SSD will go: if possible, a plane that is not collecting and has space.
     pub(crate) fn promise_plane(&mut self, member: u32, page: u32, stream: u8) -> u32 {
         let calm = |plane: u32| {
             let die = self.shape.die_of_plane(plane);
@@ -81,13 +81,13 @@ impl<M: Media> Flash<M> {
         plane
     }
 
-    /// The plane that a write goes to where there is no time.
+    /// The plane to which an untimed write goes.
     pub(crate) fn untimed_plane(&self, member: u32, page: u32, stream: u8) -> u32 {
         let chosen = self.choose_plane(member, page, stream, |plane| self.ftl.has_space(plane, stream));
         chosen.unwrap_or_else(|| panic!("element {member} has no space for page {page}"))
     }
 
-    /// After an allocation, the next plane in order has its turn.
+    /// After an allocation, advances the turn to the next plane in order.
     pub(crate) fn pass_turn(&mut self, member: u32, page: u32, plane: u32) {
         if self.pools.is_static() {
             return;
@@ -96,7 +96,7 @@ impl<M: Media> Flash<M> {
         let planes = self.pools.planes(pool);
         let local = plane - self.shape.first_plane(member);
         let turn = &mut self.turns[(member * self.pools.count.get() + pool) as usize];
-        // Usually the plane whose turn it was.
+        // In most cases it is the plane whose turn it was.
         let at = if planes[*turn as usize] == local {
             *turn as usize
         } else {
@@ -105,7 +105,7 @@ impl<M: Media> Flash<M> {
         *turn = if at + 1 == planes.len() { 0 } else { at as u32 + 1 };
     }
 
-    /// The plane that a program inside an SSD would go to if its die took it up now.
+    /// The plane to which a program in an SSD would go if its die started it now.
     #[inline]
     pub(crate) fn plane_for(&self, die: u32, slot: u32) -> Option<u32> {
         let s = &self.slots[slot as usize];
@@ -121,7 +121,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A program takes the place that it was promised, or that is chosen now.
+    /// A program takes a page of its reserved plane, or of the plane that is chosen now.
     #[inline]
     pub(crate) fn take_place(&mut self, die: u32, slot: u32, promised: u32) -> u32 {
         if self.shape.level != Level::Ssd {
@@ -132,7 +132,7 @@ impl<M: Media> Flash<M> {
             return promised;
         }
         let Slot { member, page, .. } = self.slots[slot as usize];
-        // Whether it may run was a question of its plane, which was asked just before.
+        // The check whether the program may run has just found its plane.
         let fitting = self.fitting.take().filter(|&(whose, _)| whose == slot).map(|(_, plane)| plane);
         debug_assert!(fitting.is_none_or(|_| fitting == self.plane_for(die, slot)));
         let plane = fitting
@@ -142,8 +142,8 @@ impl<M: Media> Flash<M> {
         plane
     }
 
-    /// Programs that wait for `plane`, where nothing can be collected, go to planes of their pool where something can.
-    /// There always is one: a pool exports fewer pages than its planes may hold so that collection can catch up.
+    /// Moves programs that wait for `plane`, which has nothing to collect, to planes of their pool that have. Such a
+    /// plane always exists: a pool exports fewer pages than its planes may hold for collection to keep up.
     pub(crate) fn reroute(&mut self, now: Nanos, plane: u32, agenda: &mut Agenda) {
         if self.shape.level != Level::Ssd || self.pools.is_static() || self.pools.is_late() {
             return;
@@ -173,7 +173,7 @@ impl<M: Media> Flash<M> {
                 s.gc = d.gc_clock(now).wrapping_sub(waited);
                 d.queues[level].push(&mut self.slot_next, slot);
                 d.barren = 0;
-                // Not at once: this may be a step of something that the other die is part of.
+                // Not immediately: this may be a step of an action that involves the other die.
                 if d.phase == Phase::Idle {
                     d.phase = Phase::Offer;
                     self.schedule_die(now, other, agenda);
@@ -182,7 +182,8 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// The plane with fewest promises where a waiting program can go instead, because collection can make room there.
+    /// The plane with the fewest reservations to which a waiting program can go instead, because collection can make
+    /// room there.
     fn open_plane(&self, slot: u32) -> Option<u32> {
         let Slot { member, page, plane, .. } = self.slots[slot as usize];
         let first = self.shape.first_plane(member);
@@ -192,13 +193,13 @@ impl<M: Media> Flash<M> {
         open.min_by_key(|&other| self.ftl.planes[other as usize].promised)
     }
 
-    /// Whether a die may take up a host operation that waits for it.
+    /// Whether a die may start a host operation that waits for it.
     #[inline]
     pub(crate) fn may_run(&self, die: u32, slot: u32) -> bool {
         self.runs_on(die, slot).is_some()
     }
 
-    /// The plane that a host operation works on if its die takes it up now; none if it may not.
+    /// The plane that a host operation would use if its die started it now; `None` if the operation may not start.
     #[inline]
     pub(crate) fn runs_on(&self, die: u32, slot: u32) -> Option<u32> {
         let Slot { plane, kind, .. } = self.slots[slot as usize];

@@ -1,11 +1,11 @@
-//! Preconditioning: bringing a fresh device to the state that long use leaves it in, before the first request.
+//! Preconditioning: bringing a fresh device, before the first request, to the state that results from long use.
 //!
-//! The honest way writes every page through the map, with garbage collection but without time
-//! ([`State::Written`]). It takes a hundred flash operations for each page. The fast way ([`State::Steady`]) rests on
-//! two facts about uniform writes: planes collect on their own, and which logical page lies where is a random
-//! permutation. So one plane is brought to its steady state the honest way, and stamped on all planes, with a
-//! permutation for each and so many writes between two stamps that the planes are out of phase. A test holds the fast
-//! way against the honest one.
+//! The direct method ([`State::Written`]) writes every page through the map, with garbage collection but without
+//! time. It takes about a hundred flash operations per page. The fast method ([`State::Steady`]) relies on two facts
+//! about uniform writes: planes collect independently, and the assignment of logical pages to places is a random
+//! permutation. It brings one plane to its steady state by the direct method and copies it to all planes, with a
+//! different permutation for each. Between two copies it writes enough pages to put the planes out of phase. A test
+//! compares the two methods.
 
 use stripewise_base::prng::Prng;
 
@@ -20,41 +20,42 @@ use stripewise_base::share::Share;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Every page of the share was written once, in order.
+    /// Every page of the share has been written once, in order.
     Sequential,
     /// The steady state under uniform random writes to the pages of the share.
     Steady,
-    /// The same, reached by writing; takes about a hundred times as long.
+    /// The same state, reached by writing; takes about a hundred times as long.
     Written,
 }
 
-/// Random writes to each mapped page before the state counts as steady: all but e^-6 of the pages have then been
+/// Random writes per mapped page before the state counts as steady. By then all but e^-6 of the pages have been
 /// written since the sequential fill, and the valid counts have turned over several times.
 const ROUNDS: u64 = 6;
-/// The template is steady too once each of its blocks has been erased so often, on average. Uniform writes have no
-/// memory, so what has to be forgotten is only how the blocks were filled at first.
+/// The template also counts as steady after each of its blocks has been erased this often, on average. Uniform writes
+/// have no memory, so only the initial fill must be forgotten.
 const GENERATIONS: u64 = 20;
-/// Between two stamps up to this share of the template's blocks is erased, many times what lies between two
-/// collections.
+/// Up to this share of the template's blocks is erased between two copies. This is many times the distance between
+/// two collections.
 const ADVANCE: Share = Share(500_000);
-/// Random writes between two looks at whether to go on: some hundredths of a second.
+/// Random writes between two calls of `go_on`: some hundredths of a second.
 const WRITES_PER_LOOK: u64 = 1 << 18;
 
 impl<M: Media> Flash<M> {
     /// Brings a fresh device to `state`, with the first `fill` of each member's logical pages mapped. Takes no
-    /// simulated time and counts nothing, erases of blocks included: they have the device's age. Media are not told.
+    /// simulated time and counts nothing, not even erases: blocks keep the initial age of the device. Media are not
+    /// called.
     ///
     /// # Panics
-    /// When the device has been used.
+    /// If the device has been used.
     pub fn precondition(&mut self, state: State, fill: Share, seed: u64) {
         self.precondition_while(state, fill, seed, &mut || true);
     }
 
-    /// [`Flash::precondition`] as long as `go_on`, asked now and then, is true; whether it came to its end. If it did
-    /// not, the device is good for nothing.
+    /// Runs [`Flash::precondition`] while `go_on`, called from time to time, returns true. Returns whether it
+    /// finished. If it did not, the device is unusable.
     ///
     /// # Panics
-    /// When the device has been used.
+    /// If the device has been used.
     pub fn precondition_while(
         &mut self,
         state: State,
@@ -65,7 +66,7 @@ impl<M: Media> Flash<M> {
         let used = self.members.iter().any(|member| member.counters.program_pages > 0);
         assert!(!used, "only a fresh device can be preconditioned");
         let mut random = Prng::stream(seed, 0x7072_6563);
-        // As many pages of each pool.
+        // The same number of pages in each pool.
         let pools = self.pools.count.get();
         let pages = fill.of(u64::from(self.shape.logical_pages / pools)) as u32 * pools;
         if pages == 0 {
@@ -90,7 +91,7 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// Writes to each member [`ROUNDS`] times as many random pages as are mapped.
+    /// Writes to random pages of each member, [`ROUNDS`] times the number of mapped pages.
     fn rewrite_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
         (0..self.shape.members).all(|member| {
             let mut left = u64::from(pages) * ROUNDS;
@@ -113,16 +114,16 @@ impl<M: Media> Flash<M> {
         (0..writes).for_each(|_| self.write_untimed(member, random.below(pages.into()) as u32));
     }
 
-    /// [`Self::write_untimed_to`] stream 0.
+    /// Calls [`Self::write_untimed_to`] for stream 0.
     pub fn write_untimed(&mut self, member: u32, page: u32) {
         self.write_untimed_to(member, page, 0);
     }
 
-    /// Writes a page of a stream through the map and collects what that makes due, all in no time. Media are not told.
-    /// Not to be mixed with operations in flight.
+    /// Writes a page of a stream through the map and runs the collections that become due, all in no simulated time.
+    /// Media are not called. Must not be mixed with operations in flight.
     ///
     /// # Panics
-    /// When the device has no such stream.
+    /// If the device has no such stream.
     pub fn write_untimed_to(&mut self, member: u32, page: u32, stream: u8) {
         assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");
         let plane = self.untimed_plane(member, page, stream);
@@ -135,7 +136,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Collects one block of a plane; false if that gains nothing.
+    /// Collects one block of a plane; false if that would gain no space.
     fn collect_untimed(&mut self, member: u32, plane: u32) -> bool {
         let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) else {
             return false;
@@ -147,7 +148,7 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// Moves the valid pages of a block and erases it, to level wear or for its space.
+    /// Moves the valid pages of a block and erases it, for wear-levelling or for its space.
     fn empty_untimed(&mut self, member: u32, plane: u32, block: u32, levels: bool) {
         let local = plane - self.shape.first_plane(member);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
@@ -164,7 +165,7 @@ impl<M: Media> Flash<M> {
         self.ftl.erase(plane, block);
     }
 
-    /// Brings one plane to its steady state and stamps it on all, with `pages` logical pages for each.
+    /// Brings one plane to its steady state and copies it to all planes, with `pages` logical pages for each.
     fn stamp_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
         let blocks = u64::from(self.shape.blocks_per_plane);
         let mut template = self.template(random.next_u64());
@@ -180,7 +181,7 @@ impl<M: Media> Flash<M> {
                         return false;
                     }
                     template.write_until(pages, random.below(ADVANCE.of(blocks) + 1), random);
-                    // Not just after an erase, but anywhere between two.
+                    // The copy is taken at a random point between two erases, not just after one.
                     template.write_randomly(0, pages, random.below(self.shape.data_pages.into()), random);
                     let plane = self.shape.first_plane(member) + self.pools.planes(pool)[nth as usize];
                     let logical = |page: u32| scatter.at(nth * pages + page) * pools + pool;
@@ -191,7 +192,8 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// Writes random pages until so many more blocks of the only member are erased, [`ROUNDS`] times each page at most.
+    /// Writes random pages until `erases` more blocks of the only member are erased, or [`ROUNDS`] times the number
+    /// of pages.
     fn write_until(&mut self, pages: u32, erases: u64, random: &mut Prng) {
         let erased = |flash: &Self| flash.members[0].counters.erase_blocks;
         let end = erased(self) + erases;
@@ -203,22 +205,22 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A device of one plane like this one's.
+    /// A device with one plane like those of this device.
     fn template(&self, seed: u64) -> Flash {
         let mut spec = self.spec.clone();
         let g = &mut spec.geometry;
         (g.channels, g.chips, g.dies, g.planes) = (1, 1, 1, 1);
         spec.ftl.pool = Pool::Plane;
-        // There is no time, and so nothing to be done at the same time.
+        // Without time, no operations run in parallel.
         spec.scheduling.multi_plane = MultiPlane::Off;
-        // What makes a specification valid counts planes one by one.
+        // Validation applies to each plane separately.
         Flash::new(&spec, Level::Chip, 1, seed)
             .unwrap_or_else(|error| panic!("one plane of a valid device: {error}"))
     }
 }
 
-/// A random permutation of `0..count` of the form `i -> (a i + b) mod count`. What it permutes is in random order
-/// already; it has to make the planes differ.
+/// A random permutation of `0..count` of the form `i -> (a i + b) mod count`. The permuted pages are already in
+/// random order; the permutation only has to make the planes differ.
 struct Scatter {
     count: u32,
     factor: u32,

@@ -1,9 +1,9 @@
-//! Collection that lets host operations in: semi-preemptive collection (Lee et al., ISPASS 2011) and collection in the
-//! background (SSDsim's soft threshold).
+//! Collection that yields to host operations: semi-preemptive collection (Lee et al., ISPASS 2011) and background
+//! collection (SSDsim's soft threshold).
 //!
-//! Both stop at points between two steps only; no operation of the flash is broken off. Semi-preemptive collection is
-//! one that is due: at a point it lets go of all that it holds, its die takes up a batch of what waits, then it goes on.
-//! Background collection is not due yet: it takes steps while nobody wants its die.
+//! Both stop only between two steps; no flash operation is aborted. Semi-preemptive collection is due. At a stopping
+//! point it releases all dies that it holds back, its die runs a batch of waiting operations, then collection
+//! continues. Background collection is not due yet: it takes steps while its die has no other work.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -17,7 +17,8 @@ use crate::media::Media;
 use crate::spec::{Domain, Preemption};
 
 impl<M: Media> Flash<M> {
-    /// What the collection in hand on a die keeps host operations from; in the background never more than its die.
+    /// The domain in which a die's current collection blocks host operations; in the background never more than its
+    /// die.
     pub(crate) fn domain_of(&self, die: u32) -> Domain {
         if self.collections[die as usize].background {
             self.gc.blocking.min(Domain::Die)
@@ -26,8 +27,8 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A step of a collection ended at a point where host operations may come in. False if none may, so that the
-    /// collection goes on.
+    /// Handles the end of a step at a point where host operations may start. False if none may, so that the
+    /// collection continues.
     pub(crate) fn preempt(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         let c = &self.collections[die as usize];
         let background = c.background;
@@ -40,7 +41,7 @@ impl<M: Media> Flash<M> {
         d.batch = self.gc.preemption_batch;
         let wanted = self.shape.level != Level::Ssd && self.holds_somebody_up(die);
         self.hold(now, die, None, agenda);
-        // Letting other dies go may have come back to this one.
+        // Releasing other dies may have started work on this one.
         if self.dies[die as usize].phase == Phase::Idle {
             if wanted {
                 self.dies[die as usize].batch -= 1;
@@ -53,19 +54,19 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// Whether a member waits that a collection may hold up.
+    /// Whether a collection may be delaying a member that waits.
     fn holds_somebody_up(&self, die: u32) -> bool {
         let mut dies = self.dies_of(die, self.collections[die as usize].held);
         dies.any(|other| self.ready.is_refused(self.shape.member_of_die(other)))
     }
 
-    /// Leaves a die alone until all that the driver does at this instant is done.
+    /// Leaves a die idle until the driver has finished its work of this instant.
     pub(crate) fn await_takers(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         self.dies[die as usize].phase = Phase::Offer;
         self.schedule_die(now, die, agenda);
     }
 
-    /// A die whose collection is preempted takes up the next host operation of the batch, or goes on collecting.
+    /// A die with a preempted collection starts the next host operation of the batch, or continues to collect.
     pub(crate) fn next_of_batch(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let d = &mut self.dies[die as usize];
         if d.batch > 0 {
@@ -84,8 +85,8 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Offers an idle die to its member, if that refused an operation: its event comes at this instant, after
-    /// whatever the driver makes of it.
+    /// Offers an idle die to its member, if the member refused an operation. The die's event comes at this instant,
+    /// after the driver's reaction.
     pub(crate) fn offer(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         let member = self.shape.member_of_die(die);
         let refused = self.ready.is_refused(member);
@@ -96,7 +97,7 @@ impl<M: Media> Flash<M> {
         refused
     }
 
-    /// Nobody took an offer.
+    /// Handles an offer that no operation took.
     pub(crate) fn offer_lapsed(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let d = &mut self.dies[die as usize];
         (d.phase, d.due) = (Phase::Idle, NEVER);
@@ -112,7 +113,7 @@ impl<M: Media> Flash<M> {
         self.next(now, die, agenda);
     }
 
-    /// A program left a plane at its soft watermark or below.
+    /// Records that a program left a plane at or below its soft watermark.
     #[inline(always)]
     pub(crate) fn note_soft(&mut self, die: u32, plane: u32) {
         let bit = 1 << (plane - die * self.shape.by_plane.get());
@@ -125,7 +126,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An idle die that nobody wants begins or goes on with collecting a plane at its soft watermark.
+    /// An idle die without demand begins or continues to collect a plane at its soft watermark.
     pub(crate) fn collect_in_background(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if self.collections[die as usize].block != NONE {
             self.hold(now, die, Some(self.domain_of(die)), agenda);
@@ -147,7 +148,7 @@ impl<M: Media> Flash<M> {
         self.collections[die as usize].background = false;
     }
 
-    /// Whether a die has something to do in the background, and nothing that is due.
+    /// Whether a die has background collection to do, and no collection that is due.
     pub(crate) fn has_background(&self, die: u32) -> bool {
         let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
         let in_hand = c.background && (c.block != NONE || c.cold != 0);

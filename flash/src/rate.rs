@@ -12,14 +12,14 @@ use stripewise_base::units::{self, UnitError};
 const TIMES: [(&str, u64); 5] =
     [("fs", 1), ("ps", 1_000), ("ns", 1_000_000), ("us", 1_000_000_000), ("ms", 1_000_000_000_000)];
 
-/// How long bytes take on a bus or a link: `femtoseconds` for every `bytes`.
+/// Transfer time of a bus or a link: `femtoseconds` for every `bytes`.
 ///
-/// Femtoseconds, because interfaces are often known only by sector ("0.2384 us for 512 B").
+/// The unit is femtoseconds because interfaces are often specified per sector only ("0.2384 us for 512 B").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Time, in units of 10^-15 s.
     pub femtoseconds: u64,
-    /// What is moved in that time.
+    /// Number of bytes that are transferred in that time.
     pub bytes: u64,
 }
 
@@ -29,7 +29,7 @@ pub enum RateError {
     /// Not of the form TIME/SIZE.
     #[error("expected a time per size such as `25ns/B` or `0.2384us/512B`, found `{0}`")]
     Form(String),
-    /// The time is no whole number of femtoseconds, or too large.
+    /// The time is not a whole number of femtoseconds, or is too large.
     #[error("`{0}` is not a whole number of femtoseconds below 10^18")]
     NotExact(String),
     /// The size could not be read.
@@ -38,7 +38,7 @@ pub enum RateError {
 }
 
 impl Rate {
-    /// Nothing takes time.
+    /// The rate at which transfers take no time.
     pub const INSTANT: Self = Self { femtoseconds: 0, bytes: 1 };
 
     /// Time of `bytes` bytes, to the nearest nanosecond (halves up).

@@ -1,13 +1,17 @@
-//! When a read could start: what its die has in hand, what waits there, and garbage collection.
+//! Forecast of the start of a read: the current operation of its die, the operations that wait there, and garbage
+//! collection.
 //!
-//! Nothing is kept for these questions; an answer is worked out from the state of the die when it is asked for. It is
-//! exact where nothing else comes before the read, nobody waits for a bus and victims are greedy. Otherwise it is
-//! - a lower bound as to buses: who is in the middle of an operation may have to wait for one; and as to collections of
-//!   other dies that are due and not begun;
-//! - an upper bound as to the collection in hand, because pages to be moved may become invalid before their turn;
-//! - an estimate as to collections that have no victim yet: greedily chosen ones move what they would move now, others
-//!   the member's average; summary pages and static wear-levelling are left out;
-//! - an estimate where collections may be both preempted and suspended, or planes of an SSD's die collect apart.
+//! No extra state is kept for these questions; each answer is computed from the current state of the die. The answer
+//! is exact if no other operation comes before the read, no transfer waits for a bus, and victims are greedy.
+//! Otherwise it is
+//! - a lower bound with regard to buses, because a die in the middle of an operation may have to wait for one; and
+//!   with regard to collections of other dies that are due and not begun;
+//! - an upper bound with regard to the collection in progress, because pages to be moved may become invalid before
+//!   their turn;
+//! - an estimate with regard to collections that have no victim yet: greedy victims move the pages that are valid
+//!   now, others the member's average; summary pages and static wear-levelling are ignored;
+//! - an estimate if collections may be both preempted and suspended, or if the planes of an SSD's die collect
+//!   separately.
 
 use stripewise_base::Nanos;
 
@@ -21,11 +25,12 @@ use crate::op::OpKind;
 use crate::spec::{Domain, GcSpan, Preemption, Victim};
 
 impl<M: Media> Flash<M> {
-    /// How long garbage collection would keep a read of a logical page waiting that came now, beside the host operation
-    /// that its die has in hand; 0 if it would not.
+    /// How long garbage collection would delay a read of a logical page that arrived now, in addition to the host
+    /// operation in progress on its die; 0 if it would not delay the read.
     ///
-    /// A collection that the read may suspend or preempt counts until the point where it lets the read in, any other one
-    /// until its die or plane is done, with the blocks that follow; one that is due begins when the die is free.
+    /// A collection that the read may suspend or preempt counts until the point where it lets the read start. Any
+    /// other collection counts until its die or plane is done, including the blocks that follow. A collection that is
+    /// due begins when the die is free.
     pub fn gc_wait_ns(&self, now: Nanos, member: u32, page: u32) -> Nanos {
         self.place_of(member, page).map_or(0, |(die, plane)| {
             let (host, own) = self.before_read(now, die, plane);
@@ -33,9 +38,9 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// How long until the cells of a logical page would begin to read it if a read came now, its command's transfer not
-    /// counted: the operation in hand on its die, garbage collection, reads that wait in an SSD, and the bus where the
-    /// command needs it. The host link of an SSD is not part of it.
+    /// Time until the cells would begin to read a logical page if the read arrived now, without the transfer of its
+    /// command. Includes the current operation on the die, garbage collection, reads that wait in an SSD, and the
+    /// wait for the bus if the command needs it. Does not include the host link of an SSD.
     pub fn start_ns(&self, now: Nanos, member: u32, page: u32) -> Nanos {
         let Some((die, plane)) = self.place_of(member, page) else { return 0 };
         let (host, own) = self.before_read(now, die, plane);
@@ -57,14 +62,15 @@ impl<M: Media> Flash<M> {
         self.times.program
     }
 
-    /// The die and the plane that a read of a logical page goes to; none where no page is mapped.
+    /// The die and the plane that a read of a logical page uses; `None` if the page is not mapped.
     fn place_of(&self, member: u32, page: u32) -> Option<(u32, u32)> {
         let page = self.ftl.lookup(member, page)?;
         let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
         Some((self.shape.die_of_plane(plane), plane))
     }
 
-    /// What a die does before it can take up a read of a plane: the host operation in hand, then its own collection.
+    /// The work of a die before it can start a read of a plane: the current host operation, then the die's own
+    /// collection.
     fn before_read(&self, now: Nanos, die: u32, plane: u32) -> (Nanos, Nanos) {
         let d = &self.dies[die as usize];
         if self.is_suspended(die) {
@@ -74,13 +80,13 @@ impl<M: Media> Flash<M> {
             Phase::MoveSense | Phase::MoveOut | Phase::MoveProgram | Phase::Erase | Phase::Span => {
                 (0, self.step_holds(now, die, plane))
             }
-            // A read that suspends a program goes before a collection that is due after it.
+            // A read that suspends a program goes before a collection that is due after the program.
             Phase::Program if self.lets_read_suspend(now, die) => (self.until_suspended(now, die), 0),
             _ => (self.host_left(now, die), self.due_holds(die, plane)),
         }
     }
 
-    /// Time until what a die does now is over, whose phase takes `whole`.
+    /// Time until the current phase of a die is over; the whole phase takes `whole`.
     fn phase_left(&self, now: Nanos, die: u32, whole: Nanos) -> Nanos {
         match self.dies[die as usize].due {
             NEVER => self.bus_left(now, die) + whole,
@@ -92,7 +98,7 @@ impl<M: Media> Flash<M> {
         if self.exclusive { 0 } else { self.buses.left(self.shape.bus_of_die(die), now) }
     }
 
-    /// Time that the host operation in hand still takes, if there is one.
+    /// Remaining time of the current host operation, if there is one.
     fn host_left(&self, now: Nanos, die: u32) -> Nanos {
         let phase = self.dies[die as usize].phase;
         if matches!(phase, Phase::Idle | Phase::Offer) {
@@ -103,19 +109,19 @@ impl<M: Media> Flash<M> {
         self.phase_left(now, die, bus + cells) + out
     }
 
-    /// Whether a read that comes now suspends what the die does, and is among those that are served then.
+    /// Whether a read that arrives now suspends the current operation and is among the reads that are then served.
     fn lets_read_suspend(&self, now: Nanos, die: u32) -> bool {
         let reads = self.spec.suspend.map_or(0, |spec| u64::from(spec.reads));
         self.waiting(die) < reads && self.can_suspend(now, die).is_some()
     }
 
-    /// Time until a read that comes now has suspended what the die does.
+    /// Time until a read that arrives now has suspended the current operation.
     fn until_suspended(&self, now: Nanos, die: u32) -> Nanos {
         let overhead = self.spec.suspend.map_or(0, |spec| spec.overhead.0);
         self.can_suspend(now, die).map_or(0, |stop| stop - now + overhead)
     }
 
-    /// Reads that wait inside an SSD before one that comes now; members without a queue have none.
+    /// Number of reads inside an SSD that wait ahead of a read that arrives now; members without a queue have none.
     fn waiting(&self, die: u32) -> u64 {
         if self.shape.level != Level::Ssd {
             return 0;
@@ -123,14 +129,14 @@ impl<M: Media> Flash<M> {
         self.dies[die as usize].queues[0].entries(&self.slot_next).count() as u64
     }
 
-    /// [`Self::before_read`] of a die whose operation is suspended, and is taken up again after some reads.
+    /// [`Self::before_read`] for a die whose operation is suspended and resumes after some reads.
     fn while_suspended(&self, now: Nanos, die: u32, plane: u32) -> (Nanos, Nanos) {
         let s = &self.suspensions[die as usize];
         let is_collection = s.phase != Phase::Program;
         let stopping = self.dies[die as usize].phase == Phase::Suspend;
         let mut host = if stopping { 0 } else { self.host_left(now, die) };
         let mut own = 0;
-        // A channel or a chip is offered the die once, and has taken or will take the read that it was offered for.
+        // A channel or a chip is offered the die once, for one read, which it has started or will start.
         let more = stopping || self.dies[die as usize].is_idle() || u64::from(s.reads) > self.waiting(die);
         let stop = if stopping { self.phase_left(now, die, 0) } else { 0 };
         let resume = self.spec.suspend.map_or(0, |spec| spec.resume.0);
@@ -144,7 +150,7 @@ impl<M: Media> Flash<M> {
         (host, own)
     }
 
-    /// How long a collection whose step is in service keeps a read from its plane.
+    /// How long a collection with a step in service keeps a read from its plane.
     fn step_holds(&self, now: Nanos, die: u32, plane: u32) -> Nanos {
         let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
         if self.lets_read_suspend(now, die) {
@@ -173,7 +179,7 @@ impl<M: Media> Flash<M> {
         whole.min(next)
     }
 
-    /// From the start of a collection's next step until a read that waits has suspended it or one after it.
+    /// Time from the start of a collection's next step until a waiting read has suspended that step or a later one.
     fn next_suspends(&self, die: u32) -> Option<Nanos> {
         let (spec, t, c) = (self.spec.suspend?, &self.times, &self.collections[die as usize]);
         if self.gc.span == GcSpan::Busy || self.waiting(die) >= u64::from(spec.reads) {
@@ -189,8 +195,8 @@ impl<M: Media> Flash<M> {
         (spec.erase && t.erase > spec.overhead.0).then_some(before + t.erase_command + spec.overhead.0)
     }
 
-    /// How long collection that has no step in service keeps a read from its plane, once the die is free: one that is due,
-    /// or one that let a host operation in.
+    /// How long a collection without a step in service keeps a read from its plane after the die is free. The
+    /// collection is due, or has let a host operation in.
     fn due_holds(&self, die: u32, plane: u32) -> Nanos {
         let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
         if d.yields {
@@ -203,7 +209,7 @@ impl<M: Media> Flash<M> {
         }
         let in_hand = c.block != NONE;
         if !self.is_blocked(d.closed(), die, plane) {
-            // Another plane of the die is collected: a step of that follows each operation that is let in.
+            // Another plane of the die is collected: one of its steps follows each operation that is let in.
             let is_next = !d.is_idle() || self.shape.level == Level::Ssd;
             let goes_on = d.collecting != 0 || in_hand && !c.background;
             return if is_next && goes_on { self.step_ns(die) } else { 0 };
@@ -221,7 +227,7 @@ impl<M: Media> Flash<M> {
         self.gc.preemption != Preemption::Never && !self.ftl.is_hard(plane)
     }
 
-    /// How long collections of other dies keep this one from host operations.
+    /// How long collections of other dies hold back host operations from this die.
     fn held_for(&self, now: Nanos, die: u32) -> Nanos {
         if !self.is_held_by_others(die) {
             return 0;
@@ -234,7 +240,7 @@ impl<M: Media> Flash<M> {
         around.map(|other| self.lets_go(now, other, die)).max().unwrap_or(0)
     }
 
-    /// How long the collection of a die keeps another one from host operations.
+    /// How long the collection of die `other` holds back host operations from another die.
     fn lets_go(&self, now: Nanos, other: u32, die: u32) -> Nanos {
         if !self.is_suspended(other) && self.is_preempted_at_points(self.collections[other as usize].plane) {
             return self.step_left(now, other);
@@ -243,11 +249,11 @@ impl<M: Media> Flash<M> {
         if self.dies_of(other, Some(self.erase_blocking)).contains(&die) {
             return left + self.follow(other, self.collections[other as usize].plane);
         }
-        // The erase lets it in, which a suspended die resumes or has yet to begin.
+        // The erase does not hold back this die. A suspended die resumes the erase, or has yet to begin it.
         left.saturating_sub(self.times.erase_command + self.times.erase)
     }
 
-    /// Time until the step of a collection that is in service ends at a point where host operations may come in.
+    /// Time until the current step of a collection ends at a point where host operations may start.
     fn step_left(&self, now: Nanos, die: u32) -> Nanos {
         let phase = self.dies[die as usize].phase;
         let (bus, cells) = self.durations(die, phase);
@@ -260,7 +266,7 @@ impl<M: Media> Flash<M> {
         self.phase_left(now, die, bus + cells) + later
     }
 
-    /// The next step of a collection of a die; the whole of it where it has no steps.
+    /// Time of the next step of a die's collection; of the whole collection if it has no steps.
     fn step_ns(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
         let program = t.move_bus(false) + t.move_program(false);
@@ -279,7 +285,7 @@ impl<M: Media> Flash<M> {
         self.due_planes(die).next().unwrap_or(self.collections[die as usize].plane)
     }
 
-    /// The planes of a die that are due: the one in hand until it is done, then the others in order.
+    /// The planes of a die that are due: first the plane in progress until it is done, then the others in order.
     fn due_planes(&self, die: u32) -> impl Iterator<Item = u32> {
         let (due, planes) = (self.dies[die as usize].collecting, self.shape.by_plane.get());
         let last = self.collections[die as usize].plane.wrapping_sub(die * planes);
@@ -288,8 +294,8 @@ impl<M: Media> Flash<M> {
         order.filter(move |local| due >> local & 1 != 0).map(move |local| die * planes + local)
     }
 
-    /// Time of the blocks that a die collects after the one in hand, until `plane` lets host operations in: it alone
-    /// where planes collect apart, else all that are due.
+    /// Time of the blocks that a die collects after the current one, until `plane` is open to host operations: the
+    /// blocks of this plane only if planes collect separately, otherwise of all planes that are due.
     fn follow(&self, die: u32, plane: u32) -> Nanos {
         let apart = self.gc.blocking == Domain::Plane;
         let mut time = 0;
@@ -302,7 +308,7 @@ impl<M: Media> Flash<M> {
         time
     }
 
-    /// Time of the blocks of a plane that its die collects after the one in hand.
+    /// Time of the blocks of a plane that its die collects after the current one.
     fn follow_in(&self, die: u32, plane: u32) -> Nanos {
         let c = &self.collections[die as usize];
         let (mut time, mut gained) = (0, (0, 0));
@@ -333,11 +339,11 @@ impl<M: Media> Flash<M> {
                 .map_or(self.shape.data_pages, |block| valid[block as usize].into());
         }
         let (moves, blocks) = self.mean_moves(self.shape.member_of_die(self.shape.die_of_plane(plane)));
-        // Less than a block, or collecting would gain nothing and not be begun.
+        // Less than a full block, since otherwise collection would gain nothing and would not begin.
         ((moves + blocks / 2) / blocks).min(u64::from(self.shape.data_pages) - 1) as u32
     }
 
-    /// Time to collect a block with so many valid pages.
+    /// Time to collect a block with `moves` valid pages.
     fn block_ns(&self, moves: u32) -> Nanos {
         let t = &self.times;
         let (a_move, erase) = match self.gc.span {

@@ -22,18 +22,18 @@ impl Ready {
         }
     }
 
-    /// The member refused: it is to be reported when it may admit again.
+    /// The member refused an operation: report it when it may admit one again.
     pub(crate) fn refuse(&mut self, member: u32) {
         self.waits[member as usize] = true;
     }
 
-    /// Whether the member refused and was not reported since.
+    /// Whether the member refused an operation and has not been reported since.
     #[inline(always)]
     pub(crate) fn is_refused(&self, member: u32) -> bool {
         self.waits[member as usize]
     }
 
-    /// Reports the member, if it refused.
+    /// Reports the member, if it refused an operation.
     #[inline(always)]
     pub(crate) fn report(&mut self, member: u32) {
         let waited = std::mem::take(&mut self.waits[member as usize]);
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(ready.take(), None, "it never refused");
         [0, 1, 2].into_iter().for_each(|member| ready.refuse(member));
         [2, 0, 2].into_iter().for_each(|member| ready.report(member));
-        // Refused again before it was asked: it is asked anyway.
+        // The member refuses again before it was taken: it is reported again.
         ready.refuse(2);
         ready.report(2);
         assert_eq!([ready.take(), ready.take(), ready.take()], [Some(2), Some(0), None]);

@@ -1,4 +1,4 @@
-//! Counts what dies do, and tells media that record it when they do it.
+//! Counts the activity of dies, and reports it to media that record it.
 
 use stripewise_base::Nanos;
 
@@ -7,7 +7,7 @@ use crate::flash::Flash;
 use crate::media::{Media, Stretch, Work};
 
 impl<M: Media> Flash<M> {
-    /// A die begins a phase, or is known to begin it at a later `start`, with so much time on the bus and in the cells.
+    /// A die begins a phase now, or at a known later `start`. `times` are its times on the bus and in the cells.
     #[inline(always)]
     pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, times: (Nanos, Nanos)) {
         self.dies[die as usize].cell_busy += times.1;
@@ -16,7 +16,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die goes on with a phase that was suspended.
+    /// A die resumes a suspended phase.
     #[inline(always)]
     pub(crate) fn record_rest(&mut self, start: Nanos, die: u32, phase: Phase, left: Nanos) {
         self.dies[die as usize].cell_busy += left;
@@ -66,7 +66,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die stops what it does, with so much of its cell time left.
+    /// A die suspends its operation with `left` of its cell time remaining.
     #[inline(always)]
     pub(crate) fn record_suspended(&mut self, die: u32, left: Nanos) {
         self.dies[die as usize].cell_busy -= left;

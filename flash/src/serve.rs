@@ -14,13 +14,13 @@ use crate::op::{Done, Op, OpKind, Slot};
 use crate::spec::{GcStart, MultiPlane, Preemption};
 
 impl<M: Media> Flash<M> {
-    /// The physical page that a read finds.
+    /// The physical page that holds the page of a read.
     #[inline(always)]
     pub(crate) fn find(&self, member: u32, op: &Op) -> Option<u32> {
         if op.old_version { self.ftl.lookup_old(member, op.page) } else { self.ftl.lookup(member, op.page) }
     }
 
-    /// Starts an operation that was admitted at this instant. `token` comes back when it is done.
+    /// Starts an operation that was admitted at this instant. `token` is returned with the result.
     #[inline]
     pub fn start(&mut self, now: Nanos, member: u32, token: u32, op: Op, agenda: &mut Agenda) {
         let admitted = self.admitted.take();
@@ -66,7 +66,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A physical page of a member is read: its cell time, and what that does to its block.
+    /// Reads a physical page of a member: counts the read for its block, and returns its cell time.
     #[inline(always)]
     pub(crate) fn sense(&mut self, member: u32, page: u32) -> Nanos {
         if !self.ftl.wear.has_levels() {
@@ -91,7 +91,7 @@ impl<M: Media> Flash<M> {
         assert!(u32::from(op.stream) < streams, "stream {} of a device of {streams}", op.stream);
         self.members[member as usize].counters.program_pages += 1;
         if self.shape.level != Level::Ssd {
-            // Nothing has happened since it was admitted to its plane.
+            // The state has not changed since the program was admitted to its plane.
             let known = admitted.filter(|known| (known.0, known.1) == (member, op)).map(|known| known.2);
             debug_assert!(known.is_none_or(|_| known == self.startable_plane(member, op.page, op.stream)));
             let plane = known.or_else(|| self.startable_plane(member, op.page, op.stream));
@@ -137,7 +137,7 @@ impl<M: Media> Flash<M> {
         slot
     }
 
-    /// One more operation is under way in SSDs than ever before.
+    /// Adds a slot, because more operations are in flight in SSDs than ever before.
     #[cold]
     fn add_slot(&mut self) -> u32 {
         self.slots.push(Slot::VACANT);
@@ -145,7 +145,7 @@ impl<M: Media> Flash<M> {
         self.slots.len() as u32 - 1
     }
 
-    /// An operation inside an SSD reaches its die.
+    /// Handles the arrival of an operation of an SSD at its die.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
@@ -158,7 +158,7 @@ impl<M: Media> Flash<M> {
             && d.collecting == 0
             && let Some(plane) = self.runs_on(die, slot)
         {
-            // A program takes its place at once; a read has its own.
+            // A program takes its page at once; a read already has its page.
             self.fitting = (kind == OpKind::Program).then_some((slot, plane));
             return self.serve(now, die, slot, agenda);
         }
@@ -170,7 +170,7 @@ impl<M: Media> Flash<M> {
         if d.phase == Phase::Idle && alone {
             self.next(now, die, agenda);
         } else if d.phase == Phase::Idle {
-            // Others that come at this instant may join it.
+            // Other operations of this instant may join it.
             self.await_takers(now, die, agenda);
         } else if kind == OpKind::Read {
             self.suspend_for_read(now, die, agenda);
@@ -180,7 +180,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die takes up a host operation.
+    /// Starts a host operation on a die.
     #[inline]
     fn serve(&mut self, now: Nanos, die: u32, slot: u32, agenda: &mut Agenda) {
         self.dies[die as usize].slot = slot;
@@ -208,7 +208,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A program that a die takes up has its place: the map changes.
+    /// Gives a program that a die starts its physical page: the map changes.
     #[inline]
     pub(crate) fn place(&mut self, die: u32, slot: u32) {
         let Slot { member, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
@@ -232,7 +232,8 @@ impl<M: Media> Flash<M> {
         self.note_soft(die, plane);
     }
 
-    /// Begins a phase of a die: on the bus, if it needs it and it is free; else it waits for it.
+    /// Begins a phase of a die: on the bus, if it needs the bus and the bus is free; otherwise the die waits for the
+    /// bus.
     #[inline]
     pub(crate) fn begin(&mut self, now: Nanos, die: u32, phase: Phase, agenda: &mut Agenda) {
         self.dies[die as usize].phase = phase;
@@ -243,7 +244,7 @@ impl<M: Media> Flash<M> {
             return self.started(now, die, agenda);
         }
         let bus = self.shape.bus_of_die(die);
-        // What was admitted just now may take the bus that its member was offered.
+        // An operation that was just admitted may take the bus that its member was offered.
         let admitted = matches!(phase, Phase::Sense | Phase::Program);
         if self.buses.is_idle(bus, now) || admitted && self.buses.is_free(bus, now) {
             self.buses.occupy(bus, now + bus_time);
@@ -258,7 +259,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Time on the bus of a die's phase, and in the cells after it.
+    /// Bus time of a phase of a die, and cell time after it.
     #[inline(always)]
     pub(crate) fn durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
         let t = &self.times;
@@ -281,7 +282,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An event below [`Self::event_count`] is due. What is finished is appended to `done`.
+    /// Handles an event below [`Self::event_count`]. Appends finished operations to `done`.
     #[inline]
     pub fn handle(&mut self, now: Nanos, event: Event, agenda: &mut Agenda, done: &mut Vec<Done>) {
         self.admitted = None;
@@ -349,7 +350,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Puts an operation's transfer on the host link.
+    /// Queues the transfer of an operation on the host link.
     fn cross_link(&mut self, now: Nanos, member: u32, slot: u32, agenda: &mut Agenda) {
         let s = &mut self.slots[slot as usize];
         s.link = self.times.link;
@@ -373,7 +374,7 @@ impl<M: Media> Flash<M> {
         self.leave(finished, done);
     }
 
-    /// The flash is done with an operation.
+    /// Handles the end of an operation's work on flash.
     #[inline]
     pub(crate) fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
         let s = &self.slots[slot as usize];
@@ -390,7 +391,7 @@ impl<M: Media> Flash<M> {
         self.leave(finished, done);
     }
 
-    /// An operation leaves its member.
+    /// Removes a finished operation from its member.
     #[inline]
     pub(crate) fn leave(&mut self, finished: Done, done: &mut Vec<Done>) {
         done.push(finished);
@@ -400,7 +401,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An operation that needs no flash takes the time of a command.
+    /// Finishes an operation that needs no flash, after the time of a command.
     fn finish_without_flash(&mut self, now: Nanos, member: u32, token: u32, agenda: &mut Agenda) {
         let command = self.times.read_command;
         let finished = Done { token, member, bus_ns: command, ..Done::default() };
@@ -413,7 +414,7 @@ impl<M: Media> Flash<M> {
         self.immediate.push_back((now + command, finished));
     }
 
-    /// A die has nothing in hand: collection that is due goes first, then whoever waits.
+    /// Gives an idle die its next work: collection that is due goes first, then waiting operations.
     pub(crate) fn next(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if self.is_suspended(die) {
             return self.serve_suspended(now, die, agenda);
@@ -431,7 +432,7 @@ impl<M: Media> Flash<M> {
                 return;
             }
         }
-        // Letting other dies go may have come back to this one.
+        // Releasing other dies may have started work on this one.
         if self.dies[die as usize].phase != Phase::Idle {
             return;
         }
@@ -439,7 +440,7 @@ impl<M: Media> Flash<M> {
             return;
         }
         if self.lets_in && self.has_background(die) {
-            // Whoever waits for the member may want this die.
+            // An operation that waits for the member may need this die.
             if self.shape.level == Level::Ssd || !self.offer(now, die, agenda) {
                 self.collect_in_background(now, die, agenda);
             }
@@ -457,7 +458,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die whose operation is suspended takes up the next read that waits for it.
+    /// A die with a suspended operation starts the next waiting read.
     pub(crate) fn serve_read(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         let d = &mut self.dies[die as usize];
         let Some(slot) = d.queues[0].pop(&self.slot_next) else { return false };
@@ -467,13 +468,13 @@ impl<M: Media> Flash<M> {
         true
     }
 
-    /// A die takes up the next host operation that waits for it, if there is one that may run.
+    /// A die starts the next waiting host operation that may run, if there is one.
     pub(crate) fn serve_next(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         let d = &self.dies[die as usize];
         if self.shape.level != Level::Ssd || d.held > 0 {
             return false;
         }
-        // A collection in hand may have used up space without being due.
+        // A current collection may have used space without being due.
         let calm = !self.lets_in || self.collections[die as usize].block == NONE;
         let all_may = d.collecting | d.withheld == 0 && calm && self.stalled.is_empty();
         let shut = d.closed() | d.withheld;
@@ -489,7 +490,7 @@ impl<M: Media> Flash<M> {
         self.slot_next = next;
         let d = &mut self.dies[die as usize];
         let Some(slot) = taken else {
-            // Space of a plane may come back without notice when collections stalled.
+            // Collections have stalled: space of a plane may become available without notice.
             d.barren = if self.stalled.is_empty() { shut } else { 0 };
             self.note_waiting(now, die);
             return false;

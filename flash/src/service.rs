@@ -1,9 +1,9 @@
-//! Read times drawn at random, behind the feature `service-override`: theory knows how long a queue's customers wait
-//! when service is exponential, and a device's own reads never are.
+//! Random read times, behind the feature `service-override`. Queueing theory states the waiting times for exponential
+//! service, and the reads of a modelled device are never exponential.
 
 use stripewise_base::Nanos;
 
-/// Where the cell time of a read comes from: the specification, ever, without the feature.
+/// The source of a read's cell time. Without the feature it is always the specification.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Service {
     #[cfg(feature = "service-override")]
@@ -11,13 +11,13 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Draws from now on.
+    /// Draws read times at random from now on.
     #[cfg(feature = "service-override")]
     pub(crate) fn draw(&mut self, seed: u64) {
         self.drawn = Some(stripewise_base::prng::Prng::stream(seed, 0x7365_7276));
     }
 
-    /// Cell time of the next read of a device that `specified` so much.
+    /// Cell time of the next read of a device; `specified` is the specified time.
     #[cfg(feature = "service-override")]
     #[inline]
     pub(crate) fn read(&mut self, specified: Nanos) -> Nanos {

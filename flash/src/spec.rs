@@ -1,4 +1,5 @@
-//! What a device is: its geometry, its times, its mapping, its garbage collection. One TOML schema.
+//! The specification of a device in one TOML schema: its geometry, its timing, its mapping and its garbage
+//! collection.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{self, ConfigError};
@@ -24,40 +25,40 @@ pub use wear::{AgeSpec, FreeBlock, WearSpec};
 pub struct DeviceSpec {
     /// Name of the device, for results.
     pub name: String,
-    /// What it is built of.
+    /// The parts of the device.
     pub geometry: Geometry,
-    /// How long things take.
+    /// The durations of operations.
     pub timing: Timing,
-    /// Where written pages go.
+    /// The mapping of pages, and the placement of written pages.
     pub ftl: FtlSpec,
-    /// In which order it serves.
+    /// The order of service.
     #[serde(default)]
     pub scheduling: Scheduling,
-    /// How it collects garbage.
+    /// Garbage collection.
     pub gc: GcSpec,
-    /// How programs and erases stop for reads; not given: they do not.
+    /// Suspension of programs and erases for reads; if absent, they are not suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<SuspendSpec>,
-    /// How long reads take as blocks wear; not given: every read takes `timing.read`.
+    /// Read times as a function of wear; if absent, every read takes `timing.read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ldpc: Option<LdpcSpec>,
-    /// How wear is spread.
+    /// Wear-levelling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearSpec>,
-    /// What its blocks went through before the first request; not given: nothing.
+    /// Wear of the blocks before the first request; if absent, blocks are new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeSpec>,
 }
 
-/// What a device is built of. Everything is counted within the next larger part.
+/// The parts of a device. Every number counts within the next larger part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Channels, each a bus of its own.
+    /// Channels, each with its own bus.
     pub channels: u32,
     /// Chips on a channel.
     pub chips: u32,
-    /// Dies in a chip; a die does one thing at a time.
+    /// Dies in a chip; a die runs one operation at a time.
     pub dies: u32,
     /// Planes in a die.
     pub planes: u32,
@@ -72,19 +73,19 @@ pub struct Geometry {
     pub spare_bytes: Bytes,
 }
 
-/// How long things take.
+/// The durations of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Cell array to register.
+    /// Time from cell array to register.
     pub read: Span,
-    /// Register to cell array.
+    /// Time from register to cell array.
     pub program: Span,
-    /// A block.
+    /// Time to erase a block.
     pub erase: Span,
-    /// The channel's bus, for page data and spare area.
+    /// Rate of the channel's bus, for page data and spare area.
     pub bus: Rate,
-    /// Command and address cycles of a read on the bus. A command of no time needs no bus.
+    /// Command and address cycles of a read on the bus. A command of zero time does not need the bus.
     #[serde(default)]
     pub read_command: Span,
     /// Command and address cycles of a program on the bus, just before its data.
@@ -93,57 +94,60 @@ pub struct Timing {
     /// Command and address cycles of an erase on the bus.
     #[serde(default)]
     pub erase_command: Span,
-    /// The link between host and device (or its interface bus), for user data; one transfer at a time for the whole
-    /// device. Only a whole SSD has one: the controller of an array of channels or chips sits behind it.
+    /// Rate of the link between host and device (or its interface bus), for user data; one transfer at a time for the
+    /// whole device. Only a whole SSD has a link: the controller of an array of channels or chips sits behind it.
     #[serde(default)]
     pub host_link: Rate,
-    /// Fixed time on that link for each page operation, beside its data.
+    /// Fixed time on that link for each page operation, in addition to its data.
     #[serde(default)]
     pub host_link_command: Span,
-    /// What moves on that link as a whole.
+    /// The unit of transfer on that link.
     #[serde(default)]
     pub host_link_unit: LinkUnit,
 }
 
-/// What moves on a host link as a whole.
+/// The unit of transfer on a host link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkUnit {
-    /// Each page: a program starts when its own data are across, a read asks for the link when its own data are there.
+    /// A page. A program starts after its own data have crossed the link; a read requests the link when its own data
+    /// are ready.
     #[default]
     Page,
-    /// What the SSD is given for one request at one instant (DiskSim): no page starts before all data of a write are across, and
-    /// read data cross when all pages are there. Commands wait for the link in order, those of reads too. The array's own work
-    /// of one instant is one command.
+    /// All operations of one kind that the SSD is given for one request at one instant (DiskSim). No page starts
+    /// before all data of a write have crossed, and read data cross when all pages are ready. Commands, also those of
+    /// reads, wait for the link in order. The array's own operations of one instant form one command.
     Command,
 }
 
-/// Where written pages go.
+/// The mapping of pages, and the placement of written pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the raw pages that is not exported. The convention of SSD simulators, raw in the denominator;
-    /// data sheets divide by the exported capacity instead: their OP is `share / (1 - share)`.
+    /// Share of the raw pages that is not exported. This follows the convention of SSD simulators, with the raw
+    /// capacity in the denominator. Data sheets divide by the exported capacity instead: their OP is `share / (1 -
+    /// share)`.
     pub over_provisioning: Share,
-    /// In which order consecutive pages visit channels, ways (chips), dies and planes: the first letter turns
-    /// fastest. With `pool = "plane"` this is static allocation, as MQSim names it.
+    /// The order in which consecutive pages visit channels, ways (chips), dies and planes: the first letter varies
+    /// fastest. With `pool = "plane"` this is static allocation, in MQSim's terms.
     #[serde(default)]
     pub order: Order,
-    /// Within what a written page may go anywhere (dynamic allocation). Above the pool a page's place is static.
+    /// The part within which a written page may go anywhere (dynamic allocation). Above the pool, the place of a page
+    /// is static.
     #[serde(default)]
     pub pool: Pool,
     /// How a dynamic allocation chooses within its pool.
     #[serde(default)]
     pub choice: Choice,
-    /// Bytes of the summary that the last page of every block holds; whoever fills a block pays for their transfer
-    /// and for one more program (DiskSim). Not given: every page holds data.
+    /// Bytes of the summary in the last page of every block. The program that fills a block also takes the time of
+    /// the summary's transfer and of one more program (DiskSim). If absent, every page holds data.
     #[serde(default)]
     pub summary_page: Option<Bytes>,
-    /// Write streams that programs tell apart: each has an open block of its own in every plane, so that pages of one
-    /// stream share erase blocks (Kang et al., HotStorage 2014; NVMe's placement handles).
+    /// Write streams of programs. Each stream has its own open block in every plane, so that pages of one stream
+    /// share erase blocks (Kang et al., HotStorage 2014; NVMe's placement handles).
     #[serde(default = "one_stream", skip_serializing_if = "is_one_stream")]
     pub streams: u32,
-    /// Whether collection keeps streams apart too.
+    /// Whether collection also keeps streams separate.
     #[serde(default, skip_serializing_if = "Isolation::is_initial")]
     pub isolation: Isolation,
 }
@@ -156,17 +160,17 @@ fn is_one_stream(streams: &u32) -> bool {
     *streams == 1
 }
 
-/// How far streams are kept apart: the types of reclaim unit handles of NVMe Flexible Data Placement (NVM Express Base
-/// Specification 2.1, section 5.1.12.1.28).
+/// How far streams are kept separate: the types of reclaim unit handles of NVMe Flexible Data Placement (NVM Express
+/// Base Specification 2.1, section 5.1.12.1.28).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Until collection moves their pages: then those of all streams mix, in the block of stream 0 or, with
-    /// [`Moves::Apart`], in the one of moves. The type that shipped devices have.
+    /// Until collection moves their pages. Then the pages of all streams mix in the block of stream 0 or, with
+    /// [`Moves::Apart`], in the block for moves. Shipped devices have this type.
     #[default]
     Initial,
-    /// For ever: moves go to the block of the stream that their victim is of or, with [`Moves::Apart`], to one more for
-    /// each stream.
+    /// Permanently. Moves go to the block of their victim's stream or, with [`Moves::Apart`], to one additional block
+    /// per stream.
     Persistent,
 }
 
@@ -176,7 +180,7 @@ impl Isolation {
     }
 }
 
-/// Within what a written page may go anywhere.
+/// The part within which a written page may go anywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pool {
@@ -194,41 +198,42 @@ pub enum Pool {
     Member,
 }
 
-/// How a dynamic allocation chooses a plane within its pool. Planes that cannot take a page now are passed over.
+/// How a dynamic allocation chooses a plane within its pool. Planes that cannot take a page now are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// The next one in the order of `order` (SSDsim).
+    /// The next plane in the order of `order` (SSDsim).
     #[default]
     RoundRobin,
-    /// The one with most free pages; of equals the next one in that order (DiskSim).
+    /// The plane with the most free pages; of equals, the next one in that order (DiskSim).
     MostFree,
 }
 
-/// In which order a device serves.
+/// The order in which a device serves operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scheduling {
-    /// Reads go before programs and before moves of garbage collection, on dies and on buses; otherwise first come,
-    /// first served.
+    /// Reads go before programs and before moves of garbage collection, on dies and on buses. Otherwise service is
+    /// first come, first served.
     pub read_priority: bool,
-    /// Page operations that a whole SSD takes at a time; channels and chips take what they can start at once.
+    /// Page operations that a whole SSD accepts at a time. Channels and chips accept the operations that they can
+    /// start at once.
     pub window: u32,
-    /// Whether planes of a die work together. Only a whole SSD has the queues that this needs.
+    /// Whether planes of a die work in parallel. Only a whole SSD has the queues that this needs.
     #[serde(skip_serializing_if = "MultiPlane::is_off")]
     pub multi_plane: MultiPlane,
 }
 
-/// Whether pages of several planes of a die are read or programmed in one cell time. Blocks may differ.
+/// Whether pages of several planes of a die are read or programmed in one cell time. Their blocks may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MultiPlane {
-    /// No.
+    /// Never.
     #[default]
     Off,
-    /// Where they have the same offset in their blocks (SSDsim's two-plane commands).
+    /// If they have the same offset in their blocks (SSDsim's two-plane commands).
     SamePage,
-    /// Wherever they lie.
+    /// Always, whatever their offsets.
     AnyPage,
 }
 
@@ -244,7 +249,7 @@ impl Default for Scheduling {
     }
 }
 
-/// The devices that come with the program, by name.
+/// The device presets of the program, by name.
 pub const PRESETS: [(&str, &str); 15] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
@@ -264,10 +269,10 @@ pub const PRESETS: [(&str, &str); 15] = [
 ];
 
 impl DeviceSpec {
-    /// Reads a device from `text`, the contents of `file`, and checks it.
+    /// Reads a device from `text`, the contents of `file`, and validates it.
     ///
     /// # Errors
-    /// What is wrong, where, and what would be right.
+    /// The error, its place, and the expected value.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
         let spec: Self = suggest::read_toml(file, text)?;
         spec.validate().map_err(|error| ConfigError::at(file, text, None, error.to_string()))?;
@@ -277,7 +282,7 @@ impl DeviceSpec {
     /// The preset of this name.
     ///
     /// # Errors
-    /// The name is unknown; the message gives the nearest one.
+    /// The name is unknown; the message names the most similar preset.
     pub fn preset(name: &str) -> Result<Self, ConfigError> {
         match PRESETS.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => Self::from_toml(name, text),

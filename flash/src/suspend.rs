@@ -1,7 +1,8 @@
-//! Programs and erases that stop for reads.
+//! Suspension of programs and erases for reads.
 //!
-//! Only the die's own operation is suspended, never a span of collection; and only reads come in. A channel or a chip,
-//! which keep no queue, suspend when they refuse a read, and offer the die once it can read.
+//! Only an operation of the die itself is suspended, never a collection that is one busy span. Only reads run during
+//! a suspension. A channel or a chip, which keeps no queue, suspends when it refuses a read, and offers the die when
+//! the die can read.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -13,20 +14,20 @@ use crate::list::NONE;
 use crate::media::Media;
 use crate::spec::Domain;
 
-/// What a die's operation in hand has to do with suspending.
+/// State of suspension of a die's current operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspension {
-    /// The phase that was suspended, its cell time that is left, and its host operation; idle when none is.
+    /// The suspended phase, its remaining cell time, and its host operation; `Phase::Idle` if nothing is suspended.
     pub(crate) phase: Phase,
     pub(crate) left: Nanos,
     slot: u32,
-    /// When the cells of the phase in hand began, or begin again.
+    /// The time when the cells of the current phase began, or begin again.
     cells_from: Nanos,
-    /// How often it was suspended.
+    /// How often the phase was suspended.
     count: u32,
-    /// Reads that may still be served.
+    /// Number of reads that may still be served during this suspension.
     pub(crate) reads: u32,
-    /// A read was refused that could not suspend the phase of that time.
+    /// A read was refused, and the phase at that time could not be suspended.
     wanted: bool,
 }
 
@@ -36,13 +37,13 @@ impl Suspension {
 }
 
 impl<M: Media> Flash<M> {
-    /// Whether a die's operation is suspended, so that it takes reads only.
+    /// Whether the operation of a die is suspended, so that the die takes reads only.
     #[inline(always)]
     pub(crate) fn is_suspended(&self, die: u32) -> bool {
         self.suspensions.get(die as usize).is_some_and(|suspension| suspension.phase != Phase::Idle)
     }
 
-    /// A phase of a die has its bus, and its end is known.
+    /// Records that a phase of a die has its bus, so that its end is known.
     #[inline(always)]
     pub(crate) fn started(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if !self.suspensions.is_empty() {
@@ -59,7 +60,7 @@ impl<M: Media> Flash<M> {
         let s = &mut self.suspensions[die as usize];
         (s.cells_from, s.count) = (cells_from, 0);
         let waits = if self.shape.level == Level::Ssd {
-            // Reads have a queue of their own.
+            // Reads have a separate queue.
             !d.queues[0].is_empty()
         } else {
             s.wanted && self.ready.is_refused(self.shape.member_of_die(die))
@@ -69,21 +70,22 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A read wants a die that is busy.
+    /// Handles a read for a busy die: suspends the current operation, or records the wish.
     pub(crate) fn suspend_for_read(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if !self.suspensions.is_empty() && !self.suspend(now, die, agenda) {
             self.suspensions[die as usize].wanted = true;
         }
     }
 
-    /// A channel or chip takes up a read of a die.
+    /// Records that a channel or chip starts a read on a die.
     pub(crate) fn read_came(&mut self, die: u32) {
         if let Some(suspension) = self.suspensions.get_mut(die as usize) {
             suspension.wanted = false;
         }
     }
 
-    /// When the cells would stop if a read suspended now what a die does; none if that cannot or may not be.
+    /// The time at which the cells would stop if a read suspended the current operation now; `None` if it cannot or
+    /// must not be suspended.
     pub(crate) fn can_suspend(&self, now: Nanos, die: u32) -> Option<Nanos> {
         let spec = self.spec.suspend?;
         let (d, s) = (&self.dies[die as usize], &self.suspensions[die as usize]);
@@ -99,7 +101,7 @@ impl<M: Media> Flash<M> {
         (d.due.saturating_sub(stop) > spec.overhead.0).then_some(stop)
     }
 
-    /// Suspends what a die does, if that can and may be.
+    /// Suspends the current operation, if possible and allowed.
     fn suspend(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
         let (Some(spec), Some(stop)) = (self.spec.suspend, self.can_suspend(now, die)) else { return false };
         let Die { phase, slot, due, .. } = self.dies[die as usize];
@@ -121,7 +123,7 @@ impl<M: Media> Flash<M> {
         self.dies[die as usize].held > u32::from(own)
     }
 
-    /// A die whose operation is suspended takes up the next read, or goes on with it.
+    /// A die with a suspended operation starts the next read, or resumes the operation.
     pub(crate) fn serve_suspended(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let d = &mut self.dies[die as usize];
         (d.phase, d.due) = (Phase::Idle, NEVER);
@@ -140,7 +142,7 @@ impl<M: Media> Flash<M> {
         self.resume(now, die, agenda);
     }
 
-    /// A suspended operation goes on.
+    /// Resumes a suspended operation.
     pub(crate) fn resume(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let resume = self.spec.suspend.map_or(0, |spec| spec.resume.0);
         let s = &mut self.suspensions[die as usize];

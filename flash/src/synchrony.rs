@@ -1,8 +1,9 @@
-//! How many members collect garbage at the same time, in slices of time.
+//! The number of members that collect garbage at the same time, in slices of time.
 //!
-//! Source: paper 003, section 4, Fig. 4(c) and 4(d): "the number of SSDs that run GCs during a fixed time slice". An
-//! member counts in a slice if a block of it is being collected at any moment of the slice, on whichever die. Counts are
-//! exact, from the begins and ends of collections, each of which costs the same however long it takes.
+//! Source: paper 003, section 4, Fig. 4(c) and 4(d): "the number of SSDs that run GCs during a fixed time slice". A
+//! member counts in a slice if one of its blocks is being collected at any time of the slice, on any die. Counts are
+//! exact: they are computed from the starts and ends of collections, at a fixed cost per collection, whatever its
+//! length.
 
 use stripewise_base::Nanos;
 
@@ -13,29 +14,29 @@ use crate::media::Media;
 /// Slices of a run by the number of members that collected in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcSlices {
-    /// Slices in which exactly so many members had a collection under way. One that was preempted, or waits in the
-    /// background until nobody wants its die, is under way until its block is erased.
+    /// Slices in which exactly this number of members had a collection in progress. A collection that was preempted,
+    /// or that waits in the background until its die has no other work, is in progress until its block is erased.
     pub under_way: u64,
-    /// Slices in which exactly so many members had one at work: pauses of preemption and in the background left out; one
-    /// that is suspended within an operation of the flash counts.
+    /// Slices in which exactly this number of members had a collection at work. Pauses of preemption and of
+    /// background collection do not count as work; the suspension of a flash operation does.
     pub at_work: u64,
 }
 
-/// Both counts, and what each die was last seen doing.
+/// Both counts, and the last observed state of each die.
 #[derive(Clone, Debug)]
 pub(crate) struct Synchrony {
     under_way: Tally,
     at_work: Tally,
-    /// By die.
+    /// The last observed state, by die.
     seen: Vec<(bool, bool)>,
 }
 
 impl<M: Media> Flash<M> {
-    /// From `now` on slices of so many nanoseconds are counted by the number of members that collect in them; the first
-    /// begins now.
+    /// From `now` on, slices of `slice_ns` nanoseconds are counted by the number of members that collect in them. The
+    /// first slice begins now.
     ///
     /// # Panics
-    /// When slices have no length.
+    /// If slices have no length.
     pub fn count_gc_slices(&mut self, now: Nanos, slice_ns: Nanos) {
         let members = self.shape.members as usize;
         let tally = Tally::new(now, slice_ns, members);
@@ -47,7 +48,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// The slices from [`Self::count_gc_slices`], or the last [`Self::reset_counters`], to `now`, by the number of
-    /// members that collected in them: none to all. Nothing where they are not counted.
+    /// members that collected in them: from none to all. Empty if slices are not counted.
     pub fn gc_slices(&self, now: Nanos) -> Vec<GcSlices> {
         let Some(synchrony) = &self.synchrony else { return Vec::new() };
         let sides = [&synchrony.under_way, &synchrony.at_work].map(|tally| tally.until(now));
@@ -55,7 +56,7 @@ impl<M: Media> Flash<M> {
         pairs.map(|(&under_way, &at_work)| GcSlices { under_way, at_work }).collect()
     }
 
-    /// Counts slices anew from `now` on.
+    /// Restarts the count of slices at `now`.
     pub(crate) fn restart_synchrony(&mut self, now: Nanos) {
         if let Some(synchrony) = &mut self.synchrony {
             synchrony.under_way.restart(now);
@@ -63,7 +64,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// A die may have begun or ended to collect a block, or to hold others back for it.
+    /// Records that a die may have begun or ended to collect a block, or to hold back other dies for it.
     #[inline]
     pub(crate) fn note_synchrony(&mut self, now: Nanos, die: u32) {
         let Some(synchrony) = &mut self.synchrony else { return };
@@ -78,22 +79,22 @@ impl<M: Media> Flash<M> {
     }
 }
 
-/// Slices by the number of members for which something went on at any moment of them. Spans contain their begin and not
+/// Slices by the number of members that were active at any time of the slice. Spans include their start and exclude
 /// their end.
 #[derive(Clone, Debug)]
 struct Tally {
     origin: Nanos,
     slice_ns: Nanos,
-    /// Slices that are over, by the number of members.
+    /// Finished slices, by the number of members.
     over: Vec<u64>,
-    /// The slice in hand, from 0, and the members that count in it.
+    /// The current slice, from 0, and the number of members that count in it.
     slice: u64,
     in_slice: usize,
-    /// For each member, what goes on.
+    /// Number of current activities of each member.
     going_on: Vec<u32>,
-    /// Members for which something goes on; all of them count in the slice in hand.
+    /// Number of active members; all of them count in the current slice.
     active: usize,
-    /// For each member for which nothing goes on, the last slice that it counts in, plus one.
+    /// For each inactive member, the last slice in which it counts, plus one.
     counted: Vec<u64>,
 }
 
@@ -142,7 +143,7 @@ impl Tally {
             self.reach((now - self.origin) / self.slice_ns);
             self.active -= 1;
             if (now - self.origin).is_multiple_of(self.slice_ns) {
-                // Nothing of it is in the slice that begins now.
+                // Its span excludes the slice that begins now.
                 self.in_slice -= 1;
             } else {
                 self.counted[member] = self.slice + 1;
@@ -150,7 +151,7 @@ impl Tally {
         }
     }
 
-    /// All slices before this one are over.
+    /// Finishes all slices before this one.
     fn reach(&mut self, slice: u64) {
         if slice > self.slice {
             self.over[self.in_slice] += 1;
@@ -159,7 +160,7 @@ impl Tally {
         }
     }
 
-    /// The counts up to `end`; a last slice that it cuts is one.
+    /// The counts up to `end`; a partial last slice counts as one.
     fn until(&self, end: Nanos) -> Vec<u64> {
         let mut all = self.clone();
         all.reach((end - self.origin).div_ceil(self.slice_ns));
@@ -175,7 +176,7 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    /// What happens to a tally: times in order, who, and whether something begins.
+    /// An event of a tally: time, in order; member; and whether an activity begins.
     type Event = (Nanos, usize, bool);
 
     fn counted(
@@ -203,7 +204,7 @@ mod tests {
         let events = [(0, 0, true), (2 * MS, 1, true), (3 * MS, 0, false), (5 * MS, 1, false)];
         let slices = counted(MS / 10, 2, None, &events, 8 * MS);
         assert_eq!(slices, [30, 40, 10]);
-        // The same when what begins at an instant comes before what ends then, and when the run ends in between.
+        // The same if a start precedes an end of the same instant, and if the run ends in between.
         let events = [(0, 0, true), (3 * MS, 1, true), (3 * MS, 0, false), (6 * MS, 1, false)];
         assert_eq!(counted(MS / 10, 2, None, &events, 6 * MS), [0, 60, 0]);
         assert_eq!(counted(MS / 10, 2, None, &events[..1], 2 * MS + 1), [0, 21, 0]);
@@ -224,7 +225,8 @@ mod tests {
             began in prop::option::of(0..300u64),
             more in 0..100u64,
         ) {
-            // Spans of one member may overlap: it has several dies. Ends and begins of one instant come in any order.
+            // Spans of one member may overlap, because it has several dies. Ends and starts of one instant come in
+            // any order.
             let edges =
                 |&(from, length, who): &(u64, u64, usize)| [(from, who, true), (from + length, who, false)];
             let mut events: Vec<Event> = spans.iter().flat_map(edges).collect();

@@ -1,4 +1,4 @@
-//! The times of a device in nanoseconds, worked out once.
+//! The times of a device in nanoseconds, computed once.
 
 use stripewise_base::Nanos;
 
@@ -6,18 +6,18 @@ use crate::spec::DeviceSpec;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// Cell.
+    /// Cell times.
     pub(crate) read: Nanos,
     pub(crate) program: Nanos,
     pub(crate) erase: Nanos,
-    /// Bus.
+    /// Bus times.
     pub(crate) read_command: Nanos,
     pub(crate) program_command: Nanos,
     pub(crate) erase_command: Nanos,
     pub(crate) page: Nanos,
-    /// The transfers of a moved page, out and in again.
+    /// The transfers of a moved page, out and back in.
     pub(crate) moved_page: Nanos,
-    /// What filling a block costs more: on the bus and in the cells.
+    /// The additional cost of filling a block: on the bus and in the cells.
     pub(crate) summary_bus: Nanos,
     pub(crate) summary_cell: Nanos,
     /// Host link, for one page operation.
@@ -44,12 +44,12 @@ impl Times {
         }
     }
 
-    /// Transfers and program command of one moved page; the read command came before.
+    /// Transfers and program command of one moved page, without its earlier read command.
     pub(crate) fn move_bus(&self, filled: bool) -> Nanos {
         self.moved_page + self.program_command + if filled { self.summary_bus } else { 0 }
     }
 
-    /// The programs of one moved page.
+    /// The programs for one moved page.
     pub(crate) fn move_program(&self, filled: bool) -> Nanos {
         self.program + if filled { self.summary_cell } else { 0 }
     }

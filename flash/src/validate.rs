@@ -1,24 +1,24 @@
-//! What makes a device specification unusable, and why.
+//! Validation of device specifications.
 
 use crate::geometry::Shape;
 use crate::spec::{DeviceSpec, GcSpan, Isolation, Moves, MultiPlane, Preemption, Victim, Watermark};
 
-/// Why a device cannot be modelled as specified. Every message says the remedy.
+/// Why a device cannot be modelled as specified. Every message states the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// A count or a time is out of range.
     #[error("{key} is {found}; it must be from {least} to {most}")]
     Range {
-        /// Which one.
+        /// The key.
         key: &'static str,
-        /// What was given.
+        /// The given value.
         found: u64,
         /// Smallest value.
         least: u64,
         /// Largest value.
         most: u64,
     },
-    /// Collection could never catch up.
+    /// Collection could never keep up.
     #[error(
         "a plane of {raw} data pages exports {exported}, starts collecting at {low} free pages and has blocks of {open} \
          open: collection needs at least one more page of slack; raise ftl.over_provisioning, or lower gc.{watermark} or \
@@ -33,7 +33,7 @@ pub enum SpecError {
         low: u64,
         /// Data pages of the blocks that are being written.
         open: u64,
-        /// Which watermark.
+        /// The name of the watermark.
         watermark: &'static str,
     },
     /// The low watermark leaves no room for the pages of a victim.
@@ -47,32 +47,32 @@ pub enum SpecError {
     /// The high watermark lies below the low one.
     #[error("gc.high_watermark is below gc.low_watermark, or not of the same kind; raise it or leave it out")]
     HighWatermark,
-    /// The soft or the hard watermark lies where it has no meaning.
+    /// The soft or the hard watermark lies in a range where it has no meaning.
     #[error(
         "gc.soft_watermark must lie above gc.high_watermark (or gc.low_watermark), gc.hard_watermark at gc.low_watermark or \
          below, all of the same kind; move them or leave them out"
     )]
     SoftOrHardWatermark,
-    /// An erase would block more than the collection that it belongs to.
+    /// An erase would block more than the collection it belongs to.
     #[error("gc.erase_blocking is wider than gc.blocking; narrow it or leave it out")]
     EraseBlocking,
-    /// Two keys that make no sense together.
+    /// Two keys that contradict each other.
     #[error("{key} cannot go with {other}: {reason}")]
     Conflict {
-        /// One.
+        /// The first key.
         key: &'static str,
-        /// The other.
+        /// The second key.
         other: &'static str,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: &'static str,
     },
-    /// Limits that do not rise.
+    /// Limits that do not increase.
     #[error("{key} must rise from each number to the next; sort them")]
     Unsorted {
-        /// Which ones.
+        /// The key.
         key: &'static str,
     },
-    /// No number lies between the two.
+    /// The range between the two numbers is empty.
     #[error("age.erases runs from {from} to below {below}, where nothing lies; raise the second number")]
     AgeRange {
         /// The first.
@@ -83,23 +83,23 @@ pub enum SpecError {
     /// Channels and chips keep no queue.
     #[error("{key} needs the queues of a whole SSD; take the device as one member, or leave it out")]
     NeedsQueue {
-        /// Which one.
+        /// The key.
         key: &'static str,
     },
     /// Too many members, or none.
     #[error("{found} members; there must be from 1 to {limit}: change the level or the number of devices")]
     Members {
-        /// How many.
+        /// Number of members.
         found: u64,
-        /// Most.
+        /// Largest number.
         limit: u32,
     },
     /// More pages than 32-bit addresses within a member allow.
     #[error("a member of {pages} pages is too large (limit {limit}); make it smaller or its pages larger")]
     MemberTooLarge {
-        /// How many.
+        /// Number of pages.
         pages: u64,
-        /// Most.
+        /// Largest number.
         limit: u32,
     },
 }
@@ -107,20 +107,20 @@ pub enum SpecError {
 /// The longest time of one step: 1000 s.
 const MAX_TIME_NS: u64 = 1_000_000_000_000;
 
-/// Streams of a device: as many as shipped devices have, and room for more.
+/// Largest number of streams of a device: as many as shipped devices have, and some more.
 const MAX_STREAMS: u32 = 16;
 
-/// A watermark in the unit in which it is compared.
+/// A watermark, in the unit of its comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threshold {
     /// Free pages.
     Pages(u32),
-    /// Free blocks, the one being written not among them.
+    /// Free blocks, without the one being written.
     Blocks(u32),
 }
 
 impl Threshold {
-    /// The threshold so many blocks above this one.
+    /// The threshold `blocks` blocks above this one.
     pub(crate) fn above(self, blocks: u32, data_pages: u32) -> Self {
         match self {
             Self::Pages(pages) => Self::Pages(pages.saturating_add(blocks.saturating_mul(data_pages))),
@@ -128,7 +128,7 @@ impl Threshold {
         }
     }
 
-    /// Whether it is lower than another one of the same kind.
+    /// Whether this threshold is lower than another one of the same kind.
     fn is_below(self, other: Self) -> bool {
         match (self, other) {
             (Self::Pages(pages), Self::Pages(other)) => pages < other,
@@ -139,10 +139,10 @@ impl Threshold {
 }
 
 impl DeviceSpec {
-    /// Checks what can be checked without knowing the level.
+    /// Checks everything that does not depend on the level.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error found.
     pub fn validate(&self) -> Result<(), SpecError> {
         self.validate_ranges()?;
         self.validate_wear()?;
@@ -176,8 +176,8 @@ impl DeviceSpec {
         for (threshold, watermark) in
             [(low, "low_watermark"), (high, "high_watermark"), (soft, "soft_watermark")]
         {
-            // With `threshold` pages free and the open blocks half written, the written blocks must hold more pages than
-            // are exported, so that one of them has an invalid page.
+            // With `threshold` pages free and the open blocks half written, the full blocks must hold more pages than
+            // are exported, so that at least one of them has an invalid page.
             let low = pages(threshold);
             if exported + low + open >= raw {
                 return Err(SpecError::NoSlack { raw, exported, low, open, watermark });
@@ -340,7 +340,7 @@ impl DeviceSpec {
     /// Exported pages of a plane.
     pub fn logical_per_plane(&self) -> u32 {
         let raw = self.raw_per_plane();
-        // Blocks and pages are bounded: this fits 31 bits.
+        // Blocks and pages are limited, so this fits in 31 bits.
         (raw - self.ftl.over_provisioning.of(raw)) as u32
     }
 
@@ -354,7 +354,7 @@ impl DeviceSpec {
 }
 
 impl DeviceSpec {
-    /// Blocks of a plane that may be open at the same time: one for each stream, and those of what collection moves.
+    /// Blocks of a plane that may be open at the same time: one for each stream, and those for moves of collection.
     pub(crate) fn open_blocks(&self) -> u32 {
         let streams = self.ftl.streams;
         streams
@@ -365,7 +365,8 @@ impl DeviceSpec {
             }
     }
 
-    /// The most valid pages that a plane may hold so that, at its low watermark, a written block has an invalid page.
+    /// The largest number of valid pages of a plane for which, at its low watermark, some full block has an invalid
+    /// page.
     pub(crate) fn max_valid_per_plane(&self) -> u32 {
         let block = self.data_pages();
         let high = match self.threshold(self.gc.high_watermark.unwrap_or(self.gc.low_watermark)) {
@@ -375,8 +376,8 @@ impl DeviceSpec {
         self.raw_per_plane() as u32 - high - block * self.open_blocks() - 1
     }
 
-    /// Replaced versions that each member can keep at once whatever planes they lie in: collection must still find
-    /// room when every one of them is in the same plane.
+    /// Number of old versions that each member can keep at once, whatever their planes: collection must still find
+    /// space if all of them are in the same plane.
     pub fn old_versions(&self, shape: &Shape) -> u32 {
         let mapped = shape.logical_pages.div_ceil(shape.planes_per_member);
         self.max_valid_per_plane().saturating_sub(mapped)

@@ -1,4 +1,4 @@
-//! What each block has been through, and how long reading it takes for that.
+//! The wear of each block, and the read time that results from it.
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -10,15 +10,15 @@ use crate::spec::{AgeSpec, BINS, DeviceSpec, LEVELS, LdpcSpec};
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     erases: u32,
-    /// Reads since the last erase; retries count where they disturb.
+    /// Reads since the last erase; retries count as reads if they disturb the block.
     reads: u32,
-    /// Reads from which on the level is a higher one.
+    /// The number of reads at which the level increases.
     next: u32,
     /// Read level, from 0.
     level: u8,
 }
 
-/// The blocks of all planes, and the levels of their reads. Empty unless the device says that wear matters.
+/// The blocks of all planes, and the levels of their reads. Empty unless the device models wear.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wear {
     blocks: Vec<Block>,
@@ -29,7 +29,7 @@ pub(crate) struct Wear {
 struct Levels {
     spec: LdpcSpec,
     times: [Nanos; LEVELS],
-    /// Reads from which on a block needs the next level, by bin of wear.
+    /// The number of reads from which a block needs the next level, by bin of wear.
     limits: [[u32; LEVELS - 1]; BINS],
 }
 
@@ -52,7 +52,7 @@ impl Wear {
         size_of_val(&self.blocks[..])
     }
 
-    /// Whether erases are counted by block.
+    /// Whether erases are counted per block.
     pub(crate) fn is_kept(&self) -> bool {
         !self.blocks.is_empty()
     }
@@ -63,18 +63,19 @@ impl Wear {
         self.levels.is_some()
     }
 
-    /// Erases of a block, counted over all planes.
+    /// Erases of a block; blocks count over all planes.
     pub(crate) fn erases(&self, block: usize) -> u32 {
         self.blocks[block].erases
     }
 
-    /// Gives every block its age; `written` tells which blocks hold data.
+    /// Gives every block its initial age; `written` returns whether a block holds data.
     pub(crate) fn age(&mut self, age: Option<AgeSpec>, written: impl Fn(usize) -> bool) {
         let age = age.unwrap_or_default();
         let mut random = Prng::stream(age.seed, 0x6167_6564);
         for at in 0..self.blocks.len() {
             let [from, below] = age.erases;
-            // Drawn for blocks without data too, so that a block's age does not hang on what others hold.
+            // Also drawn for blocks without data, so that the age of a block does not depend on the content of
+            // others.
             let erases = from + random.below(u64::from(below - from)) as u32;
             let reads = normal(age.reads_mean, age.reads_deviation, &mut random);
             let reads = if written(at) { reads.saturating_add(self.retention(age, erases)) } else { 0 };
@@ -83,7 +84,8 @@ impl Wear {
         }
     }
 
-    /// Retention as so many reads: both add to the error rate, and an erase ends both. To the nearest read.
+    /// Retention, expressed as a number of reads, to the nearest read. Both add to the error rate, and an erase ends
+    /// both.
     fn retention(&self, age: AgeSpec, erases: u32) -> u32 {
         let Some(levels) = &self.levels else { return 0 };
         let per_read = levels.spec.rber_ppb_per_read[levels.spec.bin(erases)];
@@ -96,7 +98,7 @@ impl Wear {
         (ppb / f64::from(per_read) + 0.5) as u32
     }
 
-    /// A block is read once. Returns the level of that read, from 0, and its cell time.
+    /// Reads a block once. Returns the level of that read, from 0, and its cell time.
     #[inline]
     pub(crate) fn read(&mut self, block: usize) -> Option<(usize, Nanos)> {
         let levels = self.levels.as_ref()?;
@@ -111,18 +113,18 @@ impl Wear {
         Some((usize::from(level), time))
     }
 
-    /// Cell time of a read of a block now; `None` where reads have no levels.
+    /// Cell time of a read of a block now; `None` if reads have no levels.
     pub(crate) fn read_time(&self, block: usize) -> Option<Nanos> {
         self.levels.as_ref().map(|levels| levels.times[usize::from(self.blocks[block].level)])
     }
 
-    /// Cell times of so many reads of each level.
+    /// Total cell time of the given numbers of reads at each level.
     pub(crate) fn time_of(&self, reads: &[u64; LEVELS]) -> Option<Nanos> {
         let levels = self.levels.as_ref()?;
         Some(reads.iter().zip(levels.times).map(|(count, time)| count * time).sum())
     }
 
-    /// A block is erased.
+    /// Records that a block is erased.
     #[inline]
     pub(crate) fn erase(&mut self, block: usize) {
         if self.blocks.is_empty() {
@@ -134,7 +136,7 @@ impl Wear {
         self.settle(block);
     }
 
-    /// Finds the level of a block whose erases or reads changed.
+    /// Updates the level of a block whose erases or reads changed.
     fn settle(&mut self, block: usize) {
         let Some(levels) = &self.levels else { return };
         let b = &mut self.blocks[block];
@@ -144,7 +146,7 @@ impl Wear {
         b.next = limits.get(level).copied().unwrap_or(u32::MAX);
     }
 
-    /// Checks that a block's level is the one that its erases and reads make.
+    /// Checks that the level of a block is consistent with its erases and reads.
     pub(crate) fn audit(&self, block: usize) -> Result<(), String> {
         let (Some(levels), Some(b)) = (&self.levels, self.blocks.get(block)) else { return Ok(()) };
         let limits = levels.spec.reads_to_level(levels.spec.bin(b.erases));
@@ -157,7 +159,7 @@ impl Wear {
     }
 }
 
-/// A normal number, rounded, and not below 0 (Box and Muller, 1958).
+/// A random number with a normal distribution, rounded, and not below 0 (Box and Muller, 1958).
 fn normal(mean: u32, deviation: u32, random: &mut Prng) -> u32 {
     // 1 - u lies in (0, 1], where the logarithm is finite.
     let radius = (-2.0 * libm::log(1.0 - random.unit())).sqrt();

@@ -1,4 +1,5 @@
-//! Nothing is allocated for an operation. The test counts allocations of the whole process, so it is alone here.
+//! Checks that no operation allocates memory. The test counts allocations of the whole process, so it is a separate
+//! program.
 
 mod support;
 
@@ -11,7 +12,7 @@ use support::small;
 #[global_allocator]
 static COUNTING: dhat::Alloc = dhat::Alloc;
 
-/// A closed loop of random operations, with everything that it needs allocated at the start.
+/// A closed loop of random operations, with all of its memory allocated at the start.
 struct Load {
     flash: Flash,
     agenda: Agenda,

@@ -1,5 +1,5 @@
-//! What holds for the members of an array whose structures have right checksums and say anything: opening, checking, dumping and
-//! writing them ends with an answer.
+//! Checks the members of an array whose structures have valid checksums and arbitrary content: assembly, check, dump
+//! and writes terminate with a result or an error.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ const SCHEMES: [&str; 3] = [
 
 const PAGE: usize = 1024;
 
-/// The beginnings of structures, how long each is, and where it has its checksum.
+/// The magic numbers of structures, the length of each, and the offset of its checksum.
 const STRUCTURES: [(&[u8; 8], usize, usize); 7] = [
     (b"STRIPEWS", SUPERBLOCK_BYTES, SUPERBLOCK_BYTES - 4),
     (b"SWSUMMRY", PAGE, 28),
@@ -29,14 +29,14 @@ const STRUCTURES: [(&[u8; 8], usize, usize); 7] = [
     (b"SWINTENT", PAGE, 28),
 ];
 
-/// A structure of a disk: member, page, and which.
+/// A structure on a disk: member, page, and index in `STRUCTURES`.
 type Structure = (usize, usize, usize);
 
-/// The first byte names the scheme and how the array is opened, the second a member that is missing; the others are changes:
-/// which structure, from which byte on, how many bytes, and these.
+/// The first byte selects the scheme and the kind of assembly, the second a missing member. The other bytes are
+/// changes: structure, first byte, number of bytes, and the new bytes.
 ///
 /// # Panics
-/// When something does not hold.
+/// If a property is violated.
 pub fn check(bytes: &[u8]) {
     let Some((&[way, missing], mut rest)) = bytes.split_first_chunk() else { return };
     let which = usize::from(way) % SCHEMES.len();
@@ -57,7 +57,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// An array of each scheme, written by the controller, and where its structures are.
+/// An array of each scheme, written by the controller, and the places of its structures.
 fn images() -> &'static [(Disk, Vec<Structure>); 3] {
     static IMAGES: OnceLock<[(Disk, Vec<Structure>); 3]> = OnceLock::new();
     IMAGES.get_or_init(|| {
@@ -88,7 +88,7 @@ fn structures(disk: &Disk) -> Vec<Structure> {
     found
 }
 
-/// Changes a structure from byte `at` on, and its checksum with it.
+/// Changes a structure from byte `at`, and updates its checksum.
 fn change(disk: &mut Disk, (member, page, kind): Structure, at: usize, with: &[u8]) {
     let (_, length, checksum_at) = STRUCTURES[kind];
     let pages = &mut disk.members[member].pages[page..page + length / PAGE];
@@ -124,7 +124,7 @@ fn look(scheme: &str, disk: &mut Disk) {
     }
 }
 
-/// Opens the array for writing, and does what every host does.
+/// Assembles the array for writing, and sends the usual requests.
 fn write(scheme: &str, disk: &Disk, force: bool) {
     let opening = Opening { force, ..Opening::default() };
     let Ok(mut host) = Host::try_open_as(scheme, disk.clone(), opening) else { return };

@@ -1,10 +1,10 @@
-//! What holds for text whose columns the user names.
+//! Checks text with columns that the user names.
 
 use stripewise_trace::FormatName;
 
 use super::reader;
 
-/// Takes the first line of `bytes` for the columns and the rest for the text.
+/// The first line of `bytes` names the columns; the rest is the text.
 pub fn check(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |&byte| byte == b'\n');
     let (Some(columns), Some(text)) = (parts.next(), parts.next()) else { return };

@@ -1,10 +1,11 @@
-//! What holds for finding out a format.
+//! Checks the detection of formats.
 
 use stripewise_trace::{OpenOptions, TraceError};
 
 use super::reader::{same_in_any_pieces, sound};
 
-/// A detected format is one that reads the same requests when it is named; where none is, the message says what to do.
+/// A detected format reads the same requests when it is named. If no format is detected, the message states the
+/// remedy.
 pub fn check(bytes: &[u8]) {
     let options = OpenOptions { skip_bad: u64::MAX, ..OpenOptions::default() };
     let found = same_in_any_pieces(bytes, &options);

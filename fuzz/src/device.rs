@@ -1,4 +1,4 @@
-//! What holds for devices in TOML.
+//! Checks devices in TOML.
 
 use stripewise_flash::DeviceSpec;
 

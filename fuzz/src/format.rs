@@ -1,4 +1,4 @@
-//! What holds for the structures on the members.
+//! Checks the structures on members.
 
 use std::ops::RangeInclusive;
 
@@ -7,10 +7,10 @@ use stripewise_array::format::{
     SUPERBLOCK_BYTES, Summary, Superblock, Tombstone, checkpoint, crc32c, summary,
 };
 
-/// Reads `bytes` as this structure; then the same with the beginning and the checksum that it should have.
+/// Parses `bytes` as this structure; then again with the correct magic number and checksum.
 ///
 /// # Panics
-/// When something does not hold, or there is no such structure.
+/// If a property is violated, or the structure is unknown.
 pub fn check(structure: &str, bytes: &[u8]) {
     match structure {
         "superblock" => {
@@ -31,7 +31,8 @@ pub fn check(structure: &str, bytes: &[u8]) {
     }
 }
 
-/// `check` of the bytes as they are, and as if their writer had finished them in a structure of such a `length`.
+/// Runs `check` on the bytes as they are, and on a structure of a valid `length` with correct magic number and
+/// checksum.
 fn both(
     bytes: &[u8],
     length: RangeInclusive<usize>,
@@ -49,7 +50,7 @@ fn both(
     check(&sealed);
 }
 
-/// An error says what it is about, and what was expected or is to be done.
+/// An error names its subject, and states the expected value or the remedy.
 fn says(error: FormatError) {
     let text = error.to_string();
     assert!(
@@ -58,7 +59,7 @@ fn says(error: FormatError) {
     );
 }
 
-/// What was read holds, and is the same when it is written and read again.
+/// A parsed superblock is consistent, and is the same when it is written and parsed again.
 fn superblock(bytes: &[u8]) {
     let block = match Superblock::parse(bytes) {
         Ok(block) => block,
@@ -110,8 +111,8 @@ fn checkpoint_header(page: &[u8]) {
     }
 }
 
-/// A page that should be a header, and what should be its body: the segments are as many as fit, so that a body is read and
-/// written again.
+/// Parses a page as a checkpoint header, and bytes as its body. The number of segments is the largest that fits, so
+/// that a body can be parsed and written again.
 fn checkpoint_body(page: &[u8], body: &[u8]) {
     if let Ok(header) = CheckpointHeader::parse(page)
         && let Err(error) = header.check_body(body)

@@ -1,11 +1,11 @@
-//! What holds for the statistics of any trace.
+//! Checks the statistics of any trace.
 
 use std::io;
 
 use stripewise_trace::stats::{PAGE_BYTES, Stats};
 use stripewise_trace::{OpenOptions, open_stream};
 
-/// Every request is counted once, and pages are no more than the requests can touch.
+/// Every request is counted once, and the number of pages does not exceed the pages that the requests touch.
 pub fn check(bytes: &[u8]) {
     let options = OpenOptions { skip_bad: u64::MAX, ..OpenOptions::default() };
     let stream = Box::new(io::Cursor::new(bytes.to_vec()));

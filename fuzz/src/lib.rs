@@ -1,6 +1,6 @@
-//! What must hold for whatever is read from outside, as functions of any bytes. A check panics where something does
-//! not hold; the fuzz targets call it with bytes that libFuzzer makes up, and tests of the workspace with those kept in
-//! `corpus`.
+//! Properties of all readers of external input, as functions of arbitrary bytes. A check panics if a property is
+//! violated. The fuzz targets call the checks with bytes from libFuzzer, and tests of the workspace call them with
+//! the files of `corpus`.
 
 pub mod assembly;
 pub mod columns;

@@ -1,4 +1,4 @@
-//! What holds for either side of an NBD connection, whatever the other side sends.
+//! Checks either side of an NBD connection against arbitrary bytes from the other side.
 
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -8,29 +8,30 @@ use stripewise_nbd::{
     BlockSizes, Command, Connection, Export, Extent, Fault, Limits, Pending, Reply, Violation,
 };
 
-/// The longest payload, and how much a client may have under way.
+/// The longest payload, and the limits of a client's requests in flight.
 const PAYLOAD_BYTES: u32 = 1024;
-/// The bit of the first byte that says that a host answers each request at once.
+/// The bit of the first byte that makes the host answer each request at once.
 const PROMPT: u8 = 0x80;
 const LIMITS: Limits = Limits { requests: 3, bytes: 2 * PAYLOAD_BYTES as u64 };
 
-/// The first byte says in what pieces the others come, and what the host does with requests.
+/// The first byte determines the size of the pieces in which the other bytes arrive, and how the host handles
+/// requests.
 ///
 /// # Panics
-/// When something does not hold.
+/// If a property is violated.
 pub fn check_server(bytes: &[u8]) {
     let Some((&way, stream)) = bytes.split_first() else { return };
     let piece = 1 + usize::from(way & 0x1f);
     let (mut whole, mut pieces) = (Host::run(stream, usize::MAX, way), Host::run(stream, piece, way));
     if way & PROMPT == 0 {
-        // A refusal overtakes what waits, as far as that came with it.
+        // A refusal may overtake waiting requests that arrived in the same piece.
         whole.sent.clear();
         pieces.sent.clear();
     }
     assert_eq!(pieces, whole, "pieces of {piece} bytes mean something else");
 }
 
-/// What a host saw and sent, and why it ended.
+/// The events and bytes of a host, and the reason of its end.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Host {
     seen: Vec<String>,
@@ -70,7 +71,8 @@ impl Host {
         }
     }
 
-    /// Answers the requests that there are, at once or as many as are let in together, and sends. Whether it goes on.
+    /// Answers the pending requests, one by one or as many as are admitted together, and sends. Returns whether it
+    /// continues.
     fn serve(&mut self, connection: &mut Connection<Vec<u8>>, is_prompt: bool) -> bool {
         loop {
             let mut waiting = Vec::new();
@@ -82,7 +84,7 @@ impl Host {
                     }
                     Ok(None) => break,
                     Err(violation) => {
-                        // What was refused before is told.
+                        // Earlier refusals are sent.
                         self.send(connection);
                         self.ended = Some(violation);
                         return false;
@@ -108,7 +110,7 @@ impl Host {
         }
     }
 
-    /// Sends all that there is.
+    /// Sends all pending bytes.
     fn send(&mut self, connection: &mut Connection<Vec<u8>>) {
         while connection.wants_to_send() {
             let mut slices = [IoSlice::new(&[]); 2];
@@ -121,7 +123,7 @@ impl Host {
     }
 }
 
-/// A request is inside the export; one in eight fails.
+/// A request lies inside the export. One in eight fails.
 fn answer(connection: &mut Connection<Vec<u8>>, pending: Pending, command: &Command<Vec<u8>>) {
     let inside = |offset: u64, bytes: u32| assert!(bytes > 0 && offset + u64::from(bytes) <= 1 << 40);
     let extents =
@@ -152,10 +154,10 @@ fn answer(connection: &mut Connection<Vec<u8>>, pending: Pending, command: &Comm
     connection.reply(pending, reply);
 }
 
-/// The first byte says what the client wishes and in what pieces the others come.
+/// The first byte determines the client's wishes and the size of the pieces in which the other bytes arrive.
 ///
 /// # Panics
-/// When something does not hold.
+/// If a property is violated.
 pub fn check_client(bytes: &[u8]) {
     let Some((&way, stream)) = bytes.split_first() else { return };
     let whole = Talk::run(stream, stream.len().max(1), way);
@@ -164,7 +166,7 @@ pub fn check_client(bytes: &[u8]) {
     assert!(whole.answers.len() + whole.in_flight <= Talk::ASKED);
 }
 
-/// What a client learned and sent.
+/// The state and the sent bytes of a client.
 #[derive(Debug, PartialEq, Eq)]
 struct Talk {
     export: Option<ExportInfo>,
@@ -175,7 +177,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// Requests that are made.
+    /// Number of requests of the client.
     const ASKED: usize = 6;
 
     fn run(stream: &[u8], piece: usize, way: u8) -> Self {

@@ -1,4 +1,4 @@
-//! What holds for compressed traces: damage is an error, and nothing that came out is unsound.
+//! Checks compressed traces: damage is an error, and the requests before it are sound.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use stripewise_trace::{Disorder, OpenOptions};
 
 use super::reader::read;
 
-/// Reads `bytes` behind the first bytes of gzip and of Zstandard.
+/// Reads `bytes` as they are, and after the first bytes of gzip and of Zstandard.
 pub fn check(bytes: &[u8]) {
     let format = Some("ssdsim".parse().expect("a format"));
     let options = OpenOptions { format, disorder: Disorder::Refuse, ..OpenOptions::default() };

@@ -1,4 +1,4 @@
-//! What holds for Parquet files, both made up and our own with damage.
+//! Checks Parquet files: arbitrary bytes, and our own files with damage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use stripewise_trace::{
     FormatName, Kind, OpenOptions, Request, Source, TraceError, WriteOptions, Writer, open,
 };
 
-/// Reads `bytes` as a file; then takes them for requests, which a file must keep, and spoils one byte of that file.
+/// Reads `bytes` as a file. Then converts them to requests, which a file must preserve, and changes one byte of that
+/// file.
 pub fn check(bytes: &[u8]) {
     let scratch = Scratch::new();
     fs::write(&scratch.0, bytes).expect("a scratch file");
@@ -24,7 +25,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Writes `requests`, reads them back and hands over the file.
+/// Writes `requests`, reads them back, and returns the file.
 fn keeps(scratch: &Scratch, requests: &[Request]) -> Vec<u8> {
     let options = WriteOptions { overwrite: true, ..WriteOptions::new(FormatName::parquet()) };
     let mut writer = Writer::create(&scratch.0, &options).expect("creates");
@@ -61,7 +62,7 @@ fn read(path: &Path) -> Result<Vec<Request>, TraceError> {
     Ok(all)
 }
 
-/// Requests out of 18 bytes each, the first at time 0, and the byte left over.
+/// Requests of 18 bytes each, the first at time 0, and the remaining byte.
 fn requests(bytes: &[u8]) -> (Vec<Request>, u8) {
     let (mut time_ns, mut requests) = (0u64, Vec::new());
     for (index, part) in bytes.as_chunks::<18>().0.iter().enumerate() {
@@ -75,7 +76,7 @@ fn requests(bytes: &[u8]) -> (Vec<Request>, u8) {
     (requests, bytes.last().copied().unwrap_or(0))
 }
 
-/// A file of this process, gone when dropped.
+/// A file of this process, deleted when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,4 @@
-//! What holds for workload profiles in TOML.
+//! Checks workload profiles in TOML.
 
 use stripewise_trace::profile::Profile;
 

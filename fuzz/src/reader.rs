@@ -1,4 +1,4 @@
-//! What holds for every reader of traces.
+//! Checks every reader of traces.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -10,9 +10,9 @@ use stripewise_trace::{
     open_stream,
 };
 
-/// Reads `bytes` as `format`, in each of its variants, with and without leave to pass over what is no record.
+/// Reads `bytes` as `format`, in each of its variants, with and without permission to skip bad records.
 pub fn check(format: &str, bytes: &[u8]) {
-    // What is inside is not the input then; the target `packed` is about that.
+    // The input is then the compressed content; the target `packed` tests it.
     if is_packed(bytes) {
         return;
     }
@@ -22,7 +22,7 @@ pub fn check(format: &str, bytes: &[u8]) {
     }
 }
 
-/// The same for one variant.
+/// Runs the check for one variant.
 pub fn check_as(named: FormatName, bytes: &[u8]) {
     for (skip_bad, disorder) in [
         (0, Disorder::Clamp),
@@ -40,14 +40,14 @@ pub fn check_as(named: FormatName, bytes: &[u8]) {
     }
 }
 
-/// What came of a reading: the requests before its end or its error.
+/// The result of a read: the requests before its end or its error.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was delivered.
+    /// The delivered requests.
     pub requests: Vec<Request>,
-    /// The report, where the trace could be opened.
+    /// The report, if the trace could be opened.
     pub report: Option<ReadReport>,
-    /// Why it ended before the end.
+    /// The error that ended the read early.
     pub error: Option<TraceError>,
 }
 
@@ -70,7 +70,7 @@ pub fn read(stream: Box<dyn Read + Send>, options: &OpenOptions, capacity: usize
     }
 }
 
-/// Whether the bytes come the whole at once or in odd pieces makes no difference.
+/// The result must not depend on whether the bytes arrive at once or in pieces.
 pub fn same_in_any_pieces(bytes: &[u8], options: &OpenOptions) -> Outcome {
     let whole = read(Box::new(io::Cursor::new(bytes.to_vec())), options, 4096);
     let pieces = read(Box::new(Pieces { rest: bytes.to_vec(), at: 0, calls: 0 }), options, 7);
@@ -81,7 +81,7 @@ pub fn same_in_any_pieces(bytes: &[u8], options: &OpenOptions) -> Outcome {
     whole
 }
 
-/// Everything that a report, an error and a request promise.
+/// Checks the properties of a report, an error and the requests.
 pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
     for pair in outcome.requests.windows(2) {
         assert!(pair[0].time_ns <= pair[1].time_ns, "{pair:?}");
@@ -102,7 +102,7 @@ pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
         assert_eq!(report.first_bad.is_some(), skipped_bad > 0);
         assert_eq!(report.complete, outcome.error.is_none(), "{report:?}");
         assert!(options.disorder != Disorder::Refuse || clamped_times + sorted_times == 0, "{report:?}");
-        // So few are sorted all together, but for the small windows under the fuzzer.
+        // So few requests are sorted completely, except with the small windows under the fuzzer.
         assert!(options.disorder != Disorder::Sort || clamped_times == 0 || cfg!(fuzzing), "{report:?}");
     }
     if let Some(error) = &outcome.error {
@@ -117,7 +117,7 @@ pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
     }
 }
 
-/// The place that an error names is one in the input.
+/// The position in an error lies within the input.
 fn lies_inside(error: &TraceError, bytes: &[u8]) {
     let line = |number: u64| bytes.split(|&byte| byte == b'\n').nth(number as usize - 1);
     match error {
@@ -132,7 +132,7 @@ fn lies_inside(error: &TraceError, bytes: &[u8]) {
     }
 }
 
-/// What was read can be written in its own format and is the same when it is read back, or it is refused.
+/// The requests can be written in their own format and are the same when read back, or the format refuses them.
 fn survives(requests: &[Request], options: &OpenOptions, format: FormatName) {
     let Some(written) = write(requests, &WriteOptions::new(format)) else { return };
     let back = read(Box::new(io::Cursor::new(written)), &OpenOptions { skip_bad: 0, ..options.clone() }, 64);
@@ -140,7 +140,7 @@ fn survives(requests: &[Request], options: &OpenOptions, format: FormatName) {
     assert_eq!(back.requests, requests, "{format}");
 }
 
-/// The same with MSR's format, to its grain of 100 ns, where every size and address fits.
+/// The same with MSR's format, with its resolution of 100 ns, if every size and address fits.
 fn survives_as_msr(requests: &[Request]) {
     let mut data: Vec<Request> = requests.to_vec();
     data.retain(|request| matches!(request.kind, Kind::Read | Kind::Write));
@@ -157,7 +157,7 @@ fn survives_as_msr(requests: &[Request]) {
     assert_eq!(back.requests, data);
 }
 
-/// The bytes that `requests` make, unless the format cannot hold them.
+/// The encoding of `requests`, or `None` if the format cannot represent them.
 fn write(requests: &[Request], options: &WriteOptions) -> Option<Vec<u8>> {
     let sink = Sink::default();
     let mut writer = match Writer::to_stream(Box::new(sink.clone()), Path::new("copy"), options) {
@@ -181,7 +181,7 @@ fn write(requests: &[Request], options: &WriteOptions) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether the first bytes say that the rest is compressed, or is Parquet.
+/// Whether the first bytes identify compressed data or Parquet.
 fn is_packed(bytes: &[u8]) -> bool {
     let zstd = matches!(bytes, [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..]);
     bytes.starts_with(&[0x1F, 0x8B]) || zstd
@@ -201,7 +201,7 @@ impl Write for Sink {
     }
 }
 
-/// Yields its bytes a few at a time, with an interruption now and then.
+/// Returns its bytes a few at a time, with occasional interruptions.
 struct Pieces {
     rest: Vec<u8>,
     at: usize,

@@ -1,4 +1,4 @@
-//! What holds for schemes in TOML.
+//! Checks schemes in TOML.
 
 use stripewise_array::Scheme;
 

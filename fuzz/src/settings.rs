@@ -1,4 +1,4 @@
-//! What holds for the small texts that people write on the command line.
+//! Checks the short texts that users write on the command line.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -7,14 +7,14 @@ use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_trace::FormatName;
 use stripewise_trace::generate::Generator;
 
-/// What can be read prints as something that reads the same.
+/// A text that can be parsed is printed in a form that parses to the same value.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     stable::<Bytes>(text);
     stable::<Span>(text);
     stable::<Count>(text);
     stable::<FormatName>(text);
-    // A profile may be named by file, which is no business of a fuzzer.
+    // A profile may be named by a file; the fuzzer must not open files.
     if !text.contains("file") {
         stable::<Generator>(text);
     }

@@ -1,4 +1,4 @@
-//! Reading a damaged table of results returns the rows that were written, or an error.
+//! Reading a damaged table of results returns the written rows, or an error.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -8,12 +8,12 @@ use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, RunInput
 use stripewise_sim::tables::{GcRow, LatencyRow, MemberRow, RequestRow, Sink};
 
 thread_local! {
-    /// A sound run, made once a thread; each check leaves it as it was.
+    /// A valid run, created once per thread; each check restores it.
     static RUN: OnceCell<Run> = const { OnceCell::new() };
 }
 
-/// Damages a table of a sound run as `bytes` say, and reads it: the first byte chooses the table and the kind of damage,
-/// the others are what is changed.
+/// Damages a table of a valid run, and reads it. The first byte selects the table and the kind of damage, the other
+/// bytes determine the changes.
 pub fn check(bytes: &[u8]) {
     RUN.with(|run| run.get_or_init(Run::new).check(bytes));
 }
@@ -80,7 +80,8 @@ fn made(folder: &PathBuf) -> Result<FinishedRun, Error> {
 fn read(run: &FinishedRun, table: Table) -> Result<String, Error> {
     run.verify_table(table)?;
     let batches = run.batches(table)?.into_iter().flatten();
-    // What was verified a moment ago is read again. The text beside the rows is that of `run.toml`, which decides.
+    // The rows were just verified and are read again. The text beside the rows is that of `run.toml`, which takes
+    // precedence.
     let columns = batches.map(|batch| {
         let batch = batch.expect("a verified table");
         let schema = batch.schema();
@@ -90,8 +91,8 @@ fn read(run: &FinishedRun, table: Table) -> Result<String, Error> {
     Ok(columns.collect())
 }
 
-/// `whole` with bits of some bytes changed, each by three bytes of `changes`; with `changes` over its beginning or its
-/// end; or cut short and ended by them.
+/// `whole` with bits of some bytes changed, each by three bytes of `changes`; or with `changes` written over its
+/// beginning or its end; or truncated, with `changes` as its new end.
 fn damaged(whole: &[u8], kind: u8, changes: &[u8]) -> Vec<u8> {
     let mut file = whole.to_vec();
     let length = changes.len().min(file.len());

@@ -1,4 +1,4 @@
-//! What holds for transcripts of served arrays, whatever stands in them.
+//! Checks transcripts of served arrays with arbitrary content.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,14 +11,14 @@ use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 
 const MAGIC: &[u8] = b"stripewise transcript 1\n";
 const PAGE_BYTES: u32 = 512;
-/// Members of more pages take memory as a real array of that size would; a replay of one is refused here.
+/// Larger members would take as much memory as a real array of that size; such replays are refused here.
 const PAGES_MAX: u32 = 1 << 16;
 
-/// The first byte says whether the others are a file, the values of a block that is whole, or changes of a transcript that an
-/// engine wrote.
+/// The first byte determines whether the other bytes are a file, the values of a valid block, or changes of a
+/// transcript that an engine wrote.
 ///
 /// # Panics
-/// When something does not hold.
+/// If a property is violated.
 pub fn check(bytes: &[u8]) {
     let Some((&way, rest)) = bytes.split_first() else { return };
     match way % 3 {
@@ -28,16 +28,16 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Replays twice: it ends, both times the same.
+/// Replays twice: the replay terminates, with the same result both times.
 fn replay(bytes: &[u8]) {
     let first = replayed(bytes);
     assert_eq!(replayed(bytes), first, "the same transcript went another way");
 }
 
-/// What a replay comes to, or why there is none.
+/// The result of a replay, or its error.
 ///
 /// # Panics
-/// When an error does not name the transcript.
+/// If an error does not name the transcript.
 pub fn replayed(bytes: &[u8]) -> Result<Replayed, String> {
     let path = Path::new("the transcript");
     let told = |error: stripewise_engine::transcript::ReplayError| {
@@ -53,7 +53,7 @@ pub fn replayed(bytes: &[u8]) -> Result<Replayed, String> {
     replay.run().map_err(told)
 }
 
-/// A file of one block that is whole.
+/// A file of valid blocks.
 pub fn sealed(values: &[u8]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     // No block is longer than 1 MiB.
@@ -65,7 +65,7 @@ pub fn sealed(values: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A transcript that an engine wrote: its head and its events, each as it is encoded.
+/// A transcript that an engine wrote: its head and its events, encoded.
 pub fn written() -> &'static (Head, Vec<Vec<u8>>) {
     static WRITTEN: OnceLock<(Head, Vec<Vec<u8>>)> = OnceLock::new();
     WRITTEN.get_or_init(|| {
@@ -73,7 +73,7 @@ pub fn written() -> &'static (Head, Vec<Vec<u8>>) {
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = record(&folder);
         std::fs::remove_dir_all(&folder).expect("it is ours");
-        // Blocks behind the magic: each with length and checksum before it.
+        // The blocks after the magic number, each preceded by its length and checksum.
         let (mut rest, mut values) = (&file[MAGIC.len()..], Vec::new());
         while let Some((head, after)) = rest.split_first_chunk::<8>() {
             let bytes = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
@@ -121,7 +121,7 @@ fn record(folder: &Path) -> Vec<u8> {
     std::fs::read(path).expect("the transcript")
 }
 
-/// What an engine wrote, changed as `changes` say: four bytes each, of which two name the event.
+/// A transcript that an engine wrote, modified by `changes`: four bytes each, two of which select the event.
 fn changed(way: u8, changes: &[u8]) -> Vec<u8> {
     let (head, mut events) = written().clone();
     let mut head = postcard::to_extend(&head, Vec::new()).expect("a head");
@@ -154,7 +154,7 @@ fn changed(way: u8, changes: &[u8]) -> Vec<u8> {
     }
     let body: Vec<u8> = head.into_iter().chain(events.concat()).collect();
     let mut file = sealed(&body);
-    // Some are cut.
+    // Some transcripts are truncated.
     file.truncate(file.len() - usize::from(way / 3 % 7));
     file
 }

@@ -1,6 +1,6 @@
-//! What write caches cost the simulator: processor time of a page that a host reads or writes, behind each cache beside none,
-//! over the 8+1 SSDs of paper 003, under its HPC mix and under small writes. Medians of five runs, taken in turn.
-//! `cargo run --release -p stripewise-sim --example caches`
+//! Measures the cost of write caches in the simulator: processor time per host page, behind each cache and without
+//! one, over the 8+1 SSDs of paper 003, under its HPC mix and under small writes. Medians of five runs, taken in
+//! turn. `cargo run --release -p stripewise-sim --example caches`
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ const LOADS: [(&str, &str); 2] = [
 ];
 const CACHES: [&str; 6] = ["none", "isc", "wow", "stow", "siw", "hybrid"];
 
-/// Nanoseconds of processor time for each page of hosts, and how many pages.
+/// Nanoseconds of processor time per host page, and the number of pages.
 fn measure(cache: &str, load: &str) -> (f64, u64) {
     let scheme = Scheme::preset(&format!("paper003-{cache}")).expect("a preset");
     let device = DeviceSpec::preset("paper003").expect("a preset");
@@ -24,7 +24,7 @@ fn measure(cache: &str, load: &str) -> (f64, u64) {
     config.precondition = "sequential:70%".parse().expect("a state");
     let mut source = load.parse::<Generator>().expect("a generator").source(1);
     let mut begun = None;
-    // The first report comes when the device is ready.
+    // The first report comes when the device is preconditioned.
     let mut report = |_| {
         begun = Some(begun.unwrap_or_else(Instant::now));
         true

@@ -1,6 +1,6 @@
-//! What elastic striping costs: processor time of a flash operation under eSAP and WAS beside RAID-5 in place, over eight
-//! SSDs, and over an array of eight times as many segments. Medians of five runs, taken in turn.
-//! `cargo run --release -p stripewise-sim --example elastic`
+//! Measures the cost of elastic striping: processor time per flash operation under eSAP and WAS, compared with RAID-5
+//! in place, over eight SSDs, and over an array with eight times as many segments. Medians of five runs, taken in
+//! turn. `cargo run --release -p stripewise-sim --example elastic`
 
 use std::time::Instant;
 
@@ -10,12 +10,12 @@ use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of a run.
+/// Requests per run.
 const REQUESTS: u32 = 1_500_000;
 const ROUNDS: usize = 5;
 const PAGE: u64 = 4096;
 
-/// Writes of one page each, four in five of them to the first fifth, three milliseconds from one to the next.
+/// Writes of one page each, four of five to the first fifth of the pages, at intervals of three milliseconds.
 struct Skewed {
     prng: Prng,
     left: u32,
@@ -41,7 +41,7 @@ impl Source for Skewed {
     }
 }
 
-/// Nanoseconds a flash operation, flash operations, and segments collected.
+/// Nanoseconds per flash operation, number of flash operations, and number of segments collected.
 fn measure(scheme: &str, times: u32) -> (f64, u64, u64) {
     let mut device = DeviceSpec::preset("paper001").expect("a preset");
     device.geometry.blocks *= times;
@@ -51,7 +51,7 @@ fn measure(scheme: &str, times: u32) -> (f64, u64, u64) {
     let pages = stripewise_sim::capacity(&config).expect("a device") / PAGE * 7 / 10;
     let mut source = Skewed { prng: Prng::new(1), left: REQUESTS, pages, time_ns: 0 };
     let mut begun = None;
-    // The first report comes when the device is ready.
+    // The first report comes when the device is preconditioned.
     let mut report = |_| {
         begun = Some(begun.unwrap_or_else(Instant::now));
         true

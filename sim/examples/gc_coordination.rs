@@ -1,5 +1,5 @@
-//! What coordinating the collections of an array's SSDs brings: each policy of `[coordination]`, semi-preemptive collection,
-//! and both, over the 8+1 SSDs of paper 003. Prints tables of Markdown.
+//! Measures the effect of coordinating the collections of an array's SSDs: each policy of `[coordination]`,
+//! semi-preemptive collection, and both, over the 8+1 SSDs of paper 003. Prints tables of Markdown.
 //!
 //! cargo run --release -p stripewise-sim --example gc_coordination [REQUESTS]
 
@@ -9,8 +9,8 @@ use stripewise_flash::spec::GcStart;
 use stripewise_sim::{RunConfig, Totals, run};
 use stripewise_trace::generate::Generator;
 
-/// Name and generator of each load; what is printed of the first stands in paper 003, section 4. The others are ours:
-/// mostly writes, in bursts and all the time.
+/// Name and generator of each load. The figures of the first appear in paper 003, section 4. The others are ours:
+/// mostly writes, in bursts and continuously.
 const LOADS: [(&str, &str); 3] = [
     ("HPC mix (`paper003/hpc`)", "hpc:span=8GiB"),
     (
@@ -21,14 +21,14 @@ const LOADS: [(&str, &str); 3] = [
     ("steady: 64 KiB, 90 % writes, every 3 ms", "wriw:size=64KiB,interval=3ms,write=90%,span=8GiB"),
 ];
 
-/// How a device collects: its preset, and `gc.start`.
+/// A device's preset, and its `gc.start`.
 type Device = (&'static str, GcStart);
 
-/// As paper 003's SSDs: without a break, when the next operation asks for the die.
+/// As the SSDs of paper 003: not preemptible, when the next operation needs the die.
 const PAPER: Device = ("paper003", GcStart::OnDemand);
-/// The same, as soon as the die is idle: as all members do that are permitted.
+/// The same, but as soon as the die is idle, as all permitted members collect.
 const AT_ONCE: Device = ("paper003", GcStart::AtOnce);
-/// Operations come in between two moves.
+/// Operations may start between two moves.
 const PREEMPTIVE: Device = ("paper003-preemptive", GcStart::OnDemand);
 
 /// Name, `[coordination]`, and device.

@@ -1,5 +1,5 @@
-//! What update policies and parity windows cost: processor time of a flash operation, on RAID-5 over six channels under
-//! load, each the best of three runs. `cargo run --release -p stripewise-sim --example policies`
+//! Measures the cost of update policies and parity windows: processor time per flash operation on RAID-5 over six
+//! channels under load, the best of three runs each. `cargo run --release -p stripewise-sim --example policies`
 
 use std::time::Instant;
 
@@ -9,10 +9,10 @@ use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of a run.
+/// Requests per run.
 const REQUESTS: u32 = 200_000;
 
-/// Random updates of one page each, without pause.
+/// Random updates of one page each, without pauses.
 struct Updates {
     prng: Prng,
     left: u32,
@@ -31,7 +31,8 @@ impl Source for Updates {
     }
 }
 
-/// Nanoseconds a flash operation, flash operations, and the share of updates that Baseline would have done otherwise.
+/// Nanoseconds per flash operation, number of flash operations, and the share of updates that differ from Baseline's
+/// choice.
 fn measure(update: &str, window: u32) -> (f64, u64, f64) {
     let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
     device.geometry.blocks = 128;
@@ -48,7 +49,7 @@ fn measure(update: &str, window: u32) -> (f64, u64, f64) {
     let pages = stripewise_sim::capacity(&config).expect("a device") / 8192 * 7 / 10;
     let mut source = Updates { prng: Prng::new(1), left: REQUESTS, pages };
     let mut begun = None;
-    // The first report comes when the device is ready.
+    // The first report comes when the device is preconditioned.
     let mut report = |_| {
         begun = Some(begun.unwrap_or_else(Instant::now));
         true

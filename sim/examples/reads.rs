@@ -1,6 +1,6 @@
-//! What scheduling and reading around members cost: processor time of a flash operation under PIQ, BRR and the other read
-//! policies beside asynchronous FIFO, over 64 chips, little and much loaded. Medians of five runs, taken in turn.
-//! `cargo run --release -p stripewise-sim --example reads`
+//! Measures the cost of scheduling and of redirected reads: processor time per flash operation under PIQ, BRR and the
+//! other read policies, compared with asynchronous FIFO, over 64 chips, lightly and heavily loaded. Medians of five
+//! runs, taken in turn. `cargo run --release -p stripewise-sim --example reads`
 
 use std::time::Instant;
 
@@ -11,12 +11,12 @@ use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of a run.
+/// Requests per run.
 const REQUESTS: u32 = 400_000;
 const ROUNDS: usize = 5;
 const PAGE: u64 = 4096;
 
-/// Two reads to a write, of one to eight pages, at random places and times.
+/// Two reads per write, of one to eight pages, at random places and times.
 struct Mixed {
     prng: Prng,
     left: u32,
@@ -41,15 +41,15 @@ impl Source for Mixed {
     }
 }
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Nanoseconds of processor time a flash operation.
+    /// Nanoseconds of processor time per flash operation.
     ns: f64,
     operations: u64,
-    /// Chunks that were read around, or of which others were asked too.
+    /// Chunks whose reads were redirected, or hedged with reads of other chunks.
     around: u64,
-    /// Share of time in which chips work.
+    /// Share of time in which chips are busy.
     utilisation: f64,
 }
 
@@ -61,7 +61,7 @@ fn measure(scheme: &Scheme, gap_ns: u64) -> Run {
     let pages = stripewise_sim::capacity(&config).expect("a device") / PAGE * 7 / 10;
     let mut source = Mixed { prng: Prng::new(1), left: REQUESTS, pages, time_ns: 0, gap_ns };
     let mut begun = None;
-    // The first report comes when the device is ready.
+    // The first report comes when the device is preconditioned.
     let mut report = |_| {
         begun = Some(begun.unwrap_or_else(Instant::now));
         true

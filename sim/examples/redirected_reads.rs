@@ -1,6 +1,6 @@
-//! When decoding a chunk from elsewhere helps: each read policy over chips, channels and SSDs, under three loads, with and
-//! without rotating permission to collect. Prints tables of Markdown.
-//! `cargo run --release -p stripewise-sim --example redirected_reads` (`... -- turn` for the sweep over utilisations)
+//! Measures when it helps to decode a chunk from other members: each read policy over chips, channels and SSDs, under
+//! three loads, with and without rotating permission to collect. Prints tables of Markdown. `cargo run --release -p
+//! stripewise-sim --example redirected_reads` (`... -- turn` for the sweep over utilisations)
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
@@ -8,8 +8,8 @@ use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, Totals, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of a run of the tables: as many as use up what planes have above their last block, so that collection that falls
-/// behind shows. Of a run of the sweep.
+/// Requests of a run of the tables, and of a run of the sweep. The former use up the space of planes above their last
+/// block, so that the run shows whether collection keeps up.
 const REQUESTS: u64 = 200_000;
 const SWEEP_REQUESTS: u64 = 60_000;
 
@@ -39,7 +39,7 @@ impl Source for Mixed {
     }
 }
 
-/// Members of a level, with a mean interval of requests that keeps their dies busy.
+/// Members of a level, with the mean interval of requests that keeps their dies busy.
 struct Over {
     name: &'static str,
     device: &'static str,
@@ -47,7 +47,7 @@ struct Over {
     blocks: u32,
     groups: u32,
     interval_ns: u64,
-    /// Intervals of the loads beside that one.
+    /// The interval of each load, as a multiple of `interval_ns`.
     slower: [f64; 3],
 }
 
@@ -81,7 +81,7 @@ const LEVELS: [Over; 3] = [
     },
 ];
 
-/// Loads, and the reads of a hundred requests.
+/// Loads, and the percentage of reads.
 const LOADS: [(&str, u64); 3] = [("read-mostly, idle", 95), ("mixed", 70), ("write-heavy", 30)];
 
 const POLICIES: [(&str, &str); 8] = [
@@ -118,11 +118,11 @@ fn totals(over: &Over, read: &str, rotating: bool, count: u64, reads: u64, every
     run(&config, &mut source, &mut (), &mut |_| true).expect("a run")
 }
 
-/// Cells of the table: read mean, p99, p99.9, extra reads of a hundred host reads, write mean.
+/// Cells of the table: mean, p99 and p99.9 of reads; extra reads per hundred host reads; mean of writes.
 fn cells(totals: &Totals) -> String {
     let (reads, writes) = (&totals.requests.reads, &totals.requests.writes);
     if reads.mean_ns() > 1_000_000_000 {
-        // More is asked for than is served; the longer the run, the longer reads take.
+        // The load exceeds the capacity: the longer the run, the longer reads take.
         return "falls behind | – | – | – | –".to_owned();
     }
     let us = |ns: u64| (ns + 500) / 1000;
@@ -136,7 +136,7 @@ fn cells(totals: &Totals) -> String {
     )
 }
 
-/// Each half: without rotating permission, and with it.
+/// Two halves: without rotating permission, and with it.
 const HEAD: &str = "| reads | mean | p99 | p99.9 | extra reads, % | write mean | with rotating: mean | p99 | p99.9 | \
     extra reads, % | write mean |";
 
@@ -159,7 +159,7 @@ fn main() {
     }
 }
 
-/// Mean times of reads over a sweep of loads: where a redirected read begins to cost more than it gains.
+/// Mean times of reads over a sweep of loads, to find the load from which redirected reads cost more than they gain.
 fn turn() {
     let names = ["direct", "brr", "gc-avoiding", "hedged", "least-finish"];
     for over in &LEVELS {
@@ -168,7 +168,7 @@ fn turn() {
             println!("| dies busy, % | {} |", names.join(" | "));
             println!("| --- | --- | --- | --- | --- | --- |");
             for factor in [8.0, 4.0, 2.0, 1.4, 1.0, 0.8, 0.6, 0.45] {
-                // Of reads alone far more are served.
+                // The array serves far more requests if almost all are reads.
                 let scale = if reads > 90 { 0.3 } else { 1.0 };
                 let every_ns = (over.interval_ns as f64 * factor * scale) as u64;
                 let of = |name: &str| {

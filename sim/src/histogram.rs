@@ -1,19 +1,20 @@
-//! Counts of values in buckets whose width grows with the value: a share of it that does not.
+//! A histogram with buckets of constant relative width.
 //!
-//! `hdrhistogram` has the same buckets, but eight bytes a count, a fixed number of digits, and a total and extremes that
-//! it keeps up at every value. One value an operation of each member is too often for that: the counts that are touched
-//! must leave the processor's caches to the simulator.
+//! `hdrhistogram` has the same buckets, but it uses eight bytes per count and a fixed number of digits, and it
+//! updates a total and extremes for every value. That is too slow for one value per operation of each member: the
+//! counts must not displace the simulator's data from the processor's caches.
 
-/// Buckets of `2^bits` to the octave: a value is told to within `2^-bits` of itself; those below `2^(bits + 1)` exactly.
+/// A histogram with `2^bits` buckets per octave: values are exact to within `2^-bits`, and fully exact below `2^(bits
+/// + 1)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     bits: u32,
-    /// A bucket that is full counts no further: after four billion values.
+    /// Counts saturate, after four billion values per bucket.
     counts: Vec<u32>,
 }
 
 impl Histogram {
-    /// Nothing counted yet.
+    /// An empty histogram.
     pub(crate) fn new(bits: u32) -> Self {
         Self { bits, counts: vec![0; (65 - bits as usize) << bits] }
     }
@@ -38,7 +39,7 @@ impl Histogram {
         *count = count.saturating_add(1);
     }
 
-    /// Adds what `other`, of equal buckets, counted.
+    /// Adds the counts of `other`, which has equal buckets.
     pub(crate) fn add(&mut self, other: &Self) {
         assert_eq!(self.bits, other.bits, "only equal buckets can be added");
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
@@ -46,8 +47,8 @@ impl Histogram {
         }
     }
 
-    /// The buckets that are not empty, from the smallest value: the largest value of each, and how many values it and
-    /// those before it hold.
+    /// The buckets that are not empty, from the smallest value: the largest value of each, and the number of values
+    /// in it and in all buckets before it.
     pub(crate) fn cumulated(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut seen = 0;
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);

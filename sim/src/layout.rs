@@ -1,16 +1,17 @@
-//! What an array's members are: parts of how many devices.
+//! The members of an array: which parts of how many devices.
 
 use std::fmt;
 use std::str::FromStr;
 
 use stripewise_flash::Level;
 
-/// The members of an array: `ssd:5` is five whole SSDs, `channel` the channels of one, `chip:2` the chips of two.
+/// The members of an array: `ssd:5` means five whole SSDs, `channel` the channels of one SSD, `chip:2` the chips of
+/// two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What a member is.
+    /// The level of members.
     pub level: Level,
-    /// How many devices there are.
+    /// The number of devices.
     pub devices: u32,
 }
 

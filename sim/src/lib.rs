@@ -1,8 +1,8 @@
 //! The simulator: drives the array over modelled flash under simulated time.
 //!
-//! [`run`] replays a trace and yields [`Totals`] and tables; [`Simulation`] is the event loop under it, which
-//! a checking workload drives with real bytes. An observer of plans is a [`Host`] with `OBSERVES = true`: it
-//! is shown every plan that the controller makes.
+//! [`run`] replays a trace and yields [`Totals`] and tables. [`Simulation`] is the event loop of `run`; checkers
+//! drive it with real bytes. A [`Host`] with `OBSERVES = true` observes plans: it receives every plan that the
+//! controller makes.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, GcSlices, Totals};
 pub use updates::{Chooser, UpdateCounts};
 
-/// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so
-/// that what an older build computed is not taken for what this one would. The same on every machine, in
-/// debug and release.
+/// A fingerprint of the source text that determines the results of a run. It distinguishes builds of the same
+/// version, so that results of an older build are not mistaken for results of this one. The same on every machine, in
+/// debug and release builds.
 pub const SOURCES: &str = env!("STRIPEWISE_SOURCES");

@@ -1,4 +1,4 @@
-//! What a run counts of host requests and of members' operations: means, percentiles, largest values, distributions.
+//! Counters over host requests and operations of members: means, percentiles, largest values, distributions.
 
 use stripewise_array::Acknowledgement;
 use stripewise_base::Nanos;
@@ -7,28 +7,28 @@ use crate::histogram::Histogram;
 use crate::tables::{LatencyKind, LatencyRow};
 use crate::updates::UpdateCounts;
 
-/// Response times are told to 1/1024 of themselves.
+/// Response times are exact to 1/1024.
 const REQUEST_BITS: u32 = 10;
-/// Operations' times, of which there are many more, to 1/256.
+/// Times of operations, of which there are many more, are exact to 1/256.
 const OPERATION_BITS: u32 = 8;
 
-/// Response times of one kind of request, or times of one member's operations. Means are exact; percentiles to
-/// 0.1 % of response times and to 0.4 % of operations' times.
+/// Response times of one kind of request, or times of one member's operations. Means are exact; percentiles are
+/// accurate to 0.1 % for response times and to 0.4 % for operations.
 #[derive(Clone, Debug)]
 pub struct Responses {
-    /// Requests.
+    /// Number of requests.
     pub count: u64,
     /// Sum of response times.
     pub sum_ns: u128,
     /// Sum of squares, for the deviation.
     sum_squares: u128,
-    /// Largest.
+    /// Largest response time.
     pub max_ns: Nanos,
     histogram: Histogram,
 }
 
 impl Responses {
-    /// Buckets of `2^bits` to the octave.
+    /// A histogram of `2^bits` buckets per octave.
     fn new(bits: u32) -> Self {
         Self { count: 0, sum_ns: 0, sum_squares: 0, max_ns: 0, histogram: Histogram::new(bits) }
     }
@@ -42,7 +42,7 @@ impl Responses {
         self.histogram.record(ns);
     }
 
-    /// Those of `self` and `other` together.
+    /// The response times of `self` and `other` combined.
     pub fn with(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.count += other.count;
@@ -71,8 +71,8 @@ impl Responses {
         (self.sum_squares / count).saturating_sub(square_of_mean).isqrt() as Nanos
     }
 
-    /// The cumulative distribution, as rows of `kind`: every value that the histogram tells apart from 99 % on, where
-    /// tails are read; below, at most one for each 0.1 % of the requests.
+    /// The cumulative distribution, as rows of `kind`: every bucket of the histogram from 99 %, for the tail; below,
+    /// at most one row for each 0.1 % of the requests.
     fn rows(&self, kind: LatencyKind, member: u32, give: &mut dyn FnMut(&LatencyRow)) {
         let mut given = 0;
         for (latency_ns, seen) in self.histogram.cumulated() {
@@ -85,7 +85,7 @@ impl Responses {
         }
     }
 
-    /// The smallest value that this share (in parts of 10,000) of the requests do not exceed.
+    /// The smallest value that this share (in parts of 10,000) of the requests does not exceed.
     pub fn percentile_ns(&self, parts_of_10000: u32) -> Nanos {
         if self.count == 0 {
             return 0;
@@ -96,11 +96,11 @@ impl Responses {
     }
 }
 
-/// Where the response times of one kind of request went, as sums in nanoseconds; what is left of a response time is
-/// computing parity, or controller memory.
+/// The parts of the response times of one kind of request, as sums in nanoseconds. The remainder of a response time
+/// is parity computation, or time in controller memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
-    /// Waiting, for whatever reason.
+    /// Waiting, for any reason.
     pub wait_ns: u128,
     /// Transfers.
     pub bus_ns: u128,
@@ -116,7 +116,7 @@ impl Parts {
     }
 }
 
-/// Counters over the host requests of a run, without warm-up.
+/// Counters over the host requests of a run, excluding warm-up.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     warmup: u64,
@@ -124,15 +124,15 @@ pub struct Metrics {
     pub reads: Responses,
     /// Writes.
     pub writes: Responses,
-    /// Where the time of reads went.
+    /// The parts of the response times of reads.
     pub read_parts: Parts,
-    /// Where the time of writes went.
+    /// The parts of the response times of writes.
     pub write_parts: Parts,
     /// Requests that arrived.
     pub arrivals: u64,
-    /// Members that had an operation queued or in flight when a request arrived, summed over the requests.
+    /// Members that had an operation queued or in flight when a request arrived, summed over requests.
     pub busy_before: u64,
-    /// The same, with the request's own operations.
+    /// The same, including the request's own operations.
     pub busy_after: u64,
     /// Trims.
     pub trims: u64,
@@ -151,7 +151,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Nothing yet, over so many members; the first `warmup` requests will not count.
+    /// Empty counters for `members` members. The first `warmup` requests are not counted.
     pub fn new(warmup: u64, members: u32) -> Self {
         Self {
             warmup,
@@ -188,13 +188,13 @@ impl Metrics {
         index >= self.warmup
     }
 
-    /// A page operation ended.
+    /// Records the end of a page operation.
     #[inline]
     pub(crate) fn operation(&mut self, member: u16, latency_ns: Nanos) {
         self.operations[usize::from(member)].record(latency_ns);
     }
 
-    /// Request `index` arrived: so many members were busy before it, so many are busy with it.
+    /// Records the arrival of request `index`: the number of busy members before it, and with it.
     #[inline]
     pub(crate) fn arrival(&mut self, index: u64, busy_before: u32, busy_after: u32) {
         if self.counts(index) {
@@ -204,7 +204,7 @@ impl Metrics {
         }
     }
 
-    /// Request `index` was acknowledged.
+    /// Records the acknowledgement of request `index`.
     #[inline]
     pub(crate) fn request(&mut self, index: u64, kind: u8, bytes: u32, acknowledgement: &Acknowledgement) {
         if !self.counts(index) {

@@ -1,4 +1,4 @@
-//! The state of the devices before the first request, as settings say it.
+//! The state of the devices before the first request, as a setting.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,10 @@ use stripewise_flash::{Flash, Media, Share, State};
 /// the share of their pages that holds data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precondition {
-    /// Nothing was ever written.
+    /// No page has been written.
     #[default]
     Fresh,
-    /// This share was written, and left in this state.
+    /// This share of the pages was written, and left in this state.
     Filled(State, Share),
 }
 
@@ -24,7 +24,7 @@ impl Precondition {
         }
     }
 
-    /// [`Precondition::apply`] as long as `go_on` is true; whether it came to its end.
+    /// Runs [`Precondition::apply`] while `go_on` returns true. Returns whether it finished.
     pub fn apply_while<M: Media>(
         self,
         flash: &mut Flash<M>,
@@ -37,7 +37,7 @@ impl Precondition {
         }
     }
 
-    /// Pages of an array of `pages` that hold data.
+    /// The number of pages with data in an array of `pages` pages.
     pub fn pages(self, pages: u64) -> u64 {
         match self {
             Self::Fresh => 0,

@@ -1,4 +1,4 @@
-//! Replaying a trace: when its requests are sent, and what is noted of each.
+//! Replay of a trace: pacing of its requests, and records of each request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,19 +21,19 @@ use crate::updates::Chooser;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pacing {
-    /// At their time stamps, sped up by `numerator / denominator`.
+    /// At their time stamps, accelerated by the factor `numerator / denominator`.
     Open {
-        /// Speed-up, over.
+        /// Numerator of the speed-up.
         numerator: u64,
-        /// Speed-up, under.
+        /// Denominator of the speed-up.
         denominator: u64,
     },
-    /// So many at a time: the next when one is acknowledged. Time stamps are ignored.
+    /// A fixed number of requests at a time: the next is sent when one is acknowledged. Time stamps are ignored.
     Closed {
-        /// Requests under way.
+        /// Requests in flight.
         depth: u32,
     },
-    /// So many users: each sends its next request this long after its last was acknowledged.
+    /// A number of users: each sends its next request this long after its last was acknowledged.
     Think {
         /// Users.
         users: u32,
@@ -92,10 +92,11 @@ impl FromStr for Pacing {
     }
 }
 
-/// Nothing is sent at this simulated time or later: 292 years. What is under way then has as much time again to end.
+/// Time limit of a simulation: no request is sent at this simulated time or later (292 years). Requests in flight
+/// then have the same span of time again to finish.
 pub const LATEST: Nanos = 1 << 63;
 
-/// When a request of this time stamp is sent, sped up so; none if that is at [`LATEST`] or later.
+/// When a request with this time stamp is sent, at this speed-up; `None` if that is at [`LATEST`] or later.
 #[inline]
 fn sent_at(time: Nanos, numerator: u64, denominator: u64) -> Option<Nanos> {
     if numerator == denominator {
@@ -120,7 +121,7 @@ const BATCH: usize = 4096;
 /// Requests previewed at a time.
 const PREVIEW: usize = 16;
 
-/// What is known of a request that is under way.
+/// State of a request in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
     index: u64,
@@ -140,11 +141,11 @@ pub struct Replay<'a> {
     /// Requests sent so far.
     sent: u64,
     outstanding: u32,
-    /// Of think time: when the users that pause are back, in order.
+    /// Think time: when the pausing users send again, in order.
     back_at: std::collections::VecDeque<Nanos>,
     under_way: Vec<UnderWay>,
     free: Vec<u32>,
-    /// Requests of the batch before this one were previewed.
+    /// Requests of the batch before this one have been previewed.
     previewed: usize,
     preview: [u64; PREVIEW],
     limit: u64,
@@ -156,9 +157,9 @@ pub struct Replay<'a> {
     wants_rows: bool,
     warmup: u64,
     chooser: Option<&'a mut dyn Chooser>,
-    /// Blocked requests are counted when requests arrive; the run loop reads this.
+    /// Number of requests that arrived, for the run loop, which counts blocked operations at each arrival.
     pub(crate) arrivals: u64,
-    /// And when they are acknowledged: those that count.
+    /// Number of acknowledged requests after warm-up, for the same purpose.
     pub(crate) served: u64,
 }
 
@@ -172,8 +173,8 @@ impl fmt::Debug for Replay<'_> {
 }
 
 impl<'a> Replay<'a> {
-    /// Replays at most `limit` requests of `source` on an array of so many `members`; the first `warmup` count for
-    /// nothing.
+    /// Replays at most `limit` requests of `source` on an array of `members` members. The first `warmup` requests are
+    /// not counted.
     pub fn new(
         source: &'a mut dyn Source,
         pacing: Pacing,
@@ -209,13 +210,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Asks `chooser` where the scheme leaves the choice of a routine to the user.
+    /// Asks `chooser` for routines if the scheme leaves the choice to the user.
     pub(crate) fn choosing(mut self, chooser: Option<&'a mut dyn Chooser>) -> Self {
         self.chooser = chooser;
         self
     }
 
-    /// The request that comes next, if there is one.
+    /// The next request, if there is one.
     #[inline]
     fn peek(&mut self) -> Option<&Request> {
         if self.at == self.batch.len() {
@@ -232,13 +233,13 @@ impl<'a> Replay<'a> {
         if self.sent >= self.limit { None } else { self.batch.get(self.at) }
     }
 
-    /// The next request is due now, unless now is too late.
+    /// The next request is due now, unless it is too late.
     fn at_once(&mut self, now: Nanos) -> Next {
         self.is_late = now >= LATEST;
         if self.is_late { Next::End } else { Next::At(now) }
     }
 
-    /// What stopped the replay early, if anything did.
+    /// The error that stopped the replay early, if any.
     pub(crate) fn take_error(&mut self) -> Option<ReplayError> {
         if let Some(error) = self.error.take() {
             return Some(ReplayError::Trace(error));
@@ -254,12 +255,12 @@ impl<'a> Replay<'a> {
         self.sent
     }
 
-    /// Share of the trace that was sent, where it can be told.
+    /// Share of the trace that was sent, if known.
     pub fn progress(&self) -> Option<f64> {
         self.source.progress()
     }
 
-    /// The sink, for rows that are not of requests.
+    /// The sink, for rows other than those of requests.
     pub(crate) fn sink(&mut self) -> &mut dyn Sink {
         self.sink
     }
@@ -271,21 +272,21 @@ pub enum ReplayError {
     /// The trace could not be read further.
     #[error(transparent)]
     Trace(TraceError),
-    /// Simulated time would be too long.
+    /// Simulated time would exceed its limit.
     #[error(
         "request {request} would be sent after 2^63 ns (292 years) of simulated time, which is the most; speed the trace up \
          (`--pacing open:N`), or cut off the requests whose times are wrong (`stripewise trace slice`)"
     )]
     Late {
-        /// Which request, from 0.
+        /// The request's number, from 0.
         request: u64,
     },
     /// The array refused a request.
     #[error("request {request}: {error}")]
     Refused {
-        /// Which request, from 0.
+        /// The request's number, from 0.
         request: u64,
-        /// Why.
+        /// The error.
         error: SubmitError,
     },
 }
@@ -315,7 +316,7 @@ impl Host<NoMemory> for Replay<'_> {
 
     #[inline]
     fn updated(&mut self, update: &ParityUpdate) {
-        // Counting begins with the first request that counts.
+        // Counting begins with the first request after warm-up.
         if self.sent > 0 && self.metrics.counts(self.sent - 1) {
             self.metrics.updates.add(update);
             self.sink.update(&UpdateRow::from(update));
@@ -331,7 +332,7 @@ impl Host<NoMemory> for Replay<'_> {
         until: Nanos,
         is_meant: &mut dyn FnMut(&HostRequest) -> bool,
     ) -> Option<Nanos> {
-        // What is not open is sent when the array is ready for it, and has no time before.
+        // Without open pacing, a request is sent when the array is ready for it, so its time is not known in advance.
         let Pacing::Open { numerator, denominator } = self.pacing else { return None };
         let coming = self.batch.iter().skip(self.at);
         let timed =

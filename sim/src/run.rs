@@ -21,7 +21,7 @@ use crate::tables::{GcRow, MemberRow, SampleRow, Sink};
 use crate::totals::{GcSlices, Totals, array_writes_of};
 use crate::updates::Chooser;
 
-/// All that decides a run, but the trace.
+/// Everything that determines a run, except the trace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
@@ -33,20 +33,20 @@ pub struct RunConfig {
     pub precondition: Precondition,
     /// How requests are paced.
     pub pacing: Pacing,
-    /// Requests at the start that count for nothing: counters and tables begin with the arrival after them.
+    /// Requests at the start that are not counted: counters and tables begin with the arrival of the next request.
     pub warmup_requests: u64,
     /// The most requests to replay.
     pub limit_requests: u64,
-    /// Seed of all that is random in the device.
+    /// Seed of all random choices in the device.
     pub seed: u64,
-    /// Length of the slices of time that are counted by the number of members that collect in them; zero for none.
+    /// Length of the time slices that are counted by the number of collecting members; zero for none.
     #[serde(default = "gc_slice")]
     pub gc_slice: Span,
     /// Time between two samples of the members' state; zero for none.
     pub sample_every: Span,
-    /// Whether a row is kept of every request.
+    /// Whether the run records a row for every request.
     pub request_rows: bool,
-    /// Whether a row is kept of every garbage collection.
+    /// Whether the run records a row for every garbage collection.
     pub gc_rows: bool,
     /// The scheme.
     pub scheme: Scheme,
@@ -54,7 +54,7 @@ pub struct RunConfig {
     pub device: DeviceSpec,
 }
 
-/// Printed: paper 003, section 4.
+/// The slice printed in paper 003, section 4.
 pub const GC_SLICE: Span = Span(100_000);
 
 fn gc_slice() -> Span {
@@ -62,7 +62,8 @@ fn gc_slice() -> Span {
 }
 
 impl RunConfig {
-    /// A whole trace at its own times over new devices, seed 1; no rows of single requests, collections or samples.
+    /// A whole trace at its own times over new devices, with seed 1 and no rows of single requests, collections or
+    /// samples.
     pub fn new(scheme: Scheme, device: DeviceSpec, members: Layout) -> Self {
         Self {
             members,
@@ -81,16 +82,16 @@ impl RunConfig {
     }
 }
 
-/// Why a run could not be made or finished.
+/// Why a run could not start or finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The device cannot be.
+    /// The device is invalid.
     #[error(transparent)]
     Device(#[from] SpecError),
-    /// The scheme has no meaning over this device.
+    /// The scheme is invalid over this device.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// The scheme leaves the choice of routines to the user, and there is none who chooses.
+    /// The scheme leaves the choice of routines to the user, but the caller gave no chooser.
     #[error(
         "scheme `{scheme}`: update.policy = \"custom\" needs a policy of your own, which only a program can give; \
          use one of baseline, bpu, adaptive, rmw-vs-reconstruct, always-rmw, always-rcw"
@@ -108,7 +109,7 @@ pub enum RunError {
         /// Requests sent by then.
         requests: u64,
     },
-    /// More samples than anybody reads.
+    /// The run would record too many samples.
     #[error(
         "samples every {every_ns} ns are more than {MOST_SAMPLE_ROWS} rows (one a member and sample) by {until_ns} ns of \
          simulated time; take them less often (`--sample-every`), or cut out the gap in the trace (`stripewise trace slice`)"
@@ -116,10 +117,10 @@ pub enum RunError {
     Samples {
         /// Time between two samples.
         every_ns: Nanos,
-        /// The end of the gap in which they become too many.
+        /// The end of the gap in which the limit is exceeded.
         until_ns: Nanos,
     },
-    /// The array stands still with requests under way: a bug of this program.
+    /// The array makes no progress although requests are in flight: a bug of this program.
     #[error(
         "the array stands still at {now_ns} ns with requests under way: please report this with the run's seed"
     )]
@@ -129,24 +130,24 @@ pub enum RunError {
     },
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Requests sent.
     pub requests: u64,
-    /// Share of the trace that was read, where it can be told.
+    /// Share of the trace that was read, if known.
     pub share: Option<f64>,
     /// Simulated time.
     pub now_ns: Nanos,
 }
 
-/// Events between two looks at whether to stop.
+/// Events between two calls of the caller's `report`.
 pub(crate) const EVENTS_PER_REPORT: u32 = 1 << 16;
 
-/// The bytes that an array of `config` offers: what a trace must be folded onto.
+/// The capacity in bytes of an array of `config`; traces must be folded onto it.
 ///
 /// # Errors
-/// When the device or the scheme cannot be.
+/// If the device or the scheme is invalid.
 pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
     let Layout { level, devices } = config.members;
     let shape = Shape::of_flash(&config.device, level, devices)?;
@@ -155,12 +156,12 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
     Ok(config.scheme.pages(&geometry) * u64::from(page_bytes))
 }
 
-/// Runs `source`, already folded onto the array's capacity, and gives rows to `sink` while it goes on. `report` is
-/// told how far the run has come, first while the device is made ready and then now and then; when it returns false the
-/// run stops.
+/// Runs `source`, which must already be folded onto the array's capacity, and passes rows to `sink` during the run.
+/// Calls `report` with the progress, first during preconditioning and then from time to time. If `report` returns
+/// false, the run stops.
 ///
 /// # Errors
-/// What is wrong with the configuration, or what ended the trace early.
+/// The error in the configuration, or the error that ended the trace early.
 pub fn run(
     config: &RunConfig,
     source: &mut dyn Source,
@@ -170,7 +171,7 @@ pub fn run(
     run_on(prepared(config, report)?, config, source, sink, report)
 }
 
-/// [`run`], with `chooser` asked for routines where the scheme says `policy = "custom"`.
+/// [`run`] with a `chooser` of routines for schemes with `policy = "custom"`.
 ///
 /// # Errors
 /// As [`run`].
@@ -184,7 +185,7 @@ pub fn run_choosing<'a>(
     replay_on(prepared(config, report)?, config, source, sink, Some(chooser), report)
 }
 
-/// The device of `config`, in the state that it asks for.
+/// The device of `config`, preconditioned.
 fn prepared(config: &RunConfig, report: &mut dyn FnMut(Progress) -> bool) -> Result<Flash, RunError> {
     let Layout { level, devices } = config.members;
     let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
@@ -195,7 +196,7 @@ fn prepared(config: &RunConfig, report: &mut dyn FnMut(Progress) -> bool) -> Res
     Ok(flash)
 }
 
-/// [`run`] on flash that the caller made of `config.device` and prepared as it likes.
+/// [`run`] on flash that the caller created from `config.device` and prepared.
 ///
 /// # Errors
 /// As [`run`].
@@ -316,20 +317,20 @@ pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
 
 type Timed<'a> = Simulation<NoMemory, (), Replay<'a>>;
 
-/// What is read off a simulation while it runs.
+/// Readings of a simulation while it runs.
 struct Meter {
     warmup: u64,
     warm: bool,
     began_ns: Nanos,
     /// Operations by class at the end of warm-up.
     base: Vec<ClassCounts>,
-    /// What the write cache did until then.
+    /// Counters of the write cache at that time.
     cache: CacheCounts,
-    /// What the log of an elastic placement did until then.
+    /// Counters of an elastic placement's log at that time.
     elastic: ElasticCounts,
-    /// What zones did until then.
+    /// Counters of zones at that time.
     zones: ZoneCounts,
-    /// What reads around members came to until then.
+    /// Counters of redirected reads at that time.
     reads: ReadCounts,
     arrivals: u64,
     served: u64,
@@ -343,12 +344,12 @@ struct Meter {
     looks: u32,
 }
 
-/// Most rows of samples of a run. They take a byte and more each on disk.
+/// The largest number of sample rows of a run. Each takes a byte or more on disk.
 pub const MOST_SAMPLE_ROWS: u64 = 1_000_000_000;
-/// Samples between two looks at whether to stop.
+/// Samples between two calls of the caller's `report`.
 const SAMPLES_PER_REPORT: u64 = 1 << 16;
 
-/// Events between two emptyings of the flash's log of garbage collections.
+/// Events between two times that the flash's log of garbage collections is drained.
 const LOOKS_PER_GC_ROWS: u32 = 1 << 12;
 
 impl Meter {
@@ -376,8 +377,8 @@ impl Meter {
         }
     }
 
-    /// Looks at what the last event led to, before anything is sent; ends the warm-up just before the first request
-    /// that counts is sent.
+    /// Takes readings of the last event's consequences, before any request is sent. Ends the warm-up just before the
+    /// first counted request is sent.
     #[inline]
     fn begin(&mut self, simulation: &mut Timed<'_>) {
         self.look_at_served(simulation);
@@ -403,7 +404,7 @@ impl Meter {
         simulation.world.flash.drain_gc_log().for_each(drop);
     }
 
-    /// Looks at the array between arrivals and what happens next.
+    /// Takes readings after arrivals and before the next event.
     #[inline]
     fn look(
         &mut self,
@@ -413,8 +414,9 @@ impl Meter {
     ) -> Result<(), RunError> {
         let arrivals = simulation.world.host.arrivals;
         if arrivals != self.arrivals {
-            // What an arriving request finds in the queues, its own parts included: a choice, as the public fork of
-            // the simulator of paper 000 does. Its section II-C counts after a request is serviced.
+            // Counts the operations that an arriving request finds in the queues, including its own. This is a
+            // choice, as in the public fork of the simulator of paper 000. Its section II-C counts after a request is
+            // serviced.
             let new = arrivals - self.arrivals;
             self.arrivals = arrivals;
             if self.warm {
@@ -434,7 +436,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Takes every sample that is due before `until`, unless they are too many or the run is to stop.
+    /// Takes every sample that is due before `until`, unless there are too many or the run is to stop.
     fn samples(
         &mut self,
         simulation: &mut Timed<'_>,
@@ -459,7 +461,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts what requests that were acknowledged meanwhile left behind in the queues.
+    /// Counts the operations left in the queues by requests that were acknowledged meanwhile.
     #[inline]
     fn look_at_served(&mut self, simulation: &Timed<'_>) {
         let served = simulation.world.host.served;
@@ -485,7 +487,8 @@ impl Meter {
         }
     }
 
-    /// What holds from now until the next event holds at the instant that is due.
+    /// Takes a sample. The current state lasts until the next event, so it is also the state at the time of the
+    /// sample.
     fn sample(&mut self, simulation: &mut Timed<'_>) {
         let time_ns = self.next_sample;
         self.next_sample = self.next_sample.saturating_add(self.sample_every);

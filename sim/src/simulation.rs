@@ -1,7 +1,7 @@
-//! The event loop: one array over modelled flash, one host, one time.
+//! The event loop: one array over modelled flash, one host, one clock.
 //!
-//! Events of equal time happen in a fixed order (what was scheduled first, then arrivals), so a run is a function of
-//! its inputs alone.
+//! Events of equal time are handled in a fixed order (in order of scheduling, then arrivals), so a run is a function
+//! of its inputs alone.
 
 mod restart;
 mod state;
@@ -18,8 +18,8 @@ use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Permit, Shape
 
 use state::State;
 
-/// What moves between the controller's memory and the medium. Nothing in timed simulation; real bytes in the checking
-/// one.
+/// Transfer of content between the controller's memory and the medium. Timed simulation transfers nothing; checking
+/// simulation transfers real bytes.
 pub trait Content<M: Memory>: Media {
     /// Operation `id` is about to write the content of `page`.
     fn stage(&mut self, id: OperationId, page: u32, memory: &M);
@@ -31,11 +31,11 @@ pub trait Content<M: Memory>: Media {
     /// Operation `id` has left its member.
     #[inline(always)]
     fn ended(&mut self, _now: Nanos, _id: OperationId) {}
-    /// How much later than it ran the answer of `operation` comes, in ns: the place where stalls are injected.
+    /// Delay of the answer of `operation` after its end, in ns: the point at which stalls are injected.
     fn late_ns(&mut self, _operation: &Operation) -> Nanos {
         0
     }
-    /// How operation `id`, which ran, ended: the place where media faults are injected.
+    /// Outcome of operation `id`, which ran: the point at which media faults are injected.
     fn outcome(&mut self, _id: OperationId, _operation: &Operation) -> Outcome {
         Outcome::Done
     }
@@ -48,10 +48,10 @@ impl Content<stripewise_array::NoMemory> for () {
     fn fetch(&mut self, _: OperationId, _: u32, _: &mut stripewise_array::NoMemory) {}
 }
 
-/// When the host has its next request.
+/// When the host sends its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At this time; now, if it is not in the future.
+    /// At this time; now, if this time is not in the future.
     At(Nanos),
     /// After an acknowledgement.
     Waiting,
@@ -59,32 +59,33 @@ pub enum Next {
     End,
 }
 
-/// Whoever sends requests: a replayed trace, or a checking workload.
+/// The source of requests: a replayed trace, or a checking workload.
 pub trait Host<M: Memory> {
-    /// Whether plans are to be shown to [`Host::planned`].
+    /// Whether plans are passed to [`Host::planned`].
     const OBSERVES: bool = false;
 
     /// When the next request is due.
     fn next(&mut self, now: Nanos) -> Next;
     /// The request that is due, with its payload.
     fn take(&mut self, now: Nanos) -> (HostRequest, M::Host);
-    /// The array took what came last: so many members had an operation queued or in flight before, so many have one now.
+    /// The array accepted the last request. The arguments are the numbers of members with an operation queued or in
+    /// flight before and after it.
     fn submitted(&mut self, _busy_before: u32, _busy_after: u32) {}
-    /// The array did not take it; it is due again after an acknowledgement.
+    /// The array did not accept the request; it is due again after an acknowledgement.
     fn refused(&mut self, request: HostRequest, payload: M::Host, error: SubmitError);
     /// A request is acknowledged.
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: M::Host);
     /// A page operation ended, this long after it was put into its member's queue.
     fn operated(&mut self, _operation: &Operation, _latency_ns: Nanos) {}
-    /// A plan was made.
+    /// The controller made a plan.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
-    /// A parity update was decided.
+    /// The controller decided a parity update.
     fn updated(&mut self, _update: &ParityUpdate) {}
-    /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
+    /// The routine of a parity update under the policy `custom`; `None` takes Baseline's routine.
     fn choose(&mut self, _choice: &Choice<'_>, _state: &dyn MemberLoad) -> Option<Routine> {
         None
     }
-    /// When the first of the requests that come before `until` arrives of which `is_meant` says so, as far as it is known.
+    /// The arrival time of the first request before `until` for which `is_meant` returns true, as far as it is known.
     fn next_arrival(
         &mut self,
         _until: Nanos,
@@ -92,7 +93,7 @@ pub trait Host<M: Memory> {
     ) -> Option<Nanos> {
         None
     }
-    /// First bytes of requests that come next, where they are known; each is shown once.
+    /// First bytes of the next requests, if known; each is reported once.
     fn preview(&mut self) -> &[u64] {
         &[]
     }
@@ -101,12 +102,12 @@ pub trait Host<M: Memory> {
 /// Pages moved on one member, by class of operation.
 pub type ClassCounts = [u64; stripewise_array::Class::COUNT];
 
-/// Events that are not the flash's: their numbers count from the top.
+/// Events other than those of the flash: their numbers count from the top.
 const COMPUTED: Event = 1 << 30;
 const TIMER: Event = 1 << 31;
 const LATE: Event = 3 << 30;
 
-/// The world around the controller: flash, time and host.
+/// The environment of the controller: flash, time and host.
 pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
     /// The modelled flash.
     pub flash: Flash<C>,
@@ -117,7 +118,7 @@ pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
     agenda: Agenda,
     now: Nanos,
     xor_ns: Nanos,
-    /// Time of a page on the parity engine, and until when that is busy.
+    /// Time of a page on the parity engine, and the time until which the engine is busy.
     combine_ns: Nanos,
     engine_busy: Nanos,
     in_flight: Vec<Flight>,
@@ -127,7 +128,7 @@ pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
     memory: std::marker::PhantomData<M>,
 }
 
-/// An operation that the flash works on.
+/// An operation in flight in the flash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flight {
     operation: Operation,
@@ -281,7 +282,7 @@ fn op(operation: &Operation) -> Op {
     Op { kind, page, old_version, stream, request }
 }
 
-/// What modelled members can do.
+/// The capabilities of modelled members.
 pub fn members(spec: &DeviceSpec, shape: &Shape) -> Members {
     Members {
         count: shape.members,
@@ -300,27 +301,28 @@ pub fn members(spec: &DeviceSpec, shape: &Shape) -> Members {
 pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     /// The controller.
     pub array: Array<M>,
-    /// All that is around it.
+    /// The environment of the controller.
     pub world: World<M, C, H>,
     done: Vec<Done>,
-    /// What the flash has done and not answered yet.
+    /// Operations that the flash has finished and not yet answered.
     late: Vec<Done>,
-    /// Acknowledgements when the array last had no room for a request: it has none until there is another one.
+    /// Number of acknowledgements when the array last had no space for a request: it has none until the next
+    /// acknowledgement.
     busy_at: Option<u64>,
     /// The flash's maps are larger than the processor's caches.
     large: bool,
-    /// Members and pages that the next requests will need.
+    /// Members and pages that the next requests will use.
     ahead: Vec<(u32, u32)>,
 }
 
-/// Bytes of maps beyond which it pays to fetch their entries early.
+/// Size of the maps, in bytes, from which fetching their entries early pays off.
 const LARGE_BYTES: u64 = 8 << 20;
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
-    /// An array of `scheme` over `flash`, whose pages have `page_bytes`, asked by `host`.
+    /// An array of `scheme` over `flash`, whose pages have `page_bytes`, with requests from `host`.
     ///
     /// # Errors
-    /// When the scheme has no meaning over this flash.
+    /// If the scheme is invalid over this flash.
     pub fn new(
         scheme: &Scheme,
         flash: Flash<C>,
@@ -332,7 +334,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         Self::with_members(scheme, members, flash, memory, host)
     }
 
-    /// [`Self::new`] over flash that is taken for `members`, which can do less.
+    /// [`Self::new`] over flash that is described by `members`, which may have fewer capabilities.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -346,25 +348,25 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         Ok(Self::with_array(Array::new(scheme, members, memory)?, flash, host, 0))
     }
 
-    /// The time.
+    /// The current simulated time.
     pub fn now(&self) -> Nanos {
         self.world.now
     }
 
-    /// Runs until the host has no more requests and nothing is under way.
+    /// Runs until the host has no more requests and none are in flight.
     pub fn run(&mut self) {
         while self.step() {}
     }
 
-    /// Sends every request that is due, then handles the next event. Returns false when there is neither.
+    /// Sends every request that is due, then handles the next event. Returns false if there is neither.
     #[inline]
     pub fn step(&mut self) -> bool {
         let arrival = self.arrive();
         self.advance(arrival)
     }
 
-    /// The first half of a step: sends every request that is due and starts what can be started. Returns the time of
-    /// the next arrival, if it is known. Until [`Self::next_time`] everything stays as it is now.
+    /// The first half of a step: sends every request that is due and starts every operation that can start. Returns
+    /// the time of the next arrival, if known. Until [`Self::next_time`] the state does not change.
     #[inline]
     pub fn arrive(&mut self) -> Option<Nanos> {
         if self.large {
@@ -372,14 +374,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         }
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
-        // A member may find out by being asked that it has nothing to collect, and be ready after all.
+        // A member that is asked may find that it has nothing to collect, and so become ready.
         while self.hear_of_ready() {
             self.array.dispatch(&mut self.world);
         }
         arrival
     }
 
-    /// Brings the map entries that the next requests will need into the processor's caches, all misses at a time.
+    /// Loads the map entries that the next requests will need into the processor's caches, with all misses
+    /// outstanding at once.
     fn fetch_early(&mut self) {
         let bytes = self.world.host.preview();
         if bytes.is_empty() {
@@ -395,13 +398,13 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.world.flash.touch_all(&self.ahead);
     }
 
-    /// When the next thing happens, given the next arrival.
+    /// The time of the next event or arrival, given the next arrival.
     pub fn next_time(&mut self, arrival: Option<Nanos>) -> Option<Nanos> {
         let event = self.world.agenda.next_time();
         event.into_iter().chain(arrival).min()
     }
 
-    /// The second half of a step: time goes on to the next event, which is handled, or to the next arrival.
+    /// The second half of a step: advances time to the next event, which is handled, or to the next arrival.
     #[inline]
     pub fn advance(&mut self, arrival: Option<Nanos>) -> bool {
         let event = self.world.agenda.next_time();
@@ -418,7 +421,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         }
     }
 
-    /// Submits what is due; returns the time of the next arrival, if it is known.
+    /// Submits the requests that are due; returns the time of the next arrival, if known.
     #[inline]
     fn submit_due(&mut self) -> Option<Nanos> {
         while self.busy_at != Some(self.world.acknowledged) {
@@ -461,7 +464,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.hear_of_ready();
     }
 
-    /// Tells the array which members may admit what they refused. Returns whether there was one.
+    /// Reports to the array which members may admit operations that they refused. Returns whether there was one.
     #[inline]
     fn hear_of_ready(&mut self) -> bool {
         let mut any = false;
@@ -495,7 +498,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.done.clear();
     }
 
-    /// Tells the array of an operation that is done.
+    /// Reports a finished operation to the array.
     #[inline]
     fn report(&mut self, done: Done) {
         let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
@@ -515,18 +518,19 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
     }
 
-    /// A member is gone from now on; what it works on ends as gone.
+    /// Removes a member from now on; its operations in flight end with the outcome "gone".
     pub fn fail_member(&mut self, member: u16) {
         self.world.gave_up(member);
         self.array.member_failed(self.world.now, member, &mut self.world);
     }
 
-    /// The controller hears that a member has not answered for some time, or answers again. Nothing else happens to it.
+    /// Reports to the controller that a member has not answered for some time, or answers again. The member itself is
+    /// unaffected.
     pub fn report_slow(&mut self, member: u16, is_slow: bool) {
         self.array.member_slow(self.world.now, member, is_slow, &mut self.world);
     }
 
-    /// Writes out what waits in controller memory, and runs until nothing is under way.
+    /// Writes out the content that waits in controller memory, and runs until no operation is in flight.
     pub fn drain(&mut self) {
         self.array.drain(self.world.now, &mut self.world);
         self.run();

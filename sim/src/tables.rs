@@ -1,5 +1,5 @@
-//! The rows that a run yields, as plain data. Column names carry their units; `results` turns them into Arrow
-//! tables and Parquet files, so that the simulator itself stays light.
+//! The rows of a run's tables, as plain data. Column names carry their units. The crate `results` converts rows into
+//! Arrow tables and Parquet files, so that the simulator itself stays small.
 
 use stripewise_array::update::{ParityUpdate, Routine};
 
@@ -22,7 +22,7 @@ pub struct RequestRow {
     pub size_bytes: u32,
     /// Arrival to acknowledgement.
     pub latency_ns: u64,
-    /// Waiting in the controller: for a plan, for a row that another update holds.
+    /// Waiting in the controller: for a plan, or for a row lock of another update.
     pub pending_ns: u64,
     /// The pre-read step of the last plan.
     pub pre_read_ns: u64,
@@ -36,9 +36,9 @@ pub struct RequestRow {
     pub bus_ns: u64,
     /// The last operation's cell time.
     pub cell_ns: u64,
-    /// Time in controller memory, when no member was needed.
+    /// Time in controller memory, if no member was needed.
     pub buffer_ns: u64,
-    /// 1 when the request failed.
+    /// 1 if the request failed.
     pub failed: u8,
 }
 
@@ -65,27 +65,27 @@ pub struct MemberRow {
     pub decode_read_pages: u64,
     /// Pages written back after they were decoded.
     pub repair_write_pages: u64,
-    /// Pages read in all, garbage collection included.
+    /// Total pages read, garbage collection included.
     pub flash_read_pages: u64,
-    /// Pages programmed in all, garbage collection included.
+    /// Total pages programmed, garbage collection included.
     pub flash_program_pages: u64,
     /// Blocks erased.
     pub erase_blocks: u64,
     /// Pages moved by garbage collection.
     pub gc_move_pages: u64,
-    /// Garbage collections given up because every written block was full of valid pages.
+    /// Garbage collections abandoned because every written block was full of valid pages.
     pub gc_stalls: u64,
-    /// Retries of page reads at higher read levels; 0 where the device has none.
+    /// Retries of page reads at higher read levels; 0 if the device has no read levels.
     pub read_retries: u64,
-    /// Times that writes began to wait because the member may not collect garbage.
+    /// Number of times that writes began to wait because the member had no permission to collect garbage.
     pub permission_waits: u64,
-    /// How long they waited for that.
+    /// Total time that writes waited for permission.
     pub permission_wait_ns: u64,
-    /// Programs and erases suspended for reads; each time counts.
+    /// Suspensions of programs and erases for reads. An operation suspended twice counts twice.
     pub suspends: u64,
     /// Of `gc_move_pages`, pages moved by static wear-levelling.
     pub wear_move_pages: u64,
-    /// Reads of pages that hold nothing; they cost no cell time and are not among `flash_read_pages`.
+    /// Reads of unmapped pages; they take no cell time and are not counted in `flash_read_pages`.
     pub unmapped_read_pages: u64,
     /// Pages trimmed.
     pub trim_pages: u64,
@@ -95,28 +95,28 @@ pub struct MemberRow {
     pub cell_busy_ns: u64,
     /// Dies of the member.
     pub dies: u32,
-    /// Cell time of the busiest of them.
+    /// Cell time of the busiest die.
     pub busiest_die_ns: u64,
     /// Bus time of this member's transfers.
     pub bus_busy_ns: u64,
     /// Sum over arriving requests of the operations then queued or in flight (the papers' blocked requests).
     pub blocked_sum: u64,
-    /// The same, over served requests, looked at when each had just been acknowledged.
+    /// The same, over served requests, sampled just after each was acknowledged.
     pub blocked_sum_served: u64,
     /// Largest number of operations queued or in flight.
     pub queue_max: u64,
-    /// Mean time that a read or write of a page took, from the member's queue to its end.
+    /// Mean time of a page read or write, from the member's queue to its end.
     pub operation_mean_ns: u64,
-    /// The time that 99 % of them did not exceed.
+    /// The time that 99 % of these operations did not exceed.
     pub operation_p99_ns: u64,
-    /// The time that 99.9 % of them did not exceed.
+    /// The time that 99.9 % of these operations did not exceed.
     pub operation_p999_ns: u64,
 }
 
-/// State of one member at a sampled instant.
+/// State of one member at a sampled time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleRow {
-    /// The instant.
+    /// The time.
     pub time_ns: u64,
     /// Number of the member.
     pub member: u32,
@@ -147,18 +147,18 @@ pub struct GcRow {
     pub moved_pages: u32,
 }
 
-/// Slices of time in which so many members collected garbage (paper 003, Fig. 4(c) and 4(d)).
+/// Time slices in which this number of members collected garbage (paper 003, Fig. 4(c) and 4(d)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcSliceRow {
     /// Number of members.
     pub collecting: u32,
-    /// Slices in which exactly so many had a collection under way at some moment, pauses of preemption included.
+    /// Slices in which exactly this number had a collection in progress at some time, pauses of preemption included.
     pub slices: u64,
-    /// Slices in which exactly so many had one at work, those pauses left out.
+    /// Slices in which exactly this number had a collection at work, those pauses excluded.
     pub slices_at_work: u64,
 }
 
-/// What a [`LatencyRow`] is of.
+/// The subject of a [`LatencyRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LatencyKind {
@@ -177,18 +177,18 @@ pub enum LatencyKind {
 pub struct LatencyRow {
     /// [`LatencyKind`] as a number.
     pub kind: u8,
-    /// Number of the member, for operations; else 0.
+    /// Number of the member, for operations; otherwise 0.
     pub member: u32,
     /// This time ...
     pub latency_ns: u64,
-    /// ... was not exceeded by so many requests or operations.
+    /// ... was not exceeded by this number of requests or operations.
     pub count: u64,
 }
 
-/// One parity update. What the cost terms mean depends on the policy; zeros where it asks for none.
+/// One parity update. The meaning of the cost terms depends on the policy; they are zero if it uses none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpdateRow {
-    /// When it was decided.
+    /// Time of the decision.
     pub time_ns: u64,
     /// The array's row.
     pub row: u64,
@@ -196,17 +196,17 @@ pub struct UpdateRow {
     pub dirty_chunks: u32,
     /// Its routine: 0 full stripe, 1 RMW, 2 RCW, 3 reconstruct, 4 log.
     pub routine: u8,
-    /// The routine that Baseline would have taken.
+    /// The routine that Baseline would have chosen.
     pub baseline: u8,
-    /// 1 when the two differ.
+    /// 1 if the two differ.
     pub adjusted: u8,
-    /// Pages that RMW would pre-read; 0 where there was no choice.
+    /// Pages that RMW would pre-read; 0 if there was no choice.
     pub rmw_reads: u32,
-    /// Pages that RCW would pre-read; 0 where there was no choice.
+    /// Pages that RCW would pre-read; 0 if there was no choice.
     pub rcw_reads: u32,
-    /// Of RMW: the longest wait for a pre-read (Adaptive), or the heaviest weighted load met (BPU, without unit).
+    /// Of RMW: the longest wait for a pre-read (Adaptive), or the largest weighted load (BPU, without unit).
     pub rmw_update_ns: u64,
-    /// Of RMW: what pre-reads delay queued writes (Adaptive), or the mean weighted load (BPU, without unit).
+    /// Of RMW: the delay of queued writes by pre-reads (Adaptive), or the mean weighted load (BPU, without unit).
     pub rmw_delay_ns: u64,
     /// Of RCW: as `rmw_update_ns`.
     pub rcw_update_ns: u64,
@@ -245,21 +245,23 @@ impl From<&ParityUpdate> for UpdateRow {
     }
 }
 
-/// Where rows go while a run goes on. Every method has an empty default, so a sink takes only what it wants.
+/// The receiver of rows during a run. Every method has an empty default, so a sink implements only those that it
+/// needs.
 pub trait Sink {
     /// A request was acknowledged.
     fn request(&mut self, _row: &RequestRow) {}
-    /// An instant was sampled; one call for each member.
+    /// A sample was taken; one call for each member.
     fn sample(&mut self, _row: &SampleRow) {}
     /// A parity update was decided.
     fn update(&mut self, _row: &UpdateRow) {}
     /// A garbage collection ended.
     fn gc(&mut self, _row: &GcRow) {}
-    /// A point of a distribution of latencies; all come at the end of the run.
+    /// A point of a latency distribution; all points come at the end of the run.
     fn latency(&mut self, _row: &LatencyRow) {}
-    /// A number of members, and in how many slices so many collected; all come at the end of the run, from none on.
+    /// The number of slices in which a given number of members collected; all rows come at the end of the run, from 0
+    /// members.
     fn gc_slice(&mut self, _row: &GcSliceRow) {}
 }
 
-/// Takes nothing.
+/// Discards all rows.
 impl Sink for () {}

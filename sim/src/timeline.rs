@@ -1,7 +1,7 @@
-//! Records what a run does in a window of its requests: the requests, their operations, and what every die did when.
+//! Records a window of a run: its requests, their operations, and the activity of every die over time.
 //!
-//! The same event loop as [`crate::run`], with media that are told of operations and of dies' phases; a run that records
-//! nothing pays nothing for it.
+//! The event loop is that of [`crate::run`], with media that receive operations and phases of dies. A run without
+//! recording has no overhead.
 
 use stripewise_array::{
     Acknowledgement, HostRequest, NoMemory, Operation, OperationId, PlanView, RequestKind, SubmitError,
@@ -14,22 +14,23 @@ use crate::replay::Replay;
 use crate::run::{EVENTS_PER_REPORT, Progress, RunConfig, RunError, page_bytes};
 use crate::simulation::{Content, Host, Next, Simulation};
 
-/// A part of a run, moment by moment.
+/// A part of a run, as a time line.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Counts of members, buses and dies.
     pub shape: Shape,
     /// When the first request of the window was sent.
     pub begin_ns: Nanos,
-    /// The end of the last thing that was recorded.
+    /// The latest end time in the record.
     pub end_ns: Nanos,
     /// Host requests of the window, in the order in which they were sent.
     pub requests: Vec<RequestSpan>,
     /// Operations on members that started in the window, in order of their starts.
     pub operations: Vec<OperationSpan>,
-    /// What dies did for these operations, and to collect garbage, from the begin of the window on.
+    /// Activity of dies for these operations, and for garbage collection, from the begin of the window.
     pub stretches: Vec<DieSpan>,
-    /// Operations that take part in another one's stretch, on another plane: places in `stretches` and in `operations`.
+    /// Operations that joined another operation's stretch, on another plane: indices into `stretches` and
+    /// `operations`.
     pub joined: Vec<(u32, u32)>,
 }
 
@@ -38,7 +39,7 @@ pub struct Timeline {
 pub struct RequestSpan {
     /// Position in the trace, from 0.
     pub index: u64,
-    /// What was asked for.
+    /// The kind of request.
     pub kind: RequestKind,
     /// First byte on the array.
     pub offset_bytes: u64,
@@ -55,43 +56,43 @@ pub struct RequestSpan {
 /// An operation on a page of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationSpan {
-    /// What it does, where, and on whose behalf.
+    /// The operation, its place and its purpose.
     pub operation: Operation,
-    /// When it was put into its member's queue.
+    /// When it entered its member's queue.
     pub queued_ns: Nanos,
-    /// When its member took it.
+    /// When its member accepted it.
     pub started_ns: Nanos,
     /// When it was done.
     pub ended_ns: Nanos,
-    /// The requests that its plan serves, as places in [`Timeline::requests`].
+    /// The requests that its plan serves, as indices into [`Timeline::requests`].
     pub requests: Vec<u32>,
 }
 
-/// What a die does for a while.
+/// One activity of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpan {
-    /// What, when and where.
+    /// The activity, its time and its place.
     pub stretch: Stretch,
-    /// The operation, as a place in [`Timeline::operations`]; none for garbage collection, and for what started before
-    /// the window.
+    /// The operation, as an index into [`Timeline::operations`]; `None` for garbage collection, and for operations
+    /// that started before the window.
     pub operation: Option<u32>,
 }
 
-/// No place.
+/// No index.
 const NOWHERE: u32 = u32::MAX;
 
-/// Media that keep what they are told, once they record.
+/// Media that record, once enabled.
 #[derive(Debug, Default)]
 struct Recorder {
     records: bool,
     operations: Vec<OperationSpan>,
     stretches: Vec<DieSpan>,
     joined: Vec<(u32, u32)>,
-    /// By die: its last stretch.
+    /// By die: the index of its last stretch.
     last: Vec<u32>,
-    /// By operation that is under way: its place.
+    /// By operation in flight: its index.
     places: Vec<u32>,
-    /// Operations that started since the last look.
+    /// Operations that started since the last attribution.
     fresh: Vec<OperationId>,
 }
 
@@ -100,7 +101,7 @@ impl Recorder {
         self.places.get(id as usize).copied().filter(|&place| place != NOWHERE)
     }
 
-    /// The place of the last stretch of a die, if there was one in the window.
+    /// The index of the last stretch of a die, if there was one in the window.
     fn last_of(&self, die: u32) -> Option<u32> {
         self.last.get(die as usize).copied().filter(|&place| place != NOWHERE)
     }
@@ -163,13 +164,13 @@ impl Content<NoMemory> for Recorder {
     }
 }
 
-/// A replay that is watched.
+/// A replay whose requests are recorded.
 struct Watched<'a> {
     replay: Replay<'a>,
-    /// Position in the trace from which requests are kept.
+    /// Position in the trace from which requests are recorded.
     from: u64,
     requests: Vec<RequestSpan>,
-    /// By tag of a request that is under way: its place.
+    /// By tag of a request in flight: its index.
     places: Vec<u32>,
     /// By plan: the requests that it serves.
     plans: Vec<Vec<u32>>,
@@ -212,7 +213,7 @@ impl Host<NoMemory> for Watched<'_> {
     }
 
     fn refused(&mut self, request: HostRequest, payload: (), error: SubmitError) {
-        // It comes again.
+        // The request will be sent again.
         if self.place(request.tag).is_some() {
             self.requests.pop();
             self.places[request.tag as usize] = NOWHERE;
@@ -242,9 +243,9 @@ impl Host<NoMemory> for Watched<'_> {
     }
 }
 
-/// Runs the first `from + count` requests of `source` as [`crate::run`] does, and records from request `from` on, until
-/// all is done. It takes about 300 bytes an operation. `report` is told how far it has come, and ends it by returning
-/// false.
+/// Runs the first `from + count` requests of `source` as [`crate::run`] does, and records from request `from` until
+/// all are done. The record takes about 300 bytes per operation. Calls `report` with the progress; if `report`
+/// returns false, the run ends.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -313,7 +314,7 @@ pub fn timeline(
 
 type Recorded<'a> = Simulation<NoMemory, Recorder, Watched<'a>>;
 
-/// Begins to record at the moment at which the next request is due; none until then.
+/// Begins to record when the next request is due; `None` until then.
 fn begin(simulation: &mut Recorded<'_>) -> Option<Nanos> {
     let now = simulation.now();
     let Next::At(at) = simulation.world.host.next(now) else { return None };
@@ -324,7 +325,7 @@ fn begin(simulation: &mut Recorded<'_>) -> Option<Nanos> {
     Some(now)
 }
 
-/// Finds the requests that operations which started just now serve.
+/// Determines the requests that newly started operations serve.
 fn attribute(simulation: &mut Recorded<'_>) {
     let fresh = std::mem::take(&mut simulation.world.flash.media_mut().fresh);
     for &id in &fresh {
@@ -333,7 +334,7 @@ fn attribute(simulation: &mut Recorded<'_>) {
         if host.plans.len() <= plan as usize {
             host.plans.resize(plan as usize + 1, Vec::new());
         }
-        // Requests that were acknowledged meanwhile are no longer among those that wait.
+        // Requests that were acknowledged meanwhile no longer belong to the plan.
         for tag in simulation.array.hosts_of(plan) {
             if let Some(place) = host.place(tag)
                 && !host.plans[plan as usize].contains(&place)
@@ -349,7 +350,7 @@ fn attribute(simulation: &mut Recorded<'_>) {
             (operation.requests, operation.queued_ns) = (requests, queued_ns);
         }
     }
-    // Its room is used again.
+    // The list keeps its memory.
     let recorder = simulation.world.flash.media_mut();
     recorder.fresh = fresh;
     recorder.fresh.clear();

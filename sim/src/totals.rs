@@ -10,7 +10,7 @@ use crate::metrics::Metrics;
 use crate::tables::{GcSliceRow, MemberRow};
 use crate::uniformity::{chi2, variation};
 
-/// One total's value.
+/// The value of one total.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     /// A count, or a time in whole nanoseconds.
@@ -19,50 +19,50 @@ pub enum Figure {
     Real(f64),
 }
 
-/// All that a run comes to, warm-up excluded.
+/// All results of a run, excluding warm-up.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    /// Of host requests.
+    /// Counters over host requests.
     pub requests: Metrics,
-    /// Of each member.
+    /// Counters of each member.
     pub members: Vec<MemberRow>,
-    /// Of the write cache; zeros without one.
+    /// Counters of the write cache; zeros without one.
     pub cache: CacheCounts,
-    /// Of the log of an elastic placement; zeros without one.
+    /// Counters of an elastic placement's log; zeros without one.
     pub elastic: ElasticCounts,
-    /// Of the zones of MC-RAIS; zeros without zones.
+    /// Counters of the zones of MC-RAIS; zeros without zones.
     pub zones: ZoneCounts,
-    /// Of reads around members.
+    /// Counters of redirected reads.
     pub reads: ReadCounts,
-    /// What such a log holds in memory.
+    /// Memory of the placement.
     pub memory: Memories,
-    /// How many members collected at the same time.
+    /// Numbers of members that collected at the same time.
     pub gc_slices: GcSlices,
-    /// Pages that the array wrote behind the last acknowledgement: what waited in its memory, with its parity.
+    /// Pages that the array wrote after the last acknowledgement: data that waited in its memory, with its parity.
     pub drained_pages: u64,
-    /// Simulated time from the first arrival that counts to the end.
+    /// Simulated time from the first counted arrival to the end.
     pub simulated_ns: Nanos,
     /// Page size of the members.
     pub page_bytes: u32,
 }
 
-/// Memory that a placement needs, without the content of chunks.
+/// Memory of a placement, without the content of chunks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memories {
-    /// Maps, directories and what is known of segments.
+    /// Maps, directories and state of segments.
     pub map_bytes: u64,
-    /// Blocks that the map of zones knows.
+    /// Blocks in the map of zones.
     pub zone_blocks: u64,
-    /// What finding hot chunks takes.
+    /// Memory of hot-chunk detection.
     pub hotness_bytes: u64,
 }
 
-/// Slices of time by the number of members that collected in them; empty where they were not counted.
+/// Time slices by the number of members that collected in them; empty if slices were not counted.
 #[derive(Clone, Debug, Default)]
 pub struct GcSlices {
     /// Length of a slice.
     pub slice_ns: Nanos,
-    /// For none to all members, the slices in which exactly so many collected.
+    /// The slices in which exactly this number of members collected, for 0 to all members.
     pub by_collecting: Vec<stripewise_flash::GcSlices>,
 }
 
@@ -74,7 +74,7 @@ impl GcSlices {
         }
     }
 
-    /// Slices in which at least so many members had a collection under way.
+    /// Slices in which at least `members` members had a collection in progress.
     pub fn at_least(&self, members: usize) -> u64 {
         self.by_collecting.iter().skip(members).map(|slices| slices.under_way).sum()
     }
@@ -91,7 +91,7 @@ impl Totals {
         ratio(self.sum(|row| row.flash_program_pages), self.sum(array_writes))
     }
 
-    /// Share of time in which a die's cells work, over all dies.
+    /// Share of time in which a die's cells are busy, over all dies.
     pub fn die_utilisation(&self) -> f64 {
         let dies = self.sum(|row| row.dies.into());
         ratio(self.sum(|row| row.cell_busy_ns), self.simulated_ns) / dies.max(1) as f64
@@ -255,7 +255,8 @@ impl Totals {
             ("die_utilisation", Real(self.die_utilisation())),
             ("busiest_die_utilisation", Real(self.busiest_die_utilisation())),
         ]);
-        // The mean over requests divides deviation and mean alike: sums vary as much as they do.
+        // Dividing by the number of requests scales deviation and mean alike, so sums have the same variation as
+        // means.
         let (arrival, served): (Column, Column) = (|row| row.blocked_sum, |row| row.blocked_sum_served);
         figures.extend([
             ("blocked_cv", Real(variation(self.blocked(arrival)))),
@@ -275,7 +276,7 @@ pub(crate) fn array_writes_of(rows: &[MemberRow]) -> u64 {
     rows.iter().map(array_writes).sum()
 }
 
-/// Pages that the array itself had a member write: data, parity, deltas and what it repaired.
+/// Pages that the array itself wrote to a member: data, parity, deltas and repairs.
 fn array_writes(row: &MemberRow) -> u64 {
     row.host_write_pages
         + row.parity_write_pages

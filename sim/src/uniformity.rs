@@ -1,7 +1,7 @@
-//! How unevenly something is spread over members: coefficient of variation and χ² test of uniformity (paper 000,
+//! Measures of uneven distribution over members: coefficient of variation and χ² test of uniformity (paper 000,
 //! section II-C and appendix A).
 
-/// Standard deviation of the population over the mean; 0 when all is 0.
+/// Standard deviation of the population divided by the mean; 0 if all sums are 0.
 pub fn variation(sums: impl ExactSizeIterator<Item = u64> + Clone) -> f64 {
     let count = sums.len() as f64;
     let mean = sums.clone().sum::<u64>() as f64 / count;
@@ -12,9 +12,9 @@ pub fn variation(sums: impl ExactSizeIterator<Item = u64> + Clone) -> f64 {
     (squares / count).sqrt() / mean
 }
 
-/// χ² = Σ (O - E)² / E of `sums` against the uniform distribution, E being their mean; 0 when all is 0. It has one
-/// degree of freedom less than there are sums. Sums over many samples of slowly moving queues are far from
-/// independent counts, so that the test overstates the evidence: compare values, do not trust probabilities.
+/// χ² = Σ (O - E)² / E of `sums` against the uniform distribution, where E is their mean; 0 if all sums are 0. It has
+/// one degree of freedom less than there are sums. Sums over many samples of slowly changing queues are far from
+/// independent counts, so the test overstates the evidence: compare values, do not trust probabilities.
 pub fn chi2(sums: impl ExactSizeIterator<Item = u64> + Clone) -> f64 {
     let expected = sums.clone().sum::<u64>() as f64 / sums.len() as f64;
     if expected == 0.0 || sums.len() == 0 {
@@ -23,15 +23,15 @@ pub fn chi2(sums: impl ExactSizeIterator<Item = u64> + Clone) -> f64 {
     sums.map(|sum| sum as f64 - expected).map(|gap| gap * gap).sum::<f64>() / expected
 }
 
-/// Probability that χ² of `freedom` degrees of freedom exceeds `value`. Closed forms: for even degrees
-/// e^(-v/2) Σ (v/2)^k / k!, for odd ones erfc √(v/2) + e^(-v/2) Σ (v/2)^(k - 1/2) / Γ(k + 1/2).
+/// Probability that χ² with `freedom` degrees of freedom exceeds `value`. Closed forms: for even degrees e^(-v/2) Σ
+/// (v/2)^k / k!, for odd degrees erfc √(v/2) + e^(-v/2) Σ (v/2)^(k - 1/2) / Γ(k + 1/2).
 pub fn chi2_exceeds(freedom: u32, value: f64) -> f64 {
     if freedom == 0 || value <= 0.0 {
         return if freedom == 0 { 0.0 } else { 1.0 };
     }
     let half = value / 2.0;
     let is_odd = freedom % 2 == 1;
-    // √π, by which Γ(3/2) = √π / 2 is made.
+    // √π, from which Γ(3/2) = √π / 2.
     let root_of_pi = core::f64::consts::PI.sqrt();
     let (mut exceeds, mut term) = if is_odd {
         (libm::erfc(half.sqrt()), libm::exp(-half) * half.sqrt() * 2.0 / root_of_pi)
@@ -45,17 +45,18 @@ pub fn chi2_exceeds(freedom: u32, value: f64) -> f64 {
     exceeds.min(1.0)
 }
 
-/// The value that χ² of `freedom` degrees of freedom exceeds with this probability: uniformity is rejected above it.
+/// The value that χ² with `freedom` degrees of freedom exceeds with this probability. Uniformity is rejected above
+/// it.
 ///
 /// # Panics
-/// When the probability is not between 0 and 1, or there is no degree of freedom.
+/// If the probability is not between 0 and 1, or there is no degree of freedom.
 pub fn chi2_critical(freedom: u32, probability: f64) -> f64 {
     assert!(freedom > 0 && 0.0 < probability && probability < 1.0, "a probability between 0 and 1");
     let (mut low, mut high) = (0.0, 1.0);
     while chi2_exceeds(freedom, high) > probability {
         high *= 2.0;
     }
-    // As often as halving can tell two doubles apart.
+    // Enough halvings to reach the precision of a double.
     for _ in 0..64 {
         let middle = (low + high) / 2.0;
         if chi2_exceeds(freedom, middle) > probability { low = middle } else { high = middle }

@@ -1,29 +1,29 @@
-//! Parity updates: how many of each routine, and who chooses where the scheme leaves it to the user.
+//! Parity updates: counts by routine, and the interface for choosing a routine if the scheme leaves it to the user.
 
 use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 
 /// Chooses routines under the update policy `custom`.
 pub trait Chooser {
-    /// RMW or RCW for this update; anything else takes Baseline's choice.
+    /// RMW or RCW for this update; any other value takes Baseline's choice.
     fn choose(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) -> Option<Routine>;
 }
 
-/// Parity updates that were decided, by routine. First writes of gathered rows update nothing and do not count.
+/// Decided parity updates, by routine. First writes of gathered rows update nothing and are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpdateCounts {
-    /// All of them.
+    /// All updates.
     pub all: u64,
     /// Read-modify-write.
     pub rmw: u64,
     /// Read-construct-write.
     pub rcw: u64,
-    /// Updates of every data chunk of a row: nothing to pre-read.
+    /// Updates of every data chunk of a row, without pre-reads.
     pub full_stripe: u64,
-    /// Updates of a part of a row whose change of parity went to a log.
+    /// Updates of part of a row whose parity delta went to a log.
     pub logged: u64,
-    /// Updates whose routine is not the one that Baseline would have taken (paper 000, Fig. 6).
+    /// Updates with a routine that differs from Baseline's choice (paper 000, Fig. 6).
     pub adjusted: u64,
-    /// Of those, the ones by RCW where Baseline would have taken RMW; the rest is the other way round.
+    /// Of those, updates by RCW for which Baseline would have chosen RMW; the rest is the reverse.
     pub adjusted_rcw: u64,
 }
 

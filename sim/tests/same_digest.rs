@@ -1,4 +1,5 @@
-//! The same run yields the same rows on every machine, in debug and release. `make test` runs this in both.
+//! The same run yields the same rows on every machine, in debug and release builds. `make test` runs this test in
+//! both.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
@@ -8,15 +9,15 @@ use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Device, members, and the digest of every row of the run below over them. It changes when the model does: then say so
-/// in the changelog, and put the new one here.
+/// Device, members, and the digest of all rows of the run below. A digest changes when the model changes: in that
+/// case, note the change in the changelog and put the new digest here.
 const DIGESTS: [(&str, &str, &str); 3] = [
     ("ssdsim-5+1", "channel:1", "22d0780a5f7f08972ddcf14e068fc55f"),
     ("paper003", "ssd:3", "14bf905cadf26dc07c5e67a413883b44"),
     ("paper003", "ssd:32", "8e02fa08963bd489629626f4cc8332f7"),
 ];
 
-/// Reads and writes of odd sizes, some at once, some apart.
+/// Reads and writes of odd sizes, some at the same time, some apart.
 struct Mixed {
     prng: Prng,
     left: u32,
@@ -39,7 +40,7 @@ impl Source for Mixed {
     }
 }
 
-/// Hashes rows as text: slow, and independent of how tables are written.
+/// Hashes rows as text: slow, and independent of the format of tables.
 #[derive(Default)]
 struct Hashing {
     hasher: blake3::Hasher,

@@ -1,4 +1,4 @@
-//! Who is measured: this project's codes, ISA-L, crates, and `memcpy`.
+//! The contenders: this project's codes, ISA-L, crates, and `memcpy`.
 
 use std::hint::black_box;
 
@@ -9,34 +9,34 @@ use stripewise_code::{Code, Kind};
 use crate::isal::{Isal, Pointers, Tables};
 use crate::row::{Members, Row, Shape, Task};
 
-/// Somebody who does a task.
+/// An implementation of a task.
 pub(crate) struct Contender<'a> {
     pub(crate) name: &'static str,
     pub(crate) kind: Role,
     work: Box<dyn FnMut(Members<'_>, u64) + 'a>,
 }
 
-/// What a contender is to the comparison.
+/// The role of a contender in the comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// This project.
     Ours,
     /// ISA-L, whose parity is the same.
     Isal,
-    /// A crate, whose parity may be another's.
+    /// A crate, whose parity may differ from ours.
     Crate,
-    /// No code at all.
+    /// A copy without a code.
     Memcpy,
 }
 
 impl Contender<'_> {
-    /// Does the task `calls` times over.
+    /// Runs the task `calls` times.
     pub(crate) fn run(&mut self, row: &mut Row, calls: u64) {
         (self.work)(row.members(), calls);
     }
 }
 
-/// All who can do `task`, this project first.
+/// All contenders that implement `task`, this project first.
 pub(crate) fn all<'a>(row: &mut Row, task: Task, isal: Option<&'a Isal>) -> Result<Vec<Contender<'a>>> {
     let shape = row.shape();
     let mut all = vec![ours(shape, task)?];
@@ -82,7 +82,7 @@ fn ours<'a>(shape: Shape, task: Task) -> Result<Contender<'a>> {
     }))
 }
 
-/// What survives, data first, and what is lost.
+/// The remaining members, data first, and the lost members.
 type Split<'a> = (Vec<&'a mut [u8]>, Vec<&'a mut [u8]>);
 
 fn split<'a>(data: Vec<&'a mut [u8]>, parity: Vec<&'a mut [u8]>, lost: &[usize]) -> Split<'a> {
@@ -171,8 +171,8 @@ fn of_isal<'a>(isal: &'a Isal, shape: Shape, task: Task) -> Result<Vec<Contender
     })
 }
 
-/// `reed-solomon-simd`: codes by fast Fourier transforms over 16-bit elements, whose parity is its own, and which
-/// cannot update. It keeps its results in memory of its own; they are copied to the row, as its users must.
+/// `reed-solomon-simd`: codes by fast Fourier transforms over 16-bit elements. Its parity differs from ours, and it
+/// cannot update. It keeps its results in its own memory; they are copied to the row, as its users must do.
 fn of_simd_crate<'a>(row: &mut Row, task: Task) -> Result<Option<Contender<'a>>> {
     let Shape { data: count, parity: parities, bytes } = row.shape();
     let lost = row.shape().touched(task);

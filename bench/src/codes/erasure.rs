@@ -1,4 +1,4 @@
-//! `reed-solomon-erasure`: codes by tables, whose parity is its own.
+//! `reed-solomon-erasure`: codes by tables. Its parity differs from ours.
 
 use anyhow::Result;
 use reed_solomon_erasure::galois_8::ReedSolomon;
@@ -6,7 +6,8 @@ use reed_solomon_erasure::galois_8::ReedSolomon;
 use crate::contenders::{Contender, Role};
 use crate::row::{Members, Shape, Task};
 
-/// Encodes; it cannot update, and decodes only into vectors that it allocates, which would not be a fair comparison.
+/// Encodes only. The crate cannot update, and decodes only into vectors that it allocates, which would make the
+/// comparison unfair.
 pub(crate) fn contender<'a>(shape: Shape, task: Task) -> Result<Option<Contender<'a>>> {
     if task != Task::Encode {
         return Ok(None);

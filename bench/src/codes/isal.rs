@@ -1,4 +1,4 @@
-//! Intel's ISA-L, found at run time (`apt install libisal2`), so that nothing of this project needs it to be built.
+//! Intel's ISA-L, loaded at run time (`apt install libisal2`), so that the project builds without it.
 //!
 //! Its functions: `isa-l/raid.h` and `isa-l/erasure_code.h`.
 #![allow(unsafe_code)]
@@ -8,20 +8,20 @@ use std::ffi::c_int;
 use anyhow::{Context, Result, ensure};
 use libloading::Library;
 
-// SAFETY: whoever calls passes as many members as the first argument says, each as long as the second.
+// SAFETY: the caller passes as many members as the first argument states, each of the length of the second argument.
 type Gen = unsafe extern "C" fn(c_int, c_int, *mut *mut u8) -> c_int;
-// SAFETY: whoever calls passes columns, rows, as many coefficients, and 32 bytes for each of them.
+// SAFETY: the caller passes columns, rows, as many coefficients, and 32 bytes for each coefficient.
 type InitTables = unsafe extern "C" fn(c_int, c_int, *mut u8, *mut u8);
-// SAFETY: whoever calls passes a length, columns, rows, tables for them, as many sources and as many targets.
+// SAFETY: the caller passes a length, columns, rows, tables for them, and matching numbers of sources and targets.
 type Encode = unsafe extern "C" fn(c_int, c_int, c_int, *mut u8, *mut *mut u8, *mut *mut u8);
-// SAFETY: as `Encode`, but one source and its index.
+// SAFETY: as for `Encode`, but with one source and its index.
 type Update = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *mut u8, *mut u8, *mut *mut u8);
-// SAFETY: whoever calls passes room for as many rows and columns as the other arguments say.
+// SAFETY: the caller passes space for the rows and columns that the other arguments state.
 type Matrix = unsafe extern "C" fn(*mut u8, c_int, c_int);
-// SAFETY: whoever calls passes two square matrices of as many rows as the last argument says.
+// SAFETY: the caller passes two square matrices with the number of rows in the last argument.
 type Invert = unsafe extern "C" fn(*mut u8, *mut u8, c_int) -> c_int;
 
-/// The library, and the functions that are measured.
+/// The library, and the measured functions.
 pub(crate) struct Isal {
     xor_gen: Gen,
     pq_gen: Gen,
@@ -33,7 +33,7 @@ pub(crate) struct Isal {
     _library: Library,
 }
 
-/// What `ec_encode_data` multiplies by, expanded.
+/// The coefficients for `ec_encode_data`, expanded.
 pub(crate) struct Tables {
     bytes: Vec<u8>,
     sources: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Tables {
 }
 
 impl Isal {
-    /// The library as the system has it.
+    /// Loads the system's library.
     pub(crate) fn load() -> Result<Self> {
         // SAFETY: the library's initialisers only look at the processor; the types are those of its headers.
         unsafe {
@@ -59,16 +59,18 @@ impl Isal {
         }
     }
 
-    /// The last of `members` becomes the sum of the others.
+    /// Sets the last of `members` to the sum of the others.
     pub(crate) fn xor_gen(&self, members: &mut Pointers) {
-        // SAFETY: `Pointers` has members of one length, which is a multiple of 32 at addresses that are, too.
+        // SAFETY: the members of `Pointers` have the same length, a multiple of 32, and addresses that are multiples
+        // of 32.
         let failed = unsafe { (self.xor_gen)(members.count(), members.bytes, members.places.as_mut_ptr()) };
         assert_eq!(failed, 0, "xor_gen failed");
     }
 
-    /// The last two of `members` become P and Q of the others.
+    /// Sets the last two of `members` to P and Q of the others.
     pub(crate) fn pq_gen(&self, members: &mut Pointers) {
-        // SAFETY: `Pointers` has members of one length, which is a multiple of 32 at addresses that are, too.
+        // SAFETY: the members of `Pointers` have the same length, a multiple of 32, and addresses that are multiples
+        // of 32.
         let failed = unsafe { (self.pq_gen)(members.count(), members.bytes, members.places.as_mut_ptr()) };
         assert_eq!(failed, 0, "pq_gen failed");
     }
@@ -92,12 +94,12 @@ impl Isal {
         Tables { bytes, sources, rows: count }
     }
 
-    /// What encodes.
+    /// The tables for encoding.
     pub(crate) fn encoding(&self, data: usize, parity: usize) -> Tables {
         self.expand(self.matrix(data, parity).split_off(data * data), data)
     }
 
-    /// What makes the `lost` data members from `survivors`, of which there are as many as data members.
+    /// The tables for decoding the `lost` data members from `survivors`, whose number equals that of data members.
     pub(crate) fn decoding(
         &self,
         data: usize,
@@ -117,11 +119,11 @@ impl Isal {
         Ok(self.expand(rows, data))
     }
 
-    /// The `targets` become the products of the matrix and the `sources`.
+    /// Sets the `targets` to the products of the matrix and the `sources`.
     pub(crate) fn ec_encode_data(&self, tables: &mut Tables, sources: &mut Pointers, targets: &mut Pointers) {
         assert!(sources.places.len() == tables.sources && targets.places.len() == tables.rows);
         assert_eq!(sources.bytes, targets.bytes);
-        // SAFETY: tables, sources and targets are as many as is said, all members of one length.
+        // SAFETY: the numbers of tables, sources and targets are as stated, and all members have the same length.
         unsafe {
             let (count, rows) = (tables.sources as c_int, tables.rows as c_int);
             let (from, to) = (sources.places.as_mut_ptr(), targets.places.as_mut_ptr());
@@ -129,7 +131,7 @@ impl Isal {
         }
     }
 
-    /// Adds the change, the only member of `change`, of source `index` to the `targets`.
+    /// Adds the change of source `index`, the only member of `change`, to the `targets`.
     pub(crate) fn ec_encode_data_update(
         &self,
         tables: &mut Tables,
@@ -139,7 +141,7 @@ impl Isal {
     ) {
         assert!(index < tables.sources && targets.places.len() == tables.rows);
         assert_eq!(change.bytes, targets.bytes);
-        // SAFETY: tables and targets are as many as is said, all members of one length.
+        // SAFETY: the numbers of tables and targets are as stated, and all members have the same length.
         unsafe {
             let (count, rows) = (tables.sources as c_int, tables.rows as c_int);
             let (from, to) = (change.places[0], targets.places.as_mut_ptr());
@@ -149,8 +151,8 @@ impl Isal {
     }
 }
 
-/// Members as ISA-L takes them. They are borrowed for `'a`, and whoever makes two lists may name a member in both only
-/// where the function allows source and target to be the same.
+/// Members in ISA-L's form. They are borrowed for `'a`. A caller that creates two lists may name a member in both
+/// only if the function allows source and target to be the same.
 pub(crate) struct Pointers<'a> {
     places: Vec<*mut u8>,
     bytes: c_int,
@@ -168,7 +170,7 @@ impl<'a> Pointers<'a> {
         Self { places, bytes: bytes as c_int, _members: std::marker::PhantomData }
     }
 
-    /// The same, with the last once more in front: a sum that grows.
+    /// The same list with its last member also in front, for a sum that accumulates.
     pub(crate) fn with_last_in_front(mut self) -> Self {
         self.places.insert(0, *self.places.last().expect("there are members"));
         self

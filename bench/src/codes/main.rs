@@ -1,4 +1,4 @@
-//! Speed of the parity codes beside ISA-L's and a crate's: `cargo run --release -p stripewise-bench --bin
+//! Speed of the parity codes, compared with ISA-L and a crate: `cargo run --release -p stripewise-bench --bin
 //! stripewise-bench-codes -- --help`.
 
 #![deny(unsafe_code)]
@@ -53,7 +53,7 @@ struct Arguments {
 
 const SHAPES: [(usize, usize); 5] = [(4, 1), (8, 1), (4, 2), (8, 2), (16, 2)];
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
-/// Ratios that this lies within are no difference.
+/// Ratios within this tolerance count as equal.
 const TOLERANCE: f64 = 0.05;
 
 fn main() -> ExitCode {
@@ -117,7 +117,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// GB a second of each contender.
+/// GB per second of each contender.
 struct Found(Vec<(&'static str, Role, f64)>);
 
 impl Found {
@@ -126,7 +126,7 @@ impl Found {
         of_role.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Our speed over that of the fastest opponent.
+    /// Our speed divided by that of the fastest opponent.
     fn of_the_best(&self) -> Option<f64> {
         let opponents = [Role::Isal, Role::Crate].into_iter().filter_map(|role| self.best(role));
         let best = opponents.map(|(_, speed)| speed).max_by(f64::total_cmp)?;
@@ -174,7 +174,7 @@ fn measure(shape: Shape, task: Task, isal: Option<&Isal>, arguments: &Arguments)
     Ok(Found(all.into_iter().zip(seconds).map(speed).collect()))
 }
 
-/// Runs a contender once, holds what it wrote against what ours writes, and puts back what was there.
+/// Runs a contender once, compares its output with ours, and restores the earlier content.
 fn check(contender: &mut Contender<'_>, row: &mut Row, task: Task) -> Result<()> {
     let own_parity = contender.kind == Role::Crate && matches!(task, Task::Encode | Task::Delta);
     if contender.kind == Role::Memcpy {
@@ -202,7 +202,7 @@ fn check(contender: &mut Contender<'_>, row: &mut Row, task: Task) -> Result<()>
     Ok(())
 }
 
-/// How many calls take about `budget` seconds.
+/// The number of calls that take about `budget` seconds.
 fn calibrate(contender: &mut Contender<'_>, row: &mut Row, budget: f64) -> u64 {
     let mut calls = 1;
     loop {

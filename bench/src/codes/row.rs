@@ -1,10 +1,10 @@
-//! A row of members in memory, and what is done with it.
+//! A row of members in memory, and the tasks on it.
 
 use std::fmt;
 
 use stripewise_base::prng::Prng;
 
-/// Data and parity members of a row, and bytes of each.
+/// The numbers of data and parity members of a row, and the bytes of each member.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) data: usize,
@@ -12,14 +12,14 @@ pub(crate) struct Shape {
     pub(crate) bytes: usize,
 }
 
-/// What is measured.
+/// The measured task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// All parities from all data.
     Encode,
-    /// The change of one data member into every parity.
+    /// One changed data member into every parity.
     Delta,
-    /// One lost data member, all else at hand.
+    /// One lost data member, all other members available.
     DecodeOne,
     /// Two lost data members.
     DecodeTwo,
@@ -39,7 +39,7 @@ impl Task {
 }
 
 impl Shape {
-    /// The data members that a task changes or makes.
+    /// The data members that a task changes or decodes.
     pub(crate) fn touched(self, task: Task) -> Vec<usize> {
         match task {
             Task::Encode => vec![],
@@ -56,7 +56,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of source that a task goes through: of all members that it is made from, or of the change.
+    /// Bytes of source that a task reads: all source members, or the change.
     pub(crate) fn source_bytes(self, task: Task) -> usize {
         if task == Task::Delta { self.bytes } else { self.data * self.bytes }
     }
@@ -68,8 +68,8 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The members of a row, page by page one after another as a pool of pages has them: data, parity, a change, and as
-/// many again as there are data members, for `memcpy` to write.
+/// The members of a row, one after another as in a pool of pages: data, parity, a change, and spare members for
+/// `memcpy`, as many as there are data members.
 pub(crate) struct Row {
     memory: Vec<u8>,
     start: usize,

@@ -1,4 +1,4 @@
-//! A host with a number of requests under way over an array in memory.
+//! A host with several requests in flight over an array in memory.
 
 use anyhow::{Result, anyhow, bail};
 use stripewise_array::format::Uuid;
@@ -12,7 +12,7 @@ use crate::members::{Ram, World, Written};
 /// Bytes of a page and of a request.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
-/// Time that an operation takes, in ns: it only orders what happens.
+/// Simulated time of an operation, in ns; it only determines the order of events.
 const OPERATION_NS: u64 = 100;
 
 pub(crate) struct Host {
@@ -49,7 +49,7 @@ impl Host {
         Ok(Self { array, opened, world, scheme, members, now: 0, tag: 0, under_way: 0, random })
     }
 
-    /// Opens the array again as it lies there.
+    /// Assembles the array again in its present state.
     pub(crate) fn reopen(self) -> Result<Self> {
         Self::open(self.scheme, self.members, self.world.ram)
     }
@@ -58,12 +58,12 @@ impl Host {
         self.array.capacity() / u64::from(PAGE_BYTES)
     }
 
-    /// Pages written since this was last asked.
+    /// Pages written since the last call.
     pub(crate) fn take_written(&mut self) -> Written {
         std::mem::take(&mut self.world.written)
     }
 
-    /// Writes the first `pages` pages, one behind the other.
+    /// Writes the first `pages` pages sequentially.
     pub(crate) fn fill(&mut self, pages: u64) -> Result<()> {
         for page in 0..pages {
             self.ask(RequestKind::Write, page, 32)?;
@@ -90,13 +90,13 @@ impl Host {
         Ok(())
     }
 
-    /// A flush, waited for.
+    /// Flushes and waits.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.ask(RequestKind::Flush, 0, u32::MAX)?;
         self.wait(0)
     }
 
-    /// Submits a request when less than `depth` are under way.
+    /// Submits a request when fewer than `depth` are in flight.
     fn ask(&mut self, kind: RequestKind, page: u64, depth: u32) -> Result<()> {
         self.wait(depth - 1)?;
         self.tag += 1;
@@ -114,7 +114,7 @@ impl Host {
         Ok(())
     }
 
-    /// Goes on until at most `most` requests are under way.
+    /// Continues until at most `most` requests are in flight.
     fn wait(&mut self, most: u32) -> Result<()> {
         loop {
             let over = self.world.acknowledged.drain(..);

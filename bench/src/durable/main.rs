@@ -1,4 +1,5 @@
-//! What it costs that an array can be opened again: `cargo run --release -p stripewise-bench --bin stripewise-bench-durable`.
+//! The cost of metadata with which an array can be assembled again: `cargo run --release -p stripewise-bench --bin
+//! stripewise-bench-durable`.
 
 #![forbid(unsafe_code)]
 
@@ -95,7 +96,7 @@ fn cpu() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// What is written for each page of hosts, without flushes and with many.
+/// Pages written for each host page, without flushes and with many.
 fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
     let mut table = table(&[
         "flush",
@@ -117,7 +118,7 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         let mut host = Host::create(scheme, arguments.members, pages_of(arguments.mib))?;
         let span = host.pages() * 8 / 10;
         host.fill(span)?;
-        // Until collection has found its pace.
+        // Until collection is in its steady state.
         host.write_randomly(2 * span, span, 32, every)?;
         host.take_written();
         let before = host.array.metadata_counts();
@@ -146,7 +147,7 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
     Ok(table)
 }
 
-/// Seconds that it takes to open an array anew: the median of several times. And the pages that were read.
+/// Seconds of an assembly, as the median of several runs, and the host.
 fn opening(arguments: &Arguments, mut host: Host) -> Result<(f64, Host)> {
     let mut times = Vec::new();
     for _ in 0..arguments.runs {
@@ -165,7 +166,7 @@ fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         let mut host = Host::create(scheme, arguments.members, pages_of(mib))?;
         let span = host.pages() * 8 / 10;
         host.fill(span)?;
-        // What was behind the last checkpoint is in that of this opening.
+        // The first assembly writes a checkpoint, so that no log remains after it.
         let (_, host) = opening(arguments, host)?;
         let (seconds, host) = opening(arguments, host)?;
         let filled = (span * u64::from(PAGE_BYTES)) >> 20;

@@ -1,4 +1,4 @@
-//! Members in memory, and a host that keeps many writes under way: what there is beside them is the controller.
+//! Members in memory, and a driver for many writes in flight: the rest of the time is the controller's.
 
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ impl Media for Ram {
     }
 }
 
-/// Pages written, by what for.
+/// Pages written, by purpose.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
     pub(crate) data: u64,
@@ -71,7 +71,7 @@ impl Written {
     }
 }
 
-/// What carries out operations, in the order in which they were started.
+/// Executes operations in the order in which they were started.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) ram: Ram,

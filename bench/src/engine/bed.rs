@@ -1,4 +1,4 @@
-//! An array over files of a folder, and files beside them for what it is compared with.
+//! An array over files of a folder, and other files for the comparison.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// New files in the folder that is named.
+    /// New files in the given folder.
     pub(crate) fn new(arguments: &Arguments, scheme: Scheme) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("stripewise-bench-").tempdir_in(&arguments.folder)?;
         Ok(Self { folder, scheme, count: arguments.members, member_bytes: arguments.mib << 20 })
@@ -40,7 +40,7 @@ impl Bed {
         (0..self.count).map(|nth| self.path(nth)).collect()
     }
 
-    /// Files of the same sizes that no array has, written whole.
+    /// Fully written files of the same sizes, without an array.
     pub(crate) fn plain_files(&self) -> Result<Vec<PathBuf>> {
         let paths: Vec<PathBuf> =
             (0..self.count).map(|nth| self.folder.path().join(format!("plain-{nth:02}"))).collect();
@@ -55,7 +55,7 @@ impl Bed {
         Ok(paths)
     }
 
-    /// A file for a member that is to be replaced.
+    /// A file for a replacement member.
     pub(crate) fn replacement(&self) -> Result<MemberFile> {
         let path = self.folder.path().join("replacement");
         let _ = std::fs::remove_file(&path);
@@ -80,7 +80,7 @@ impl Bed {
         self.open()
     }
 
-    /// Opens the array as it lies there.
+    /// Assembles the array in its present state.
     pub(crate) fn open(&self) -> Result<Engine> {
         let media = FileMedia::open(&self.paths(), PAGE_BYTES)?;
         let options = Options { page_bytes: PAGE_BYTES, ..Options::default() };
@@ -89,7 +89,7 @@ impl Bed {
         Ok(engine)
     }
 
-    /// Fills an array and overwrites a log at random until collection has found its pace.
+    /// Fills an array, and overwrites a log at random until collection is in its steady state.
     pub(crate) fn fill(&self, engine: &mut Engine) -> Result<()> {
         let large =
             Load { pattern: Pattern::Sequential, write: true, bytes: 1 << 20, depth: 8, ..self.load(engine) };
@@ -104,9 +104,9 @@ impl Bed {
         Ok(())
     }
 
-    /// Small random reads of what is filled, 32 at a time.
+    /// Small random reads of the filled part, 32 at a time.
     pub(crate) fn load(&self, engine: &Engine) -> Load {
-        // Whole MiB, so that large requests end where it does.
+        // Whole MiB, so that large requests end at the end of the span.
         let span = (engine.capacity() * FILLED_PERCENT / 100) >> 20 << 20;
         Load {
             pattern: Pattern::Random,

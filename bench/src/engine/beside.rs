@@ -1,4 +1,4 @@
-//! Two schemes, each over files of its own, under the same loads in turn.
+//! Compares two schemes, each over its own files, under the same loads in turn.
 
 use anyhow::Result;
 use stripewise_study::SchemeSpec;
@@ -8,7 +8,7 @@ use crate::bed::Bed;
 use crate::cases::{Against, Report, cases};
 use crate::load::{Load, drive};
 
-/// Measures the scheme beside `other` and prints both.
+/// Measures the scheme and `other`, and prints both.
 pub(crate) fn run(arguments: &Arguments, other: &str) -> Result<()> {
     let array = |named: &str| -> Result<_> {
         let spec = SchemeSpec::parse(named)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, other: &str) -> Result<()> {
         let mut runs = Vec::new();
         for _ in 0..arguments.runs {
             let taken = drive(&mut ours, &case.load, &mut report.random)?;
-            // What one leaves to its members is not to be waited for by the other.
+            // The other array must not wait for work that this one leaves to its members.
             ours.flush()?;
             runs.push((taken, drive(&mut theirs, &case.load, &mut report.random)?));
             theirs.flush()?;

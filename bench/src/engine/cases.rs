@@ -1,4 +1,4 @@
-//! What is measured, and what each is compared with.
+//! The cases, and the baseline of each.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,30 +14,30 @@ use crate::load::{Load, Pattern, Taken, Watch, drive};
 use crate::{Arguments, Yardstick};
 use crate::{fio, raw};
 
-/// A case: a load on the array, and what it is held against.
+/// A case: a load on the array, and its baseline.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) load: Load,
     pub(crate) against: Against,
 }
 
-/// What a case is compared with.
+/// The baseline of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// The same requests to as many files.
+    /// The same requests to one file per member.
     Files,
-    /// The same, of which a stripe's parity takes its part.
+    /// The same requests to as many files, with the result reduced by parity's share of a stripe.
     FilesLessParity,
-    /// The same to one file, which is flushed as often.
+    /// The same requests to one file, which is flushed as often.
     OneFile,
-    /// The same load on the whole array.
+    /// The same load on the complete array.
     Whole,
 }
 
-/// Files without an array, and what reads and writes them.
+/// Files without an array, and the program that reads and writes them.
 struct Plain {
     paths: Vec<PathBuf>,
-    /// None where fio opens them itself.
+    /// Empty if fio opens the files itself.
     files: Vec<File>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// All cases, given small random reads, of so many requests.
+/// All cases, derived from a load of small random reads, with this number of requests.
 pub(crate) fn cases(small: &Load, requests: u64) -> Vec<Case> {
     let small = Load { count: requests, ..*small };
     let large =
@@ -120,7 +120,7 @@ pub(crate) fn cases(small: &Load, requests: u64) -> Vec<Case> {
     ]
 }
 
-/// What was measured so far.
+/// The measurements so far.
 pub(crate) struct Report<'a> {
     arguments: &'a Arguments,
     table: Table,
@@ -149,7 +149,7 @@ impl<'a> Report<'a> {
         Self { arguments, table, notes: Vec::new(), random: Prng::stream(2, 0) }
     }
 
-    /// Whether a case of this name was asked for.
+    /// Whether a case of this name was requested.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.arguments.only.as_ref().is_none_or(|only| name.contains(only))
     }
@@ -159,7 +159,7 @@ impl<'a> Report<'a> {
         self.notes.iter().for_each(|note| println!("{note}"));
     }
 
-    /// Writes to an empty array: what parity and metadata take, and nothing else.
+    /// Writes to an empty array: measures the cost of parity and metadata only.
     fn counts_without_collection(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
         let load = Load { write: true, ..bed.load(engine) };
         let count = load.span / u64::from(PAGE_BYTES) / 4;
@@ -171,8 +171,8 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Writes to empty arrays, of which one has lost a member: what that costs a write, apart from the collection that comes
-    /// sooner because there is less room.
+    /// Writes to empty arrays, one of which has lost a member: measures the cost of a write without the collection,
+    /// which starts sooner because there is less space.
     fn degraded_without_collection(&mut self, bed: &Bed) -> Result<()> {
         let name = "4 KiB random writes, a member lost, nothing to collect";
         if !self.wants(name) {
@@ -193,7 +193,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// A case on the whole array, and what it is compared with, in turn.
+    /// Runs a case on the complete array and its baseline in turn.
     fn case(&mut self, case: &Case, engine: &mut Engine, plain: &Plain) -> Result<()> {
         if !self.wants(case.name) {
             return Ok(());
@@ -218,7 +218,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// A member is rebuilt that has its part of all stripes; what is written without it has none.
+    /// Rebuilds a member that takes part in all stripes; stripes written without it do not contain it.
     fn rebuilding(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
         if !self.wants("rebuild") {
             return Ok(());
@@ -233,8 +233,8 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// A member is lost. What goes on is compared with the whole array, so runs of both take turns: each time the member comes
-    /// back whole.
+    /// Measures an array with a lost member, compared with the complete array. Runs of both alternate, and each time
+    /// the member is rebuilt.
     fn degraded(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
         for case in cases(&bed.load(engine), self.arguments.requests) {
             if case.against != Against::Whole || !self.wants(case.name) {
@@ -253,7 +253,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Scrub, memory, and opening after an unclean stop.
+    /// Scrub, memory, and assembly after an unclean stop.
     fn maintenance(&mut self, bed: &Bed, mut engine: Engine) -> Result<()> {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         if self.wants("scrub") {
@@ -293,7 +293,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Medians of runs, each beside what it is compared with.
+    /// Medians of runs, each with its baseline.
     pub(crate) fn row(&mut self, name: &str, runs: &[(Taken, Taken)], other: &str, factor: f64) {
         let mib = |taken: &Taken| taken.bytes as f64 / f64::from(1 << 20) / taken.seconds;
         let of = |figure: &dyn Fn(&(Taken, Taken)) -> f64| median(runs.iter().map(figure).collect());
@@ -321,17 +321,17 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Members of a stripe that parity takes.
+/// Number of parity members of a stripe.
 fn parity(engine: &Engine) -> u16 {
     engine.array().geometry().parity() as u16
 }
 
-/// Member bytes written for each byte of hosts.
+/// Member bytes written per host byte.
 fn bytes_a_byte(taken: &Taken) -> f64 {
     (taken.pages_written * u64::from(PAGE_BYTES)) as f64 / taken.bytes as f64
 }
 
-/// Puts a new file in the place of member 1, and waits until it is whole. Seconds.
+/// Replaces member 1 with a new file, and waits until it is rebuilt. Returns seconds.
 fn rebuild(bed: &Bed, engine: &mut Engine) -> Result<f64> {
     while !engine.is_quiet() {
         ensure!(engine.step(), "what is under way does not end");

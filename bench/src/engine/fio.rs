@@ -1,4 +1,4 @@
-//! The other yardstick: the same requests by fio, a program of others, on the same files.
+//! The other yardstick: the same requests by fio, an independent program, on the same files.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::raw;
 /// Runs a load to its end, on this processor. Requests go to the files in turn.
 ///
 /// # Errors
-/// When there is no fio, or it fails.
+/// If fio is missing or fails.
 pub(crate) fn drive(files: &[PathBuf], load: &Load) -> Result<Taken> {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let pattern = match (load.pattern, load.write) {
@@ -46,7 +46,7 @@ pub(crate) fn drive(files: &[PathBuf], load: &Load) -> Result<Taken> {
     taken(&output.stdout, load).with_context(|| format!("what fio said is not understood: {said}"))
 }
 
-/// What fio measured.
+/// The results of fio.
 fn taken(report: &[u8], load: &Load) -> Result<Taken> {
     let report: Value = serde_json::from_slice(report)?;
     let side = &report["jobs"][0][if load.write { "write" } else { "read" }];
@@ -56,7 +56,7 @@ fn taken(report: &[u8], load: &Load) -> Result<Taken> {
         requests: number(&side["total_ios"])? as u64,
         bytes: number(&side["io_bytes"])? as u64,
         seconds,
-        // What threads of the kernel do for it, on whatever processor, it does not tell.
+        // fio does not report the work of kernel threads for it on other processors.
         cpu_seconds: f64::NAN,
         ..Taken::default()
     })

@@ -1,4 +1,4 @@
-//! Requests to an engine, so many at a time, and what they took.
+//! Requests to an engine, a fixed number at a time, and their cost.
 
 use std::time::Instant;
 
@@ -7,32 +7,32 @@ use rustix::time::{ClockId, clock_gettime};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, Payload, Rejected, Request};
 
-/// Where requests are.
+/// The addresses of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Random,
     Sequential,
 }
 
-/// What is asked for.
+/// The requests of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) pattern: Pattern,
     pub(crate) write: bool,
     /// Bytes of a request.
     pub(crate) bytes: usize,
-    /// Requests at a time.
+    /// Requests in flight.
     pub(crate) depth: usize,
-    /// Requests in all.
+    /// Total number of requests.
     pub(crate) count: u64,
-    /// Bytes among which they lie.
+    /// Bytes of the range that they cover.
     pub(crate) span: u64,
-    /// A flush, waited for, after each so many; none if 0.
+    /// Number of requests between flushes, each of which is waited for; 0 for no flushes.
     pub(crate) flush_every: u64,
 }
 
 impl Load {
-    /// Where request `nth` begins.
+    /// The offset of request `nth`.
     pub(crate) fn offset(&self, nth: u64, random: &mut Prng) -> u64 {
         let places = self.span / self.bytes as u64;
         let place = match self.pattern {
@@ -43,7 +43,7 @@ impl Load {
     }
 }
 
-/// What a load took.
+/// The cost of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) requests: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Taken {
     /// Pages that members wrote and read meanwhile.
     pub(crate) pages_written: u64,
     pub(crate) pages_read: u64,
-    /// Of a request: the median time, and that of which one in a hundred takes longer.
+    /// Per request: the median time, and the 99th percentile.
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
 }
@@ -65,7 +65,7 @@ impl Taken {
     }
 }
 
-/// Times something.
+/// Measures time.
 pub(crate) struct Watch {
     begun: Instant,
     cpu: f64,
@@ -83,12 +83,12 @@ impl Watch {
 }
 
 fn cpu_seconds() -> f64 {
-    // Of the process: the kernel's own threads may work for it.
+    // Of the whole process, since the kernel's threads may work for it.
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Pages that members wrote and read so far.
+/// Pages that members have written and read so far.
 pub(crate) fn pages(engine: &Engine) -> (u64, u64) {
     let status = engine.status();
     let sum = |of: fn(&stripewise_engine::MemberCounts) -> u64| {
@@ -97,7 +97,7 @@ pub(crate) fn pages(engine: &Engine) -> (u64, u64) {
     (sum(|counts| counts.writes), sum(|counts| counts.reads))
 }
 
-/// Runs a load to its end, the last flush included.
+/// Runs a load to its end, including the last flush.
 pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Result<Taken> {
     let mut buffers = vec![Payload::zeroed(load.bytes); load.depth];
     let mut responses = Vec::with_capacity(load.count as usize);

@@ -1,5 +1,5 @@
-//! Speed of the engine over real files beside plain io_uring on files of the same folder: `cargo run --release -p
-//! stripewise-bench --bin stripewise-bench-engine -- --help`.
+//! Speed of the engine over real files, compared with plain io_uring on files of the same folder: `cargo run
+//! --release -p stripewise-bench --bin stripewise-bench-engine -- --help`.
 
 #![deny(unsafe_code)]
 
@@ -85,7 +85,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
         "`{}` is no folder; name one with --folder",
         arguments.folder.display()
     );
-    // One thread, on one processor: moving about costs more than what is measured.
+    // One thread on one processor, because migration costs more than the measured work.
     let mut one = CpuSet::new();
     one.set(sched_getcpu());
     sched_setaffinity(None, &one)?;

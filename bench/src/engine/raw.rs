@@ -1,4 +1,4 @@
-//! The yardstick: the same requests by io_uring, spread over files that no array has.
+//! The yardstick: the same requests by io_uring, spread over files without an array.
 
 #![allow(unsafe_code, reason = "the kernel is told where buffers are")]
 
@@ -15,8 +15,8 @@ use stripewise_base::prng::Prng;
 use crate::bed::PAGE_BYTES;
 use crate::load::{Load, Taken, Watch};
 
-/// Opens a file as the engine does: past the page cache where its file system can, and so that the calling thread does what needs
-/// no waiting, instead of a thread of the kernel.
+/// Opens a file in the same way as the engine: past the page cache if the file system supports this, and such that
+/// the calling thread, instead of a kernel thread, does all work that need not wait.
 pub(crate) fn open(path: &PathBuf) -> Result<File> {
     let file = open_direct(path).or_else(|_| OpenOptions::new().read(true).write(true).open(path));
     file.with_context(|| path.display().to_string())
@@ -28,7 +28,7 @@ pub(crate) fn open_direct(path: &PathBuf) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(direct).open(path)
 }
 
-/// Runs a load to its end. Requests go to the files in turn, page by page of the load's size.
+/// Runs a load to its end. Requests go to the files in turn, in units of the load's request size.
 pub(crate) fn drive(files: &[File], load: &Load, random: &mut Prng) -> Result<Taken> {
     let align = PAGE_BYTES as usize;
     let mut memory = vec![0x5a_u8; load.depth * load.bytes + align];
@@ -55,8 +55,9 @@ pub(crate) fn drive(files: &[File], load: &Load, random: &mut Prng) -> Result<Ta
                     true => opcode::Write::new(fd, buffer, bytes).offset(place).build(),
                     false => opcode::Read::new(fd, buffer, bytes).offset(place).build(),
                 };
-                // SAFETY: `memory` and `files` outlive the ring's requests: the loop ends when all slots are free again, and on
-                // an error the ring, which was made after `memory`, is dropped first and the kernel cancels what it has.
+                // SAFETY: `memory` and `files` outlive the ring's requests. The loop ends when all slots are free
+                // again. On an error, the ring, which was created after `memory`, is dropped first, and the kernel
+                // cancels its requests.
                 unsafe { ring.submission().push(&entry.user_data(slot as u64)) }?;
                 begun += 1;
             }

@@ -1,4 +1,4 @@
-//! Who is measured: the schemes of the controller, and what others would use.
+//! The contenders: the schemes of the controller, and alternatives.
 
 use std::num::NonZeroUsize;
 
@@ -9,22 +9,22 @@ use stripewise_array::hotness::{Hotness, HotnessPolicy, HotnessSection};
 /// Chunks are pages of 4 KiB.
 const PAGE: u64 = 4096;
 
-/// Something that sorts chunks into tiers.
+/// A classifier of chunks into tiers.
 pub(crate) enum Contender {
-    /// One of ours, told of each request as the controller does.
+    /// One of ours, notified of each request by the controller's interface.
     Ours(Hotness),
-    /// The same, with every request right behind the one before it: the shortcut of sequential requests.
+    /// The same, with every request directly after the previous one: the shortcut for sequential requests.
     Sequential(Hotness, u64),
-    /// One exact list of all chunks that fit, least recently updated last, with a counter each (crate `lru`).
+    /// One exact LRU list of all chunks that fit, with one counter per chunk (crate `lru`).
     Lru(LruCache<u32, u8>),
     /// A counter for each chunk that was ever written (crate `hashbrown`).
     Map(HashMap<u32, u8>),
 }
 
-/// Makes a contender for an array of so many chunks.
+/// Creates a contender for an array of the given number of chunks.
 pub(crate) type Make = fn(u64) -> Contender;
 
-/// All of them, by name.
+/// All contenders, by name.
 pub(crate) const CONTENDERS: &[(&str, Make)] = &[
     ("glru 128 x 8", |chunks| glru(chunks, 128, 8)),
     ("glru 128 x 64", |chunks| glru(chunks, 128, 64)),
@@ -54,7 +54,7 @@ fn glru(chunks: u64, lists: u32, items: u32) -> Contender {
 }
 
 impl Contender {
-    /// What the tables take, if they say so themselves.
+    /// Size of the tables, if the contender reports it.
     pub(crate) fn own_bytes(&self) -> Option<u64> {
         match self {
             Self::Ours(hotness) | Self::Sequential(hotness, _) => Some(hotness.bytes()),
@@ -62,7 +62,7 @@ impl Contender {
         }
     }
 
-    /// Sorts a batch; `sorted` is told each chunk and its tier.
+    /// Classifies a batch; calls `sorted` with each chunk and its tier.
     pub(crate) fn run(&mut self, batch: &[u32], mut sorted: impl FnMut(u64, u8)) {
         match self {
             Self::Ours(hotness) => {

@@ -1,4 +1,4 @@
-//! Time and memory of hot data identification beside an exact LRU and a hash map: `cargo run --release -p
+//! Time and memory of hot data identification, compared with an exact LRU and a hash map: `cargo run --release -p
 //! stripewise-bench --bin stripewise-bench-hotness -- --help`.
 
 #![forbid(unsafe_code)]
@@ -17,7 +17,7 @@ use stripewise_base::units::parse_count;
 use crate::contenders::{CONTENDERS, Contender, Make};
 use crate::stream::{Found, Stream};
 
-/// Counts what the opponents allocate, while they are filled; afterwards it only passes calls on.
+/// Counts the allocations of the opponents while they are filled; afterwards it only forwards calls.
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
@@ -51,7 +51,7 @@ fn chunks(text: &str) -> Result<u64, String> {
     if range.contains(&chunks) { Ok(chunks) } else { Err("must be 1000 to 4294967295".into()) }
 }
 
-/// Chunks of a round.
+/// Chunks per round.
 const ROUND: usize = 1 << 20;
 
 fn main() -> ExitCode {
@@ -99,7 +99,7 @@ fn row(chunks: u64, name: &str, make: Make, rounds: u32) -> Vec<String> {
         contender.run(batch, |_, _| ());
         left = left.saturating_sub(batch.len() as u64);
     }
-    // Tables of ours say what they take themselves, since large ones are mapped past the allocator.
+    // Our tables report their own size, since large tables are mapped without the allocator.
     let allocated = dhat::HeapStats::get().curr_bytes - before;
     let bytes = contender.own_bytes().unwrap_or(allocated as u64);
     drop(profiler);

@@ -1,8 +1,8 @@
-//! The writes that are sorted, and how well they were.
+//! The writes to classify, and the quality of the classification.
 
 use stripewise_base::prng::Prng;
 
-/// Writes of single chunks, of which four fifths go to the first fifth of the chunks.
+/// Writes of single chunks; four fifths go to the first fifth of the chunks.
 pub(crate) struct Stream {
     prng: Prng,
     chunks: u64,
@@ -10,10 +10,10 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Writes that are drawn at once, so that drawing them is not measured: as many as stay in the processor's caches.
+    /// Number of writes drawn at a time, so that drawing is not measured; a batch fits in the processor's caches.
     pub(crate) const BATCH: usize = 1 << 14;
 
-    /// Over `chunks` chunks, fewer than 2^32.
+    /// Writes over `chunks` chunks, fewer than 2^32.
     pub(crate) fn new(chunks: u64) -> Self {
         Self { prng: Prng::new(1), chunks, batch: vec![0; Self::BATCH] }
     }
@@ -30,7 +30,7 @@ impl Stream {
     }
 }
 
-/// Writes by what they are and what they were taken for.
+/// Numbers of writes by actual and assigned class.
 #[derive(Default)]
 pub(crate) struct Found {
     hot: u64,
@@ -45,12 +45,12 @@ impl Found {
         self.both += u64::from(is_hot && taken_for_hot);
     }
 
-    /// Of the writes in the hot tier, those of hot chunks.
+    /// The share of hot chunks among the writes in the hot tier.
     pub(crate) fn purity(&self) -> String {
         percent(self.both, self.taken_for_hot)
     }
 
-    /// Of the writes of hot chunks, those in the hot tier.
+    /// The share of the hot tier among the writes of hot chunks.
     pub(crate) fn share(&self) -> String {
         percent(self.both, self.hot)
     }

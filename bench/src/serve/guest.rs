@@ -1,5 +1,5 @@
-//! A virtual machine of the least kind, with the array as its disk: one virtqueue, driven by hand. It looks for answers instead
-//! of waiting for a bell, as a driver that polls does.
+//! A minimal virtual machine with the array as its disk: one virtqueue, driven directly. It polls for answers instead
+//! of waiting for notifications, like a polling driver.
 
 use std::fs::File;
 use std::hint::spin_loop;
@@ -27,19 +27,19 @@ use crate::{BLOCK, Client};
 /// Descriptors of the queue: header, data and status of each request.
 const DESCRIPTORS: u16 = 256;
 const SLOTS: u16 = DESCRIPTORS / 4;
-/// Where the rings lie, and each request's header and status, and its data.
+/// Addresses of the rings, of the requests' headers and status, and of their data.
 const AVAILABLE: u64 = 0x1000;
 const USED: u64 = 0x2000;
 const HEADERS: u64 = 0x3000;
 const DATA: u64 = 0x10_0000;
 const MEMORY_BYTES: u64 = 4 << 20;
-/// Where the memory lies in the address space of the machine's host.
+/// Address of the memory in the host's address space.
 const PLACE: u64 = 0x7000_0000_0000;
-/// The feature that this device's protocol has features.
+/// The feature bit for protocol features.
 const PROTOCOL_FEATURES: u64 = 1 << 30;
 
 pub(crate) struct Guest {
-    // The device is there as long as its host is connected.
+    // The device exists as long as its frontend is connected.
     _frontend: Frontend,
     memory: GuestMemoryMmap,
     kick: EventFd,
@@ -121,7 +121,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Says what was offered, and rings if the device does not look by itself.
+    /// Publishes the offered requests, and notifies the device unless it polls.
     fn tell(&self) -> Result<()> {
         self.memory.store(self.available.to_le(), GuestAddress(AVAILABLE + 2), Ordering::Release)?;
         fence(Ordering::SeqCst);
@@ -132,7 +132,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The slot of an answer, if there is one.
+    /// The slot of an answered request, if there is one.
     fn answer(&mut self) -> Result<Option<u16>> {
         let answered = u16::from_le(self.memory.load(GuestAddress(USED + 2), Ordering::Acquire)?);
         if answered == self.used {

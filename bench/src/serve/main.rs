@@ -1,5 +1,5 @@
-//! Speed of served arrays beside nbdkit's file export, through sockets and virtqueues: `cargo run --release -p
-//! stripewise-bench --bin stripewise-bench-serve -- --help`.
+//! Speed of served arrays, compared with nbdkit's file export, through sockets and virtqueues: `cargo run --release
+//! -p stripewise-bench --bin stripewise-bench-serve -- --help`.
 
 #![deny(unsafe_code)]
 
@@ -65,13 +65,14 @@ struct Arguments {
     only: Option<String>,
 }
 
-/// A way to ask a server for blocks: so many at a time.
+/// A client of a server, with a fixed number of requests in flight.
 trait Client {
-    /// Reads, or writes, the blocks that begin at `offsets`, `depth` at a time.
+    /// Reads or writes the blocks at `offsets`, `depth` at a time.
     fn drive(&mut self, write: bool, depth: usize, offsets: &mut dyn Iterator<Item = u64>) -> Result<()>;
 }
 
-/// A server with its client, and what each run took: of reads and writes, requests a second and processor time of one.
+/// A server with its client, and the results of each run: for reads and writes, requests per second and processor
+/// time per request.
 struct Contender {
     name: &'static str,
     server: Server,
@@ -96,7 +97,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
         anyhow::bail!("servers and client need a processor each; this machine lends one");
     };
     let folder = tempfile::Builder::new().prefix("stripewise-bench-").tempdir_in(&arguments.folder)?;
-    // What is started runs where this thread runs.
+    // Child processes run on the processor of this thread.
     pin(theirs)?;
     let mut contenders = contenders(arguments, folder.path())?;
     pin(ours)?;
@@ -124,7 +125,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
         arguments.scheme, arguments.depth, arguments.runs
     );
     println!("{}", table(&contenders));
-    // Servers first: the folder is theirs.
+    // Servers first, since they use the folder.
     drop(contenders);
     Ok(())
 }
@@ -168,7 +169,7 @@ fn contenders(arguments: &Arguments, folder: &Path) -> Result<Vec<Contender>> {
     Ok(contenders)
 }
 
-/// Medians, and what each is of nbdkit in the same round.
+/// Medians, and the ratio of each to nbdkit's in the same round.
 fn table(contenders: &[Contender]) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN);

@@ -1,4 +1,4 @@
-//! The servers that are measured.
+//! The measured servers.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::Arguments;
 
-/// How long a server may take to listen.
+/// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server, ended with its handle.
+/// A server process that ends with its handle.
 pub(crate) struct Server(Child);
 
 impl Server {
-    /// Starts it and waits until it listens at `socket`.
+    /// Starts the server and waits until it listens at `socket`.
     fn start(command: &mut Command, socket: &Path) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.stdout(Stdio::null()).spawn().with_context(|| format!("cannot start {name}"))?;
@@ -32,7 +32,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Processor time of all its threads.
+    /// Processor time of all threads of the server.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let mut nanoseconds = 0;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
@@ -47,13 +47,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // What it has is thrown away.
+        // The server's data are discarded.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// An array in `folder`, served at its `nbd.sock` with `options` besides.
+/// An array in `folder`, served at its `nbd.sock`, with additional `options`.
 pub(crate) fn array(program: &Path, folder: &Path, arguments: &Arguments, options: &str) -> Result<Server> {
     let command = |line: &str| {
         let mut command = Command::new(program);
@@ -70,7 +70,7 @@ pub(crate) fn array(program: &Path, folder: &Path, arguments: &Arguments, option
     Server::start(serve.stderr(Stdio::inherit()), &folder.join("nbd.sock"))
 }
 
-/// nbdkit with a file of so many bytes in `folder`, at its `nbdkit.sock`.
+/// nbdkit with a file of `bytes` bytes in `folder`, at its `nbdkit.sock`.
 pub(crate) fn nbdkit(folder: &Path, bytes: u64) -> Result<Server> {
     let file = folder.join("nbdkit.img");
     File::create(&file)?.set_len(bytes)?;

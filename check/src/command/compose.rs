@@ -58,7 +58,7 @@ pub(crate) struct Compose {
     bug: Option<Planted>,
 }
 
-/// What rows came to.
+/// Totals over rows.
 #[derive(Default)]
 struct Sums {
     runs: u64,
@@ -67,7 +67,7 @@ struct Sums {
 }
 
 impl Compose {
-    /// Does what was asked for; false if a promise was broken.
+    /// Runs the command; false if a promise was broken.
     pub(crate) fn work(&self) -> anyhow::Result<bool> {
         let space = Space::new();
         if let Some(of) = &self.of {
@@ -86,7 +86,7 @@ impl Compose {
         self.many(&space, &rows)
     }
 
-    /// The rows that are asked for, with their numbers.
+    /// The requested rows, with their numbers.
     fn rows(&self, pairs: &Pairs) -> Vec<(u64, Combination)> {
         let mut rows = Vec::new();
         if self.all {

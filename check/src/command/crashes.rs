@@ -1,4 +1,4 @@
-//! `stripewise-check crashes`: arrays that lose power at any moment and are opened again.
+//! `stripewise-check crashes`: arrays that lose power at any time and are assembled again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -54,7 +54,7 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
     }
 }
 
-/// What all threads know.
+/// State shared by all threads.
 struct Shared {
     next: AtomicU64,
     ends: AtomicBool,
@@ -63,7 +63,7 @@ struct Shared {
 }
 
 impl Crashes {
-    /// Does what was asked for; false if a promise was broken.
+    /// Runs the command; false if a promise was broken.
     pub(crate) fn work(&self) -> anyhow::Result<bool> {
         let kinds = self.scheme.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
         match &self.case {
@@ -97,7 +97,7 @@ impl Crashes {
         Ok(result.is_ok())
     }
 
-    /// Every crash of a script.
+    /// Runs every crash of a script.
     fn script(&self, kinds: &[Kind], script: Script) -> bool {
         let mut passes = true;
         for kind in kinds {
@@ -117,7 +117,7 @@ impl Crashes {
         passes
     }
 
-    /// The case of a failure, what is wrong with it, and how to see it again.
+    /// Prints the case of a failure, the violation, and the command that reproduces it.
     fn tell(&self, checker: &mut Checker, name: &str, broken: &Broken, replay: &str) {
         let small = if self.no_shrink { broken.clone() } else { checker.shrink(broken) };
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
@@ -128,7 +128,7 @@ impl Crashes {
         println!("{name} fails: {}; replay: {command}", broken.what);
     }
 
-    /// Seeds, until there were enough crashes.
+    /// Runs seeds until the number of crashes is reached.
     fn many(&self, kinds: &[Kind]) -> anyhow::Result<bool> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let seeds = self.seed.clone().unwrap_or(0..u64::MAX);
@@ -198,7 +198,7 @@ impl Crashes {
     }
 }
 
-/// A bar that is full when `done` is 1.
+/// A progress bar; it is full when `done` is 1.
 fn bar(done: f64) -> String {
     const WIDTH: usize = 20;
     let full = (done.clamp(0.0, 1.0) * WIDTH as f64) as usize;

@@ -1,4 +1,4 @@
-//! `stripewise-check kill`: the server of an array is killed under load and started again.
+//! `stripewise-check kill`: kills the server of an array under load and restarts it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(crate) struct Kill {
 }
 
 impl Kill {
-    /// Does what was asked for; false if a promise was broken.
+    /// Runs the command; false if a promise was broken.
     pub(crate) fn work(&self) -> anyhow::Result<bool> {
         let settings = Settings {
             program: self.program()?,

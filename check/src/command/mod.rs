@@ -1,4 +1,4 @@
-//! The command's parts.
+//! The subcommands, and their common parts.
 
 pub(crate) mod compose;
 pub(crate) mod crashes;

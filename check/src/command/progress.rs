@@ -1,9 +1,9 @@
-//! How far a long run has come, told to those who watch.
+//! Progress reports of a long run.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// A line that is told again each second on a terminal, each minute elsewhere.
+/// A progress line that is repeated every second on a terminal, and every minute elsewhere.
 pub(crate) struct Progress {
     begin: Instant,
     told: Duration,
@@ -15,7 +15,7 @@ impl Progress {
         Self { begin: Instant::now(), told: Duration::ZERO, shows: std::io::stderr().is_terminal() }
     }
 
-    /// Tells what `line` says, if it is time to.
+    /// Prints `line`, if it is due.
     pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
         let passed = self.begin.elapsed();
         if passed < self.told + Duration::from_secs(if self.shows { 1 } else { 60 }) {

@@ -1,4 +1,4 @@
-//! Runs one case, watched, and tells how to see it again.
+//! Runs one case under supervision, and prints how to reproduce a failure.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,32 +7,32 @@ use std::time::{Duration, Instant};
 
 use stripewise_check::{Case, Failure, Options, Planted, Summary, Tracer, run, shrink};
 
-/// How cases are run.
+/// Settings for running cases.
 #[derive(Clone, Copy)]
 pub(crate) struct Runner {
-    /// The bug that is planted.
+    /// The planted bug.
     pub(crate) bug: Option<Planted>,
     /// Whether every event is printed.
     pub(crate) verbose: bool,
-    /// Whether a failing case is made smaller.
+    /// Whether a failing case is shrunk.
     pub(crate) shrinks: bool,
 }
 
 thread_local! {
-    /// Where the last panic happened.
+    /// Source location of the last panic.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// The runs under way, by job: when each began, and the line that is printed if it never ends.
+/// The current runs, by job: the start of each, and the line to print if it never ends.
 static RUNNING: Mutex<BTreeMap<usize, (Instant, String)>> = Mutex::new(BTreeMap::new());
 
-/// A run takes milliseconds. One that takes this long is caught in a loop within one event.
+/// A run takes milliseconds. A run of this length is in an endless loop within one event.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// Begins to watch for runs that never end, and takes note of where panics happen.
+/// Starts the supervision of runs that never end, and records the source locations of panics.
 pub(crate) fn guard() {
     std::thread::spawn(watch);
-    // A panic of the controller is a finding like any other: its place is told with it.
+    // A panic of the controller is a finding like any other; the report includes its location.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         PLACE.set(place.unwrap_or_default());
@@ -50,7 +50,7 @@ fn watch() {
     }
 }
 
-/// The bug of a name.
+/// The bug with this name.
 pub(crate) fn bug(name: &str) -> Result<Planted, String> {
     if cfg!(not(debug_assertions)) {
         return Err("needs debug assertions: build without `--release`, or with `--profile checking`".into());
@@ -64,7 +64,7 @@ pub(crate) fn bug(name: &str) -> Result<Planted, String> {
 }
 
 impl Runner {
-    /// Runs a case as one of several jobs; `name` and `replay` are told if it never ends.
+    /// Runs a case as one of several jobs. `name` and `replay` are printed if it never ends.
     pub(crate) fn run(
         &self,
         job: usize,
@@ -85,7 +85,7 @@ impl Runner {
         })
     }
 
-    /// One case, with all that can be told about it.
+    /// Runs one case, and prints all information about a failure.
     pub(crate) fn one(&self, case: &Case, name: &str, replay: &str) -> bool {
         let tracer: Option<Tracer> = self.verbose.then(|| {
             println!("{}", Case { requests: Vec::new(), ..case.clone() }.to_toml());
@@ -108,9 +108,9 @@ impl Runner {
         result.is_ok()
     }
 
-    /// What broke, and how to see it again.
+    /// The violation, and the command that reproduces it.
     pub(crate) fn line(&self, name: &str, failure: &Failure, replay: &str) -> String {
-        // Assertions of the controller are checked in the profile that they were found in.
+        // Failed assertions of the controller are reproduced in the build profile in which they occurred.
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
         let command = format!("cargo run{profile} -p stripewise-check -- {replay}{bug} --verbose");

@@ -1,13 +1,13 @@
-//! The axes and their members: one list, from which everything about composition is made.
+//! The axes and their members: the list from which everything about composition is derived.
 //!
-//! The first member of each axis is what a scheme has that says nothing about it. Other members say so by the keys of a scheme
-//! that they set, or by what the members are. An axis owns the keys that its members set, so that members of several axes can
-//! be put together.
+//! The first member of each axis is the default, that is, what a scheme has if it does not set the axis. Other
+//! members are defined by the keys of a scheme that they set, or by properties of the array's devices. An axis owns
+//! the keys that its members set, so that members of several axes can be combined.
 
 use stripewise_array::Scheme;
 use stripewise_flash::Level;
 
-/// How many axes there are.
+/// Number of axes.
 pub const COUNT: usize = 13;
 
 /// An axis.
@@ -15,9 +15,9 @@ pub const COUNT: usize = 13;
 pub struct Axis {
     /// Its name.
     pub name: &'static str,
-    /// What is chosen on it.
+    /// The subject of the choice.
     pub about: &'static str,
-    /// Its members, the default first; 16 at most.
+    /// Its members, the default first; at most 16.
     pub members: &'static [Member],
     /// Copies the keys that this axis owns into the first scheme from the second.
     pub(crate) take: fn(&mut Scheme, &Scheme),
@@ -26,38 +26,38 @@ pub struct Axis {
 /// A member of an axis.
 #[derive(Debug)]
 pub struct Member {
-    /// Its name, as the array names it.
+    /// Its name, as in the array's settings.
     pub name: &'static str,
-    /// What makes an array one of it.
+    /// What it sets in an array.
     pub sets: Sets,
 }
 
-/// What a member sets.
+/// What a member of an axis sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sets {
     /// These keys of a scheme.
     Keys(&'static str),
-    /// What the members are.
+    /// The level of the array's members.
     Level(Level),
-    /// Devices that let host operations in while they collect.
+    /// Devices with preemptive collection.
     Preemption,
-    /// What members can do for the controller.
+    /// The capabilities of the array's members.
     Members(Ability),
 }
 
-/// What members can do for the controller.
+/// The capabilities of an array's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
-    /// They keep old versions, tell what they do and collect when they are permitted to.
+    /// They keep old versions, report their state, and collect with permission.
     Everything,
     /// The same, but they keep no old versions.
     NoOldVersions,
-    /// None of it, as files and block devices.
+    /// None of these, as with files and block devices.
     Nothing,
 }
 
 impl Sets {
-    /// For people to read.
+    /// A description for documents.
     pub fn words(&self) -> String {
         let words = match self {
             Self::Keys("") => "(nothing)",
@@ -83,8 +83,8 @@ const fn keys(name: &'static str, keys: &'static str) -> Member {
     Member { name, sets: Sets::Keys(keys) }
 }
 
-/// Elastic striping, over members as small as those of the checking simulation: chunks leave memory a stripe at a time, as
-/// eSAP's, or those of a segment together, as those of WAS; and with classes by the mix of reads and writes.
+/// Elastic striping, over members as small as those of the checking simulation. Chunks leave memory either per
+/// stripe, as in eSAP, or per segment, as in WAS; the third setting adds classes by the mix of reads and writes.
 const STRIPE: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4\nelastic.buffer = 'stripe'";
 const GROUP: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4";
 const CLASSES: &str =

@@ -1,12 +1,12 @@
-//! Sets of members over all axes, and of triples of them.
+//! Sets of members of all axes, and sets of triples of them.
 
 use super::axes::{AXES, COUNT};
 use super::{At, Combination};
 
-/// The most members of all axes together, which fit a mask.
+/// The largest number of members of all axes together; they fit into a mask.
 const COLUMNS_MAX: usize = u128::BITS as usize;
 
-/// Numbers members of all axes through.
+/// Consecutive numbers for the members of all axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     first: [usize; COUNT],
@@ -53,7 +53,7 @@ impl Triples {
         triple.into_iter().fold(0, |index, at| index * self.numbers.count + self.numbers.of(at))
     }
 
-    /// Whether a triple, in order of its axes, is in the set.
+    /// Whether a triple, ordered by axis, is in the set.
     pub(super) fn has(&self, triple: [At; 3]) -> bool {
         self.has[self.index(triple)]
     }
@@ -68,7 +68,7 @@ impl Triples {
         self.count -= usize::from(std::mem::replace(&mut self.has[index], false));
     }
 
-    /// Its triples that contain `at` and two of the members that `chosen` has.
+    /// Number of its triples that contain `at` and two of the members in `chosen`.
     pub(super) fn gain(&self, at: At, chosen: &[Option<u8>; COUNT]) -> u32 {
         let others: Vec<At> = at_of(chosen).filter(|other| other.0 != at.0).collect();
         let mut gain = 0;
@@ -87,7 +87,7 @@ fn at_of(chosen: &[Option<u8>; COUNT]) -> impl Iterator<Item = At> {
     chosen.iter().enumerate().filter_map(|(axis, member)| member.map(|member| (axis, member)))
 }
 
-/// The triples of a combination's members.
+/// The triples of members of a combination.
 pub(super) fn triples_of(combination: &Combination) -> impl Iterator<Item = [At; 3]> {
     let at = combination.0;
     (0..COUNT).flat_map(move |one| {

@@ -1,5 +1,5 @@
-//! A case of a combination: the stress test with its scheme given. What the choices leave open is drawn from the seed: settings
-//! of the policies, devices, how small the queues are, requests and faults.
+//! Cases from combinations: the stress test with a given scheme. Everything that the combination leaves open is drawn
+//! from the seed: settings of the policies, devices, sizes of queues, requests and faults.
 
 use stripewise_array::Scheme;
 use stripewise_array::WindowSize;
@@ -23,18 +23,19 @@ use crate::stress::elastic::{class_keys, filling, hotness, section};
 use crate::stress::{self, Draw};
 use crate::{device, stamp};
 
-/// Devices are drawn so many times until one can be what the combination needs. Of ten about three cannot.
+/// Number of attempts to draw a device that suits the combination. About three of ten drawn devices do not.
 const ATTEMPTS: u32 = 10_000;
 
-/// The most pages of an array, so that it can be filled; of a log fewer, because much is looked up of it at every event.
+/// The largest number of pages of an array, so that it can be filled. Logs have fewer, because each event examines
+/// much of the log.
 const PAGES_MAX: u64 = 2000;
 const LOG_PAGES_MAX: u64 = 500;
 
-/// The case of a combination and a seed. Even seeds lose a member while requests are under way, where there is parity; odd
-/// ones lose power, where the scheme finds its content again.
+/// The case of a combination and a seed. Even seeds lose a member while requests are in flight, if there is parity;
+/// odd seeds lose power, if the scheme can restart.
 ///
 /// # Errors
-/// Why the array refuses the combination; or that no device was found for it.
+/// The array's reason for refusing the combination, or a report that no device suits it.
 pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case, String> {
     if let Some(why) = space.why(combination) {
         return Err(why.to_string());
@@ -53,7 +54,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     let layout = stress::layout_of(draw, combination.level(), members);
     let mut device = device::device(draw, layout, members)?;
     if is_log {
-        // Segments need more room than rows do.
+        // Segments need more space than rows.
         device.geometry.blocks = draw.between(10, 24) as u32;
     }
     if combination.preempts() || draw.percent(20) {
@@ -82,7 +83,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     if geometry.rows() < 2 || pages > if is_log { LOG_PAGES_MAX } else { PAGES_MAX } {
         return None;
     }
-    // Blocks must be written to their end before any is collected. Hosts fill but a part of zones at a time.
+    // Blocks must be full before any is collected. Hosts fill only part of the zones at a time.
     let is_zoned = case.scheme.placement.policy == PlacementPolicy::McRais;
     let times = if is_zoned { draw.one_of(&[1, 2, 3, 4]) } else { draw.one_of(&[0, 1, 1, 2]) };
     for _ in 0..times {
@@ -107,7 +108,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     Some(case)
 }
 
-/// Members of a group.
+/// Number of members of a group.
 fn columns(draw: &mut Draw, scheme: &Scheme) -> u32 {
     let least = match scheme.geometry.level {
         Raid::Raid0 => return draw.between(1, 6) as u32,
@@ -116,7 +117,7 @@ fn columns(draw: &mut Draw, scheme: &Scheme) -> u32 {
     least + draw.one_of(if scheme.geometry.groups > 1 { &[0, 1][..] } else { &[0, 0, 1, 2, 3, 4] })
 }
 
-/// A device that lets host operations in while it collects.
+/// Makes the device's collection preemptive.
 fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
     device.gc.preemption = draw.one_of(&[Preemption::Moves, Preemption::Phases]);
     device.gc.preemption_batch = draw.one_of(&[1, 1, 8]);
@@ -124,7 +125,7 @@ fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
     device.gc.hard_watermark = if draw.percent(30) { Some(device.gc.low_watermark) } else { None };
 }
 
-/// The keys that no choice sets.
+/// Draws the keys that the combination does not set.
 fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64) {
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     if !is_log {
@@ -150,7 +151,7 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         PlacementPolicy::Elastic => {
             let ElasticSection { buffer, classes, .. } = scheme.elastic;
             let drawn = section(draw);
-            // A segment of live chunks for each tendency needs more rows than there are of those.
+            // One segment of live chunks for each tendency requires more rows than there are tendencies.
             let least = if classes == ClassBy::HotnessAndMix { classes.tendencies() + 1 } else { 0 };
             let segment_rows = drawn.segment_rows.max(least);
             scheme.elastic = ElasticSection { buffer, classes, segment_rows, ..drawn };
@@ -198,7 +199,7 @@ fn dispatch(draw: &mut Draw, scheme: &mut Scheme) {
     }
 }
 
-/// If no member is lost while requests are under way, one is.
+/// Adds the loss of a member while requests are in flight, if the case has none.
 fn lose_a_member(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
     if geometry.parity() == 0 {
         return;

@@ -1,10 +1,10 @@
-//! A covering array of strength 3 over accepted combinations: any three members of three axes that some accepted combination
-//! has together, some row has together.
+//! A covering array of strength 3 over accepted combinations: if some accepted combination contains three given
+//! members of three axes, some row contains them.
 //!
-//! Rows are made one at a time, each as the best of a few candidates. A candidate begins with a triple that is still missing and
-//! takes, axis by axis in a random order, the member that brings most missing triples with what it has, among those that leave
-//! an accepted combination. Source: one test at a time, greedily, as AETG (Cohen, Dalal, Fredman and Patton, IEEE TSE 23(7),
-//! 1997) makes them.
+//! Rows are built one at a time; each is the best of several candidates. A candidate begins with a missing triple.
+//! Then it takes, for each axis in random order, the member that adds the most missing triples among those that keep
+//! the combination acceptable. Source: one test at a time, greedily, as in AETG (Cohen, Dalal, Fredman and Patton,
+//! IEEE TSE 23(7), 1997).
 
 use stripewise_base::prng::Prng;
 
@@ -12,13 +12,13 @@ use super::axes::{AXES, COUNT};
 use super::bits::{Numbers, Triples, triples_of};
 use super::{At, Combination, Pairs};
 
-/// Candidates for each row. More of them save a few rows and take longer.
+/// Candidates per row. More candidates save a few rows and take longer.
 const CANDIDATES: u32 = 20;
 
-/// Decides which of several covering arrays is made.
+/// Seed that selects one of several possible covering arrays.
 const SEED: u64 = 3;
 
-/// Whether some accepted combination has three members of three axes, which are named in order.
+/// Whether some accepted combination contains three members of three axes, given in order of their axes.
 pub fn is_feasible(pairs: &Pairs, [one, two, three]: [At; 3]) -> bool {
     let mut chosen = [None; COUNT];
     [one, two, three].into_iter().for_each(|(axis, member)| chosen[axis] = Some(member));
@@ -28,7 +28,7 @@ pub fn is_feasible(pairs: &Pairs, [one, two, three]: [At; 3]) -> bool {
         && pairs.complete(&chosen).is_some()
 }
 
-/// All triples that some accepted combination has.
+/// All triples that occur in accepted combinations.
 pub(super) fn feasible(pairs: &Pairs) -> Triples {
     let mut triples = Triples::new(pairs.numbers());
     let all: Vec<At> = Numbers::all().collect();
@@ -44,7 +44,7 @@ pub(super) fn feasible(pairs: &Pairs) -> Triples {
     triples
 }
 
-/// The rows, the same each time.
+/// The rows of the covering array, the same each time.
 pub fn covering(pairs: &Pairs) -> Vec<Combination> {
     let mut missing = feasible(pairs);
     let wanted: Vec<[At; 3]> = all_of(&missing);
@@ -66,7 +66,7 @@ pub fn covering(pairs: &Pairs) -> Vec<Combination> {
         triples_of(&best.1).for_each(|triple| missing.remove(triple));
         rows.push(best.1);
     }
-    // Any part of them is a sample.
+    // In random order, any part of the rows is a sample.
     shuffle(&mut rows, &mut random);
     rows
 }

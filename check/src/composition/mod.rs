@@ -1,10 +1,11 @@
-//! Composition: any member of an axis with any member of every other one.
+//! Composition: any member of an axis with any member of every other axis.
 //!
-//! [`axes`] lists the axes. A [`Combination`] has one member of each; it is *accepted* when the array resolves it, by the very
-//! code that every run begins with, and *refused* with that code's reason. [`Pairs`] finds out which two members refuse each
-//! other; every refusal is one of a pair, which a test holds over all combinations. [`covering()`] makes a
-//! covering array of strength 3: few combinations in which any three members occur together that ever do. [`case()`] makes a
-//! case of a combination and a seed, and [`table::document`] the document.
+//! [`axes`] lists the axes. A [`Combination`] has one member of each axis. A combination is *accepted* if the array
+//! resolves it, with the same code with which every run begins, and otherwise *refused* with the reason given by that
+//! code. [`Pairs`] determines which two members refuse each other; every refusal is due to such a pair, and a test
+//! verifies this over all combinations. [`covering()`] builds a covering array of strength 3: a small set of
+//! combinations that contains every possible triple of members. [`case()`] builds a case from a combination and a
+//! seed, and [`table::document`] builds the document.
 
 pub mod axes;
 mod bits;
@@ -26,7 +27,7 @@ pub use covering::{covering, is_feasible, shuffle};
 pub use pairs::{Pairs, Refusal};
 pub use review::{REVIEW, Reviewed, Verdict, review};
 
-/// A member: the number of its axis, and its own there.
+/// A member: the number of its axis, and its number on that axis.
 pub type At = (usize, u8);
 
 /// One member of each axis, by number.
@@ -49,27 +50,28 @@ impl Combination {
         (0..COUNT).map(|axis| self.member(axis).sets)
     }
 
-    /// What a member is.
+    /// The level of the array's members.
     pub fn level(&self) -> Level {
         let level = |sets| if let Sets::Level(level) = sets { Some(level) } else { None };
         self.sets().find_map(level).unwrap_or(Level::Ssd)
     }
 
-    /// Whether devices let host operations in while they collect.
+    /// Whether devices have preemptive collection.
     pub fn preempts(&self) -> bool {
         self.sets().any(|sets| sets == Sets::Preemption)
     }
 
-    /// What members can do.
+    /// The capabilities of the array's members.
     pub fn ability(&self) -> Ability {
         let ability = |sets| if let Sets::Members(ability) = sets { Some(ability) } else { None };
         self.sets().find_map(ability).unwrap_or(Ability::Everything)
     }
 
-    /// Reads what [`Combination`] displays: `geometry=raid6,cache=wow`; axes that are not named have their first member.
+    /// Parses the display format of [`Combination`]: `geometry=raid6,cache=wow`; axes not named have their first
+    /// member.
     ///
     /// # Errors
-    /// An axis or a member that does not exist, and those that do.
+    /// The unknown axis or member, and the known ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut combination = Self::default();
         for part in text.split(',').filter(|part| !matches!(*part, "" | "defaults")) {
@@ -104,10 +106,10 @@ impl fmt::Display for Combination {
     }
 }
 
-/// The members' schemes, read once.
+/// The schemes of all members, parsed once.
 #[derive(Debug)]
 pub struct Space {
-    /// Of each axis and member: a scheme that has only its keys.
+    /// For each axis and member, a scheme with its keys only.
     schemes: Vec<Vec<Scheme>>,
 }
 
@@ -118,10 +120,10 @@ impl Default for Space {
 }
 
 impl Space {
-    /// Reads what members set.
+    /// Parses the keys that members set.
     ///
     /// # Panics
-    /// If a member's keys are not a scheme's.
+    /// If a member's keys do not form a scheme.
     pub fn new() -> Self {
         let scheme = |member: &axes::Member| {
             let keys = if let Sets::Keys(keys) = member.sets { keys } else { "" };
@@ -131,7 +133,7 @@ impl Space {
         Self { schemes: AXES.iter().map(|axis| axis.members.iter().map(scheme).collect()).collect() }
     }
 
-    /// The scheme of a combination, with no more keys than its members set.
+    /// The scheme of a combination, with only the keys that its members set.
     pub fn scheme(&self, combination: &Combination) -> Scheme {
         let mut scheme = self.schemes[0][0].clone();
         for (axis, &member) in combination.0.iter().enumerate().filter(|(_, member)| **member != 0) {
@@ -140,10 +142,10 @@ impl Space {
         scheme
     }
 
-    /// Whether a combination has a meaning.
+    /// Whether a combination is valid.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it is not.
     pub fn resolve(&self, combination: &Combination) -> Result<(), SchemeError> {
         let scheme = self.scheme(combination);
         let members = members(&scheme, combination.ability());
@@ -170,12 +172,12 @@ impl Space {
     }
 }
 
-/// Why a combination is refused, in the array's own words.
+/// The array's reason for refusing a combination.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Why {
-    /// What it refuses.
+    /// The refused setting.
     pub setting: String,
-    /// The reason, which goes on behind that.
+    /// The reason, as a continuation of a sentence that begins with the setting.
     pub reason: String,
 }
 
@@ -185,8 +187,8 @@ impl fmt::Display for Why {
     }
 }
 
-/// The members over which a scheme is asked whether it has a meaning: enough of them for its groups, and for what they are to
-/// do. How large they are decides nothing here.
+/// The array members with which a scheme is resolved: enough for its groups, with the given capabilities. Their size
+/// is irrelevant here.
 fn members(scheme: &Scheme, ability: Ability) -> Members {
     let members = match scheme.geometry.level {
         Raid::Raid0 => 4,

@@ -1,37 +1,37 @@
-//! Which members refuse each other.
+//! Pairs of members that refuse each other.
 //!
-//! Whether a combination has a meaning says the array alone. What is worked out here is which two members are to blame for a
-//! refusal, so that combinations need not be tried one by one: two members refuse each other *directly* if some combination
-//! that has both is refused, and accepted with either of them replaced. Others never come together because each way to have
-//! them both has such a pair in it.
+//! Only the array decides whether a combination is valid. This module determines which two members cause a refusal,
+//! so that combinations need not be tried one by one. Two members refuse each other *directly* if some combination
+//! with both is refused, and accepted if either of them is replaced. Other pairs never occur together because every
+//! combination with both contains such a direct pair.
 
 use super::axes::{AXES, COUNT};
 use super::bits::Numbers;
 use super::{At, Combination, Space, Why};
 
-/// Why two members do not go together, or why one is refused with whatever it comes.
+/// A refusal of two members, or of one member in every combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// A member.
     pub one: At,
-    /// The other one; none if `one` is always refused.
+    /// The other member; `None` if `one` is always refused.
     pub other: Option<At>,
-    /// The array's own words.
+    /// The array's reason.
     pub why: Why,
 }
 
-/// Which members go together.
+/// The members that can occur together.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     numbers: Numbers,
-    /// Of each member those, of all axes, with which it is in some accepted combination.
+    /// For each member, the mask of members of all axes that occur with it in some accepted combination.
     with: Vec<u128>,
     /// Members that refuse each other directly.
     pub refusals: Vec<Refusal>,
 }
 
 impl Pairs {
-    /// Works out all pairs.
+    /// Determines all pairs.
     pub fn new(space: &Space) -> Self {
         let numbers = Numbers::new();
         let mut pairs = Self { numbers, with: vec![0; numbers.count], refusals: Vec::new() };
@@ -72,7 +72,7 @@ impl Pairs {
         self.with[b] |= 1 << a;
     }
 
-    /// Whether two members are in some accepted combination together.
+    /// Whether two members occur together in some accepted combination.
     pub fn go_together(&self, one: At, other: At) -> bool {
         self.with[self.numbers.of(one)] >> self.numbers.of(other) & 1 == 1
     }
@@ -89,7 +89,7 @@ impl Pairs {
         mask & !may == 0
     }
 
-    /// The members that go with all of those that are chosen.
+    /// The members that are compatible with all chosen ones.
     pub(super) fn may(&self, chosen: &[Option<u8>; COUNT]) -> u128 {
         chosen
             .iter()
@@ -103,7 +103,7 @@ impl Pairs {
         mask >> self.numbers.of(at) & 1 == 1
     }
 
-    /// An accepted combination with all that is chosen, if there is one.
+    /// An accepted combination with all chosen members, if there is one.
     pub fn complete(&self, chosen: &[Option<u8>; COUNT]) -> Option<Combination> {
         let mut found = None;
         self.each_from(*chosen, self.may(chosen), &mut |combination| {
@@ -140,7 +140,7 @@ impl Pairs {
     }
 }
 
-/// Combinations with two members in which no more than two other axes differ from the default, the plainest first.
+/// Combinations with two given members in which at most two other axes differ from the default, the simplest first.
 fn around(one: At, other: At) -> impl Iterator<Item = Combination> {
     let base = Combination::default().with(one.0, one.1).with(other.0, other.1);
     let changes = move || Numbers::all().filter(move |at| at.1 != 0 && at.0 != one.0 && at.0 != other.0);
@@ -152,12 +152,12 @@ fn around(one: At, other: At) -> impl Iterator<Item = Combination> {
     std::iter::once(base).chain(single).chain(double)
 }
 
-/// Whether a refused combination is accepted with another member of `axis`.
+/// Whether a refused combination is accepted with some other member of `axis`.
 fn heals(space: &Space, combination: &Combination, axis: usize) -> bool {
     (0..AXES[axis].members.len() as u8).any(|member| space.resolve(&combination.with(axis, member)).is_ok())
 }
 
-/// Why two members that never come together refuse each other, if they do so directly.
+/// The reason why two members that never occur together refuse each other, if they do so directly.
 fn direct(space: &Space, one: At, other: At) -> Option<Why> {
     let to_blame =
         |combination: &Combination| heals(space, combination, one.0) && heals(space, combination, other.0);

@@ -1,19 +1,19 @@
-//! The refusals, reviewed: which of them have no meaning, and which could have one and are not built.
+//! Reviews of the refusals: which combinations are meaningless, and which are merely not implemented.
 //!
-//! Each of the array's reasons has a line here, and each line a reason that occurs: a test holds both. So a new refusal is
-//! reviewed when it is made, and one that was lifted goes.
+//! Each reason of the array has a line here, and each line has a reason that occurs; a test checks both. A new
+//! refusal must therefore be reviewed, and the review of a lifted refusal must be removed.
 
-/// What a review came to.
+/// The result of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The members contradict each other, or one would have nothing to do.
+    /// The members contradict each other, or one of them would have no effect.
     NoMeaning,
-    /// They could be had together, and nobody has built it.
+    /// The members could be combined, but this is not implemented.
     NotBuilt,
 }
 
 impl Verdict {
-    /// For people to read.
+    /// A description for documents.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoMeaning => "no meaning",
@@ -22,16 +22,16 @@ impl Verdict {
     }
 }
 
-/// A reason that was reviewed.
+/// A reviewed reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reviewed {
-    /// What the refused setting begins with; empty for any.
+    /// Prefix of the refused setting; empty for any setting.
     pub setting: &'static str,
-    /// What the reason begins with.
+    /// Prefix of the reason.
     pub reason: &'static str,
-    /// What it is.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The explanation.
     pub because: &'static str,
 }
 
@@ -46,7 +46,7 @@ const fn line(
 
 use Verdict::{NoMeaning, NotBuilt};
 
-/// All of them; the first that fits a reason is its review.
+/// All reviews; the first match for a reason is its review.
 pub const REVIEW: &[Reviewed] = &[
     line("code.kind", "makes two parity chunks", NoMeaning, "RAID-5 has one parity chunk to write"),
     line("code.kind", "makes one parity chunk", NoMeaning, "RAID-6 has two parity chunks to write"),
@@ -193,7 +193,7 @@ pub const REVIEW: &[Reviewed] = &[
     ),
 ];
 
-/// The review of a reason: a line of [`REVIEW`].
+/// The review of a reason, as the index of a line of [`REVIEW`].
 pub fn review(why: &super::Why) -> Option<usize> {
     REVIEW
         .iter()

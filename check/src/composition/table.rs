@@ -1,4 +1,4 @@
-//! docs/composition.md: what goes together, what does not, and why.
+//! Generates docs/composition.md: which members can be combined, which cannot, and why.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -63,12 +63,12 @@ fn members(text: &mut String) {
     }
 }
 
-/// Members of one axis that go with the same members of another one, or with none at all.
+/// Members of one axis that are refused with the same members of another one, or with every member.
 type Block = (usize, Option<usize>, Vec<&'static str>);
 
 /// Members by axes: `geometry raid5, raid4 with code pq, rdp`.
 fn who(refusals: &[&Refusal]) -> String {
-    // Of each first member and other axis the members there, then first members with the same ones together.
+    // First the refused members by first member and other axis; then first members with equal sets together.
     let mut others: BTreeMap<(At, Option<usize>), Vec<&'static str>> = BTreeMap::new();
     for refusal in refusals {
         let of = others.entry((refusal.one, refusal.other.map(|at| at.0))).or_default();

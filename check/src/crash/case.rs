@@ -1,4 +1,4 @@
-//! A case: all that decides the life of an array, from its creation through every loss of power.
+//! A case: everything that determines the life of an array, from its creation through every power loss.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{ConfigError, read_toml};
@@ -9,117 +9,119 @@ use super::members::Wrong;
 use super::shape::Shape;
 use crate::case::Ask;
 
-/// A member goes wrong.
+/// A fault of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Strike {
     /// Before this event of its era.
     pub event: u64,
-    /// Which member.
+    /// The member.
     #[serde(rename = "element")]
     pub member: u16,
-    /// How.
+    /// The kind of fault.
     pub wrong: Wrong,
-    /// Decides where, as far as that is open.
+    /// Determines the place of the fault, as far as it is open.
     pub choice: u64,
 }
 
-/// A member comes back into the array that serves without it.
+/// The return of a member to an array that serves without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comeback {
-    /// Before this event of its era, or as soon as the array can take it.
+    /// Before this event of its era, or as soon as the array can accept it.
     pub event: u64,
-    /// Which member.
+    /// The member.
     #[serde(rename = "element")]
     pub member: u16,
-    /// Whether another one comes in its place, with whatever is on it.
+    /// Whether a replacement comes instead, with arbitrary content.
     pub is_another: bool,
-    /// Whether it has what it had at an earlier moment, if one was kept.
+    /// Whether it returns with its content of an earlier time, if one was saved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_older: bool,
 }
 
-/// What a member has is kept, to be put back.
+/// A snapshot of a member's content, for a later rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
     /// Before this event of its era.
     pub event: u64,
-    /// Which member.
+    /// The member.
     #[serde(rename = "element")]
     pub member: u16,
 }
 
-/// A member is put back to an earlier moment while the array is closed.
+/// A member is rolled back to an earlier snapshot while the array is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutBack {
-    /// Which member.
+    /// The member.
     #[serde(rename = "element")]
     pub member: u16,
-    /// Decides to which moment.
+    /// Determines the snapshot.
     pub choice: u64,
 }
 
-/// An opening in which power is lost.
+/// An assembly during which power is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
-    /// Writes and flushes that it comes to.
+    /// Number of writes and flushes before the power loss.
     pub after: u64,
-    /// What is left of them.
+    /// Which of them survive.
     pub keep: Keep,
-    /// Whether all members are offered, though some are absent when the era begins.
+    /// Whether all members are offered, even if some are absent when the era begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_whole: bool,
 }
 
-/// From one opening that succeeds to the next loss of power.
+/// The time from one successful assembly to the next power loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Era {
-    /// Events after which power is lost; none: when everything that was asked is answered. An event is an operation that ends.
+    /// Events until power is lost; `None`: power is lost when every request is answered. An event is the end of an
+    /// operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<u64>,
-    /// Whether it ends with a clean stop instead, when everything that was asked is answered.
+    /// Whether the era ends with a clean stop instead, when every request is answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops: bool,
-    /// What is left of writes that no flush has covered.
+    /// Which writes without a flush survive.
     pub keep: Keep,
-    /// Requests under way at once, at most.
+    /// The largest number of requests in flight at once.
     pub depth: u32,
-    /// Whether power is lost once more when everything was read, before anything is asked, and it is opened again.
+    /// Whether power is lost again after everything was read and before any request, and the array is assembled
+    /// again.
     #[serde(default)]
     pub twice: bool,
     /// Members that are not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<u16>,
-    /// Members that are put back to an earlier moment before it.
+    /// Members that are rolled back to an earlier snapshot before the era.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older: Vec<PutBack>,
-    /// Moments that are kept.
+    /// Snapshots that are saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
-    /// Openings before, in which power was lost.
+    /// Earlier assemblies during which power was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<Cut>,
-    /// Members that go wrong.
+    /// Faults of members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strikes: Vec<Strike>,
-    /// Members that come back, or are replaced.
+    /// Members that return, or are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comebacks: Vec<Comeback>,
     /// Events before which a scrub begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scrubs: Vec<u64>,
-    /// What is asked.
+    /// The requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
 }
 
 impl Era {
-    /// An era in which nothing is asked and nothing happens.
+    /// An era without requests and faults.
     pub(crate) fn calm() -> Self {
         Self {
             crash: None,
@@ -139,27 +141,28 @@ impl Era {
     }
 }
 
-/// The life of an array. After its last era it is opened once more, and read with any members taken away that it can do without.
+/// The life of an array. After its last era the array is assembled once more, and read with any tolerable set of
+/// members removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Decides in which order operations end and members are offered.
+    /// Seed of the order in which operations end and members are offered.
     pub seed: u64,
     /// The array.
     pub shape: Shape,
-    /// What happens to it.
+    /// The eras of its life.
     pub eras: Vec<Era>,
-    /// Whether all that it is without come back, or are replaced, before it is read for the last time.
+    /// Whether all missing members return, or are replaced, before the last read.
     #[serde(default)]
     pub mends: bool,
-    /// What is destroyed in the end, beyond what parity tolerates.
+    /// Final corruption beyond the tolerance of parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "ruin")]
     pub corruption: Option<Corruption>,
 }
 
 impl Case {
-    /// A life without an era.
+    /// A life without eras.
     pub(crate) fn new(seed: u64, shape: Shape) -> Self {
         Self { seed, shape, eras: Vec::new(), mends: false, corruption: None }
     }
@@ -167,7 +170,7 @@ impl Case {
     /// Reads a case from `text`, the contents of `file`.
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// The error in the text, and its place.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
         read_toml(file, text)
     }

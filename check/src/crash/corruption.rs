@@ -1,6 +1,5 @@
-//! Corruption beyond the contract: of one structure more is destroyed than parity tolerates. What the array must do then stands
-//! in rows
-//! `gap` and `beyond` of `docs/fault-contract.md`.
+//! Corruption beyond the contract: one more copy of a structure is destroyed than parity tolerates. Rows `gap` and
+//! `beyond` of `docs/fault-contract.md` state the required behaviour of the array.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +12,11 @@ use stripewise_array::format::{
 use super::members::Members;
 use super::shape::{Kind, Shape};
 
-/// What is destroyed.
+/// The destroyed structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Both superblocks of one member more than parity tolerates.
+    /// Both superblocks of one more member than parity tolerates.
     Superblocks,
     /// All checkpoints.
     Checkpoints,
@@ -27,9 +26,9 @@ pub enum Target {
     Commits,
     /// The summary of a batch.
     Summary,
-    /// One page more of a stripe than parity tolerates.
+    /// One more page of a stripe than parity tolerates.
     Stripe,
-    /// A record of the redo journal that has two behind it.
+    /// A record of the redo journal that is followed by two others.
     Record,
     /// A page of the table of checksums, in both versions.
     Table,
@@ -47,48 +46,48 @@ impl std::str::FromStr for Target {
     }
 }
 
-/// What is destroyed of all copies, when nothing is under way.
+/// A structure of which all copies are destroyed when no request is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Corruption {
-    /// What.
+    /// The structure.
     pub target: Target,
-    /// Decides which, and how.
+    /// Determines which one is destroyed, and how.
     pub choice: u64,
 }
 
-/// What an array owes its hosts after corruption.
+/// What the array may lose after corruption.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Doubt {
-    /// Pages of hosts that may be lost: reads and writes of them may fail.
+    /// Host pages that may be lost: reads and writes of them may fail.
     pub(crate) pages: BTreeSet<u64>,
-    /// Pages of members whose rows may be, wherever hosts' pages have a place.
+    /// Member pages whose rows may be lost, wherever they hold host pages.
     pub(crate) rows: BTreeSet<u32>,
-    /// Whether they may hold any version that they ever had: what told of later ones is gone.
+    /// Whether these pages may hold any earlier version, because the metadata of later ones is lost.
     pub(crate) may_be_old: bool,
-    /// Whether pages may be zeros though something was there when the array was opened last.
+    /// Whether pages may be zeros although they had content when the array was last assembled.
     pub(crate) forgets: bool,
-    /// Whether the array may have to be forced open although no host's page is in doubt.
+    /// Whether assembly may have to be forced although no host page is affected.
     pub(crate) may_be_refused: bool,
-    /// Members without superblocks now.
+    /// Members that now have no superblocks.
     pub(crate) nameless: u64,
-    /// Whether the array cannot be opened at all, and whether it may be so that it cannot.
+    /// Whether the array cannot be assembled at all, and whether it possibly cannot.
     pub(crate) is_hopeless: bool,
     pub(crate) may_be_hopeless: bool,
 }
 
 impl Doubt {
-    /// Whether nothing may be lost, and nothing told of.
+    /// Whether no loss is possible, and none may be reported.
     pub(crate) fn is_empty(&self) -> bool {
         self.pages.is_empty() && self.rows.is_empty() && !self.may_be_refused
     }
 }
 
-/// A batch as its summary has it.
+/// A batch, as described by its summary.
 struct Batch {
     header: SummaryHeader,
     entries: Vec<Entry>,
-    /// Pages of hosts that it has something of.
+    /// Host pages that the batch contains or trims.
     touched: Vec<u64>,
     copies: Vec<(u16, u32)>,
 }
@@ -106,7 +105,7 @@ impl Target {
         Self::Bitmap,
     ];
 
-    /// Its name, as the command takes it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Superblocks => "superblocks",
@@ -121,7 +120,7 @@ impl Target {
         }
     }
 
-    /// What can be destroyed of an array of a kind; some of it more than once, as it is drawn more often.
+    /// The structures that an array of a kind has; repeated entries are drawn more often.
     pub fn of(kind: Kind) -> &'static [Self] {
         match kind {
             Kind::Log5 | Kind::Log6 => &[
@@ -138,30 +137,31 @@ impl Target {
             Kind::Journal5 | Kind::Journal6 => {
                 &[Self::Record, Self::Record, Self::Stripe, Self::Stripe, Self::Table, Self::Superblocks]
             }
-            // What a lost record of late parity leaves in doubt is more than the rows that it names.
+            // A lost record of deferred parity affects more rows than it names.
             Kind::Window5 | Kind::Window6 => &[Self::Superblocks],
             Kind::Bitmap5 | Kind::Bitmap6 => &[Self::Bitmap, Self::Stripe, Self::Superblocks],
         }
     }
 }
 
-/// More pages than hosts can have.
+/// Every possible host page, and more.
 fn every_page(shape: &Shape) -> BTreeSet<u64> {
     (0..u64::from(shape.pages) * u64::from(shape.members)).collect()
 }
 
 impl Corruption {
-    /// Destroys it, and says what that may cost; nothing if there is no such thing. Members of `lost` are lost already.
+    /// Destroys the structure, and returns the possible losses; `None` if the structure does not exist. Members in
+    /// `lost` are already lost.
     pub(crate) fn strike(self, shape: &Shape, members: &mut Members, lost: u64) -> Option<Doubt> {
         let span = superblock_pages(shape.page_bytes);
         let mut doubt = Doubt::default();
         let places = match self.target {
             Target::Superblocks => {
-                // Content proves which member it is where it has checksums, and is there.
+                // With checksums, the content of a complete member proves its identity.
                 doubt.is_hopeless = !shape.kind.has_checksums();
                 (doubt.may_be_hopeless, doubt.may_be_refused) = (true, true);
                 if lost != 0 {
-                    // One that had less than it should may be taken in the place of one that is not proved.
+                    // A member with incomplete content may be accepted instead of one that is not proved.
                     (doubt.pages, doubt.may_be_old) = (every_page(shape), true);
                 }
                 let width = u64::from(shape.members / shape.groups);
@@ -238,7 +238,7 @@ impl Corruption {
                     ChecksumPage::parse(page).is_ok_and(|head| (head.group, head.number) == (group, number))
                 })
             }
-            // It may be the only one that knows which members are missing.
+            // The bitmap may be the only structure that knows which members are missing.
             Target::Bitmap if lost != 0 => return None,
             Target::Bitmap => all(members, |page| IntentPage::parse(page).is_ok()),
         };
@@ -254,8 +254,8 @@ impl Corruption {
         Some(&all[nth as usize])
     }
 
-    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its members is dropped
-    /// there, and so is what comes behind it, because a write was answered and never done.
+    /// Without commit records, nothing after the newest checkpoint was durable. Batches that are not complete on
+    /// their members are dropped, and all later batches with them, because a write was answered and never done.
     fn unpromised(self, shape: &Shape, members: &Members, lost: u64, doubt: &mut Doubt) {
         let headers = pages(members).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
         let newest = headers.max_by_key(|header| (header.epoch, header.number));
@@ -282,7 +282,7 @@ impl Corruption {
         doubt.may_be_old = true;
     }
 
-    /// One page more of a stripe of a batch than parity tolerates.
+    /// One more page of a stripe of a batch than parity tolerates.
     fn stripe_of(
         self,
         batch: &Batch,
@@ -303,7 +303,7 @@ impl Corruption {
         let place = |slot: u32| place_of(&block, batch.header.segment, slot);
         let destroyed: Vec<(u16, u32)> =
             (0..count).map(|nth| place(stripe[(first + nth) % stripe.len()].0)).collect();
-        // What was lost or damaged before cannot be decoded any more either.
+        // Chunks that were lost or damaged earlier can no longer be decoded either.
         let is_gone = |at @ (member, page): (u16, u32), checksum: u32| {
             let is_right = || members.read(member, page).is_ok_and(|content| crc32c(content) == checksum);
             destroyed.contains(&at) || lost >> member & 1 != 0 || !is_right()
@@ -314,8 +314,8 @@ impl Corruption {
         Some(destroyed)
     }
 
-    /// The header of a record of the redo journal, in all copies: not the last, which may have been under way, nor the one before
-    /// it, without which nothing is done again.
+    /// The header of a record of the redo journal, in all copies. Not the last record, which may have been in flight,
+    /// nor the one before it, without which no record is replayed.
     fn record(self, shape: &Shape, members: &Members, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
         let block = superblock(shape, members)?;
         let of = |page: &[u8]| RedoRecord::parse(page).ok().filter(|record| record.epoch == block.epoch);
@@ -328,13 +328,13 @@ impl Corruption {
         let live: Vec<RedoRecord> = live.into_values().collect();
         let record = self.one_of(&live)?;
         doubt.rows.extend(record.entries.iter().map(|entry| block.data.first + entry.page));
-        // One without entries says who is missing.
+        // A record without entries states which members are missing.
         (doubt.may_be_old, doubt.may_be_refused) = (true, true);
         Some(all(members, |page| of(page).is_some_and(|found| found.number == record.number)))
     }
 }
 
-/// The checkpoints that are whole: the member, and its epoch and number.
+/// The complete checkpoints: the member, and the checkpoint's epoch and number.
 fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (u16, (u32, u64))> {
     let area = superblock(shape, members).map(|block| block.checkpoint).unwrap_or_default();
     let slots = [area.first, area.first + area.pages];
@@ -350,13 +350,13 @@ fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (
     })
 }
 
-/// All pages of all members, as they will be read.
+/// All pages of all members, as reads would return them.
 fn pages(members: &Members) -> impl Iterator<Item = ((u16, u32), &[u8])> {
     let places = (0..members.count()).flat_map(|member| (0..members.pages()).map(move |page| (member, page)));
     places.filter_map(|(member, page)| Some(((member, page), &**members.read(member, page).ok()?)))
 }
 
-/// Where the pages are of which `is_it` says so.
+/// The places of the pages for which `is_it` returns true.
 fn all(members: &Members, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
     pages(members).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
 }
@@ -368,7 +368,7 @@ fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
     ((segment % groups * width + slot % width) as u16, block.data.first + row)
 }
 
-/// The superblock of the greatest epoch, from whichever copies there are.
+/// The superblock with the greatest epoch among all copies.
 fn superblock(shape: &Shape, members: &Members) -> Option<Superblock> {
     let span = superblock_pages(shape.page_bytes);
     let copy = |member: u16, first: u32| {

@@ -1,66 +1,66 @@
-//! What happened in many lives of arrays, so that it can be told whether they were worth anything.
+//! Statistics over many lives of arrays, so that a test can tell whether they exercised their subject.
 
 use std::fmt;
 
-/// So many of each.
+/// The number of occurrences of each event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lives of arrays.
     pub lives: u64,
-    /// Losses of power, each followed by an opening.
+    /// Power losses, each followed by an assembly.
     pub crashes: u64,
-    /// Of those: while requests were under way.
+    /// Of those, while requests were in flight.
     pub under_load: u64,
-    /// Of those: while the array was opened.
+    /// Of those, during an assembly.
     pub while_opening: u64,
-    /// Of those: right after it was opened, before anything was asked.
+    /// Of those, right after an assembly, before any request.
     pub at_once: u64,
-    /// Of those: some sectors of which several contents could be left.
+    /// Of those, with sectors for which several contents were possible.
     pub undecided: u64,
-    /// Of those: a page that was left with sectors of several writes.
+    /// Of those, leaving a page with sectors of several writes.
     pub torn: u64,
-    /// Openings that succeeded.
+    /// Successful assemblies.
     pub opened: u64,
-    /// Of those: without some members.
+    /// Of those, without some members.
     pub degraded: u64,
-    /// Of those: with a member that had been absent before.
+    /// Of those, with a member that had been absent before.
     pub returned: u64,
-    /// Of those: which dropped something that had been begun.
+    /// Of those, that dropped incomplete updates.
     pub dropped: u64,
-    /// Batches or records behind the last checkpoint that counted.
+    /// Replayed batches or records after the last checkpoint.
     pub replayed: u64,
-    /// Members that went wrong.
+    /// Faults of members.
     pub wrongs: u64,
-    /// Members that came into the array, anew or again.
+    /// Members added to a serving array, as replacements or again.
     pub comebacks: u64,
-    /// Of those: the ones that were whole in the end.
+    /// Of those, members that were completely rebuilt.
     pub rebuilt: u64,
-    /// Losses of power while a member was rebuilt.
+    /// Power losses during a rebuild.
     pub while_rebuilding: u64,
     /// Clean stops.
     pub stops: u64,
-    /// Members that were put back to an earlier moment while the array was closed.
+    /// Members rolled back to an earlier snapshot while the array was stopped.
     pub put_back: u64,
-    /// While it served.
+    /// Members rolled back while the array was serving.
     pub rolled_back: u64,
-    /// When they came back.
+    /// Members rolled back when they returned.
     pub older: u64,
-    /// Scrubs that came to their end.
+    /// Completed scrubs.
     pub scrubs: u64,
-    /// Arrays of which more was destroyed than parity tolerates.
+    /// Arrays with corruption beyond the tolerance of parity.
     pub corrupted: u64,
-    /// Of those: the ones that were opened by force alone.
+    /// Of those, arrays that were assembled only by force.
     pub forced: u64,
     /// Members without superblocks that were recognized by their content.
     pub reconstructed: u64,
-    /// Requests asked.
+    /// Requests.
     pub asked: u64,
-    /// Operations that ended while arrays served.
+    /// Operations that ended while arrays were serving.
     pub events: u64,
 }
 
 impl Counts {
-    /// Adds what other lives came to.
+    /// Adds the statistics of other lives.
     pub fn add(&mut self, other: &Self) {
         self.lives += other.lives;
         self.crashes += other.crashes;

@@ -9,7 +9,7 @@ use super::members::Wrong;
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
 
-/// Draws what a case needs.
+/// The source of random choices for a case.
 struct Draw(Prng);
 
 impl Draw {
@@ -36,12 +36,12 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let mut draw = Draw(Prng::stream(seed, 0x7368_6170));
     let kind = draw.one_of(kinds);
     let parity = kind.parity() as u16;
-    // More than twice the parity: any members may be absent that parity tolerates.
+    // More than twice the parity, so that any members may be absent that parity tolerates.
     let members = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
     let groups = if draw.percent(15) { 2 } else { 1 };
     let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);
     if kind.is_in_place() {
-        // Superblocks, a journal of four records of the greatest size, table and data.
+        // Superblocks, a journal of four records of the largest size, table and data.
         let data = draw.one_of(&[16, 24, 40]);
         return Shape {
             kind,
@@ -56,7 +56,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
         };
     }
     let segment_rows = draw.one_of(if parity == 1 { &[4, 4, 6, 8] } else { &[6, 6, 8, 8] });
-    // Superblocks, checkpoints and commit records, and so many segments.
+    // Superblocks, checkpoints and commit records, and some number of segments.
     let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);
     Shape {
         kind,
@@ -71,7 +71,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     }
 }
 
-/// Slots of the parity window of a seed's array.
+/// Number of slots of the parity window of a seed's array.
 fn window(seed: u64) -> u32 {
     Draw(Prng::stream(seed, 0x7769_6e64)).one_of(&[1, 2, 3, 5, 8, 20])
 }
@@ -81,7 +81,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     let mut draw = Draw(Prng::stream(seed, 0x6372_6173));
     let mut lost = 0u64;
     let eras = 1 + draw.one_of(&[0, 1, 1, 2, 2, 3]);
-    // Most requests go to a few pages, so that versions meet.
+    // Most requests go to a few pages, so that versions of a page compete.
     let page = u64::from(shape.page_bytes) / 512;
     let window = if draw.percent(60) { (draw.one_of(&[2, 4, 12]) * page).min(sectors) } else { sectors };
     let from = draw.below(sectors - window + 1) / page * page;
@@ -101,12 +101,12 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         if draw.percent(35) {
             let cut = |draw: &mut Draw| {
                 let (after, seed) = (draw.below(80), draw.seed());
-                // Decided by the same number: another draw would make other lives of all seeds.
+                // Derived from the same number: another draw would change the lives of all seeds.
                 Cut { after, keep: Keep::Seed(seed), is_whole: seed >> 40 & 1 != 0 }
             };
             era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
         }
-        // Those that were lost may stay away, come back stale, or into the array again.
+        // Lost members may stay absent, return with outdated content, or be added to the array again.
         era.absent =
             (0..shape.members).filter(|member| lost & 1 << member != 0 && draw.percent(50)).collect();
         let parity = shape.kind.parity();
@@ -131,7 +131,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
             if lost & 1 << member != 0 && draw.percent(30) {
                 let (event, is_another) = (draw.below(8 * count + 1), draw.percent(50));
                 era.comebacks.push(Comeback { event, member, is_another, is_older: false });
-                // It may be whole when the next one goes; whether it is, the life finds out.
+                // The rebuild may be complete before the next loss; the scenario determines whether it is.
                 lost &= !(u64::from(draw.percent(60)) << member);
             }
         }
@@ -142,7 +142,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     }
     past(seed, &shape, &mut all);
     let mends = draw.percent(50);
-    // A stream of its own: what was drawn for a seed before there was corruption stays.
+    // A separate random stream, so that the earlier choices of each seed did not change when corruption was added.
     let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
     let corruption = draw
         .percent(12)
@@ -150,12 +150,13 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     Case { seed, shape, eras: all, mends, corruption }
 }
 
-/// Corruption of `target` for the life of a seed, whatever else is drawn for it.
+/// Corruption of `target` for the life of a seed, independent of its other choices.
 pub(super) fn corruption(seed: u64, target: Target) -> Corruption {
     Corruption { target, choice: Draw(Prng::stream(seed, 0x7275_696F)).seed() }
 }
 
-/// What comes back of the past in the eras of a life. By a stream of its own: what was drawn for a seed before stays.
+/// Adds rollbacks to the eras of a life, from a separate random stream, so that the earlier choices of each seed do
+/// not change.
 fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
     let mut draw = Draw(Prng::stream(seed, 0x7061_7374));
     let mut remembered: Vec<u16> = Vec::new();
@@ -170,7 +171,8 @@ fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
         }
         for one in &mut era.comebacks {
             one.is_older = draw.percent(60);
-            // It may have been absent from the beginning: then what counts is of an earlier era.
+            // The member may have been absent from the beginning of the era; then a snapshot of an earlier era is
+            // used.
             let event = draw.below(one.event + 1);
             era.moments.extend(one.is_older.then_some(Moment { event, member: one.member }));
         }

@@ -1,31 +1,31 @@
-//! What a loss of power leaves of sectors of which several contents may be durable.
+//! Survival of sectors for which several contents may be durable at a power loss.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::prng::Prng;
 
 use super::members::Undecided;
 
-/// Which contents are left.
+/// Which contents survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// What a flush has covered, and nothing else.
+    /// Only content that a flush has covered.
     Nothing,
-    /// Everything that was answered or under way.
+    /// All writes that were answered or in flight.
     Everything,
-    /// The combination of this number, counted from nothing to everything: see [`states`].
+    /// The combination with this number, counted from nothing to everything: see [`states`].
     State(u64),
-    /// One drawn from this seed.
+    /// A combination drawn from this seed.
     Seed(u64),
 }
 
-/// How many combinations there are of `undecided` sectors, [`u64::MAX`] where they are too many to count.
+/// Number of combinations of `undecided` sectors, or [`u64::MAX`] if there are too many to count.
 pub(crate) fn states(undecided: &[Undecided]) -> u64 {
     undecided.iter().fold(1, |states: u64, one| states.saturating_mul(one.versions.len() as u64))
 }
 
 impl Keep {
-    /// For each of `undecided` the version that is left.
+    /// The index of the surviving version of each of `undecided`.
     pub(crate) fn picks(self, undecided: &[Undecided]) -> Vec<usize> {
         let last = |one: &Undecided| one.versions.len() - 1;
         match self {
@@ -46,7 +46,7 @@ impl Keep {
     }
 }
 
-/// How alike the fates of sectors are.
+/// The unit whose sectors share their fate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
     Member,
@@ -54,7 +54,7 @@ enum Grain {
     Sector,
 }
 
-/// Real losses are seldom even: often a member has kept all or nothing, or nearly all of everything is there.
+/// Real losses are seldom even: often a member has kept all or nothing, or nearly everything survives.
 fn drawn(undecided: &[Undecided], random: &mut Prng) -> Vec<usize> {
     let grain = [Grain::Member, Grain::Page, Grain::Sector][random.below(3) as usize];
     let kept_percent = [3, 20, 50, 80, 97][random.below(5) as usize];
@@ -71,7 +71,7 @@ fn drawn(undecided: &[Undecided], random: &mut Prng) -> Vec<usize> {
             fate = if random.chance(kept_percent, 100) { random.next_u64() | 1 } else { 0 };
         }
         let later = one.versions.len() as u64 - 1;
-        // Of those that keep something, most keep the last.
+        // Most sectors that keep some later version keep the last one.
         let picked = match fate {
             0 => 0,
             fate if fate & 6 != 0 => later,

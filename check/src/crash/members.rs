@@ -1,4 +1,5 @@
-//! Modelled members without time: pages of bytes, and of each what no flush has made durable yet.
+//! Modelled members without time: the content of their pages, and for each page the writes not yet made durable by a
+//! flush.
 
 use std::rc::Rc;
 
@@ -8,33 +9,33 @@ use stripewise_base::prng::Prng;
 
 use crate::stamp::SECTOR;
 
-/// The content of a page. Snapshots share what has not changed since.
+/// The content of a page. Snapshots share unchanged content.
 pub(crate) type Content = Rc<[u8]>;
 
-/// What a member does wrong: rows of `docs/fault-contract.md`.
+/// A fault of a member: rows of `docs/fault-contract.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
-    /// It never answers again.
+    /// The member never answers again.
     Lost,
-    /// A page that holds something cannot be read until it is written.
+    /// A page with content cannot be read until it is written.
     Unreadable,
-    /// A page that holds something changes.
+    /// The content of a page changes.
     Rot,
-    /// Its next write is answered and not done.
+    /// The next write is answered but not done.
     Vanished,
-    /// Its next write is answered and done elsewhere.
+    /// The next write is answered but done at another page.
     Misdirected,
-    /// Its next write fails.
+    /// The next write fails.
     Unwritable,
-    /// Its next flush fails.
+    /// The next flush fails.
     Unflushable,
-    /// It has what it had at an earlier moment.
+    /// The member has its content of an earlier time.
     RolledBack,
 }
 
 impl Wrong {
-    /// All that need no past.
+    /// All faults that need no snapshot.
     pub const ALL: [Self; 7] = [
         Self::Lost,
         Self::Unreadable,
@@ -45,18 +46,18 @@ impl Wrong {
         Self::Unflushable,
     ];
 
-    /// Those that a member tells of.
+    /// The faults that a member reports.
     pub(crate) const TOLD: [Self; 4] = [Self::Lost, Self::Unreadable, Self::Unwritable, Self::Unflushable];
 }
 
-/// A write that was answered and that no flush has covered.
+/// A write that was answered and is not covered by a flush.
 #[derive(Clone, Debug)]
 struct Change {
     page: u32,
     content: Content,
-    /// How many were answered before it.
+    /// Number of writes answered before it.
     nth: u64,
-    /// A flush that was to cover it failed: what of it is durable is so already, and no later flush adds to that.
+    /// A flush that should have covered it failed: later flushes do not make it durable.
     is_forsaken: bool,
 }
 
@@ -64,16 +65,17 @@ struct Change {
 #[derive(Clone, Debug)]
 struct Member {
     durable: Vec<Content>,
-    /// Pages of writes that failed, or that a failed flush was to cover.
+    /// Pages of failed writes, and of writes that a failed flush should have covered.
     unwritten: Vec<u32>,
     changes: Vec<Change>,
     answered: u64,
     is_lost: bool,
-    /// Pages whose durable content cannot be read. A write makes that whole; one that is lost with power leaves it as it was.
+    /// Pages whose durable content cannot be read. A write makes the page readable, unless the write is lost with
+    /// power.
     unreadable: Vec<u32>,
-    /// What the next write or flush does wrong, and a number that decides how.
+    /// The pending fault of the next write or flush, and a number that determines its details.
     armed: Option<(Wrong, u64)>,
-    /// What was durable at earlier moments.
+    /// Snapshots of the durable content.
     past: Vec<Rc<[Content]>>,
 }
 
@@ -92,12 +94,12 @@ impl Member {
         self.answered += 1;
     }
 
-    /// Takes what is armed if it is one of `kinds`.
+    /// Takes the pending fault if it is one of `kinds`.
     fn fire(&mut self, kinds: &[Wrong]) -> Option<(Wrong, u64)> {
         self.armed.take_if(|(wrong, _)| kinds.contains(wrong))
     }
 
-    /// A page that holds something, the same for the same `choice`.
+    /// A page with content, the same for the same `choice`.
     fn used_page(&self, choice: u64) -> Option<u32> {
         let is_used = |page: &u32| self.durable[*page as usize].iter().any(|&byte| byte != 0);
         let pages: Vec<u32> = (0..self.durable.len() as u32).filter(is_used).collect();
@@ -106,17 +108,17 @@ impl Member {
     }
 }
 
-/// A sector of which several contents may be durable.
+/// A sector for which several contents may be durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Undecided {
     pub(crate) member: u16,
     pub(crate) page: u32,
     pub(crate) sector: u32,
-    /// The contents, the durable one first, each different from the others.
+    /// The possible contents, all different, the durable one first.
     pub(crate) versions: Vec<Content>,
 }
 
-/// A write that was not answered yet.
+/// A write that is not answered yet.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     pub(crate) member: u16,
@@ -160,7 +162,7 @@ impl Members {
         self.page_bytes
     }
 
-    /// What a read of a page finds.
+    /// The result of a read of a page.
     pub(crate) fn read(&self, member: u16, page: u32) -> Result<&Content, Outcome> {
         let one = &self.each[member as usize];
         if one.is_lost {
@@ -172,7 +174,7 @@ impl Members {
         Ok(one.visible(page))
     }
 
-    /// A write is answered.
+    /// Answers a write.
     pub(crate) fn write(&mut self, member: u16, page: u32, content: Content) -> Outcome {
         let one = &mut self.each[member as usize];
         if one.is_lost {
@@ -193,12 +195,12 @@ impl Members {
         Outcome::Done
     }
 
-    /// How many writes of a member were answered: those that a flush which begins now covers.
+    /// Number of answered writes of a member, which a flush that begins now covers.
     pub(crate) fn answered(&self, member: u16) -> u64 {
         self.each[member as usize].answered
     }
 
-    /// A flush is answered that covers the first `until` writes.
+    /// Answers a flush that covers the first `until` writes.
     pub(crate) fn flush(&mut self, member: u16, until: u64) -> Outcome {
         let page_bytes = self.page_bytes;
         let one = &mut self.each[member as usize];
@@ -229,7 +231,7 @@ impl Members {
         if random.is_some() {
             return Outcome::MediumError;
         }
-        // What was forsaken is gone for good where something later was flushed over it.
+        // A forsaken change is permanently gone if a later write of its page is flushed.
         let covered = |change: &Change| change.nth < until && !change.is_forsaken;
         let last: Vec<(u32, u64)> =
             changes.iter().filter(|change| covered(change)).map(|change| (change.page, change.nth)).collect();
@@ -237,7 +239,7 @@ impl Members {
         Outcome::Done
     }
 
-    /// A member goes wrong; `choice` decides where or how. False if that can mean nothing.
+    /// Injects a fault; `choice` determines its place or details. False if the fault has no effect.
     pub(crate) fn go_wrong(&mut self, member: u16, wrong: Wrong, choice: u64) -> bool {
         let one = &mut self.each[member as usize];
         match wrong {
@@ -259,18 +261,18 @@ impl Members {
         true
     }
 
-    /// What is durable on a member now is kept, to be put back.
+    /// Saves a snapshot of a member's durable content.
     pub(crate) fn remember(&mut self, member: u16) {
         let one = &mut self.each[member as usize];
         one.past.push(one.durable.as_slice().into());
     }
 
-    /// Whether there is something to be put back.
+    /// Whether a member has a snapshot.
     pub(crate) fn has_past(&self, member: u16) -> bool {
         !self.each[member as usize].past.is_empty()
     }
 
-    /// A member has what it had at one of the moments that were kept; `choice` decides at which. False if there is none.
+    /// Rolls a member back to one of its snapshots, selected by `choice`. False if there is none.
     pub(crate) fn put_back(&mut self, member: u16, choice: u64) -> bool {
         let one = &mut self.each[member as usize];
         let Some(nth) = choice.checked_rem(one.past.len() as u64) else { return false };
@@ -280,7 +282,7 @@ impl Members {
         true
     }
 
-    /// A page is not what it was, for good: it cannot be read, or holds zeros or anything else.
+    /// Destroys a page permanently: it cannot be read, or has wrong content, such as zeros.
     pub(crate) fn destroy(&mut self, member: u16, page: u32, choice: u64) {
         let one = &mut self.each[member as usize];
         match [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
@@ -289,12 +291,13 @@ impl Members {
         }
     }
 
-    /// Whether a member never answers again.
+    /// Whether a member no longer answers.
     pub(crate) fn is_lost(&self, member: u16) -> bool {
         self.each[member as usize].is_lost
     }
 
-    /// Another member comes in the place of one, with the same on it, or with zeros or anything else on all pages.
+    /// Replaces a member by another one with the same content, or with one wrong byte value on all pages, such as
+    /// zeros.
     pub(crate) fn replace(&mut self, member: u16, choice: u64) {
         let one = &mut self.each[member as usize];
         (one.is_lost, one.armed) = (false, None);
@@ -306,17 +309,17 @@ impl Members {
         }
     }
 
-    /// Power was lost: nothing is under way, and what is armed stays.
+    /// Handles a power loss: no write is pending any more; pending faults remain.
     fn forget_changes(&mut self) {
         self.each.iter_mut().for_each(|one| one.changes.clear());
     }
 
-    /// The pages of writes that failed since this was asked last, or that a failed flush was to cover.
+    /// The pages of failed writes, and of writes that a failed flush should have covered, since the last call.
     pub(crate) fn take_unwritten(&mut self) -> impl Iterator<Item = u32> + '_ {
         self.each.iter_mut().flat_map(|one| one.unwritten.drain(..))
     }
 
-    /// The sectors of which one of several contents will be there if power is lost now, while `in_flight` is under way.
+    /// The sectors whose content is undecided if power is lost now with the writes `in_flight`.
     pub(crate) fn undecided(&self, in_flight: &[InFlight]) -> Vec<Undecided> {
         let mut undecided: Vec<Undecided> = Vec::new();
         for (member, one) in (0..).zip(&self.each) {
@@ -350,7 +353,7 @@ impl Members {
         undecided
     }
 
-    /// Power is lost: of each undecided sector the version that `pick` names is what it holds from now on.
+    /// A power loss: each undecided sector has the version that `pick` selects from now on.
     pub(crate) fn lose_power(&mut self, undecided: &[Undecided], mut pick: impl FnMut(usize) -> usize) {
         self.forget_changes();
         let mut first = 0;
@@ -391,7 +394,7 @@ mod tests {
         content.chunks(SECTOR).map(|sector| sector[0]).collect()
     }
 
-    /// All that page 3 of member 1 may hold after a loss of power.
+    /// All possible contents of page 3 of member 1 after a power loss.
     fn left(members: &Members, in_flight: &[InFlight]) -> Vec<Vec<u8>> {
         let undecided = members.undecided(in_flight);
         let states: usize = undecided.iter().map(|one| one.versions.len()).product();

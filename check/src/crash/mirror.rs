@@ -1,6 +1,6 @@
-//! A mirror, so simple that it is known to be right: every page on every member. Its flaws are ones that the checker must
-//! find before it is believed of anything else. Its pages are sectors, it does one request after the other, and tolerates one
-//! loss.
+//! A mirror that is simple enough to be known to be correct: every page is on every member. The checker must find the
+//! flaws planted in it before its other results can be trusted. Its pages are sectors, it handles one request after
+//! the other, and it tolerates one loss.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use super::shape::{Kind, Shape};
 use super::sim_media::SimMedia;
 use super::system_under_test::SystemUnderTest;
 
-/// Flaws, as a number that is a constant parameter of the mirror.
+/// Flaws, as numbers for a constant parameter of the mirror.
 const NONE: u8 = 0;
 const FLUSH_DROPPED: u8 = 1;
 const FLUSH_LEAVES_ONE_OUT: u8 = 2;
@@ -39,14 +39,14 @@ struct Mirror<const FLAW: u8> {
     present: Vec<bool>,
     pages: u32,
     requests: VecDeque<(HostRequest, Box<[u8]>)>,
-    /// Operations of the first request that are under way, and whether there are any that were begun.
+    /// Outstanding operations of the first request, and whether any have been started.
     left: usize,
     is_begun: bool,
-    /// What reads found, by page of the request.
+    /// Results of reads, by page of the request.
     found: Vec<(u32, Vec<u8>)>,
 }
 
-/// What page 0 says: the epoch, and the members that took part.
+/// Page 0: the epoch, and the participating members.
 fn header(epoch: u64, members: u64) -> Vec<u8> {
     [&epoch.to_le_bytes()[..], &members.to_le_bytes(), &[0; 496]].concat()
 }
@@ -69,7 +69,7 @@ fn all_done(outcomes: &[Outcome]) -> Result<(), OpenError> {
 impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
     fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
         for member in 0..shape.members {
-            // The second page tells which member it is.
+            // The second page identifies the member.
             let name = [&member.to_le_bytes()[..], &[0; 510]].concat();
             let at = [At { member, page: 0 }, At { member, page: 1 }];
             all_done(&media.write(&at, &[&header(1, (1 << shape.members) - 1), &name]))?;
@@ -257,12 +257,12 @@ fn live<S: SystemUnderTest>(case: &Case) -> Result<(), String> {
     Scenario::new::<S>(&case.shape, case.seed, None)?.whole::<S>(case)
 }
 
-/// The first of `seeds` whose case breaks a promise, and which.
+/// The first of `seeds` whose case breaks a promise, and the violation.
 fn first_failure<S: SystemUnderTest>(seeds: u64) -> Option<(u64, String)> {
     let sectors = Scenario::new::<S>(&shape(), 0, None).expect("a mirror").model.sectors();
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
-        // The mirror does not know what to do about members that go wrong, or have what they had once.
+        // The mirror cannot handle faulty members or rollbacks.
         case.corruption = None;
         case.eras.iter_mut().for_each(|era| {
             era.strikes.clear();

@@ -1,7 +1,8 @@
-//! The crash checker: arrays that lose power at any moment, with any of what was not flushed, and are opened again.
+//! The crash checker: arrays lose power at any time, keep any part of their unflushed writes, and are assembled
+//! again.
 //!
-//! `docs/fault-contract.md` is what it holds them to. A [`Case`] is all that decides one life of an array; seeds are cases
-//! that are drawn, and a [`Script`] stands for all crashes of a few requests.
+//! The reference is `docs/fault-contract.md`. A [`Case`] contains everything that determines one life of an array.
+//! Seeds are cases that are drawn at random; a [`Script`] stands for all crashes of a few requests.
 
 mod case;
 mod corruption;
@@ -41,27 +42,27 @@ use scenario::Scenario;
 pub struct Broken {
     /// The case.
     pub case: Case,
-    /// What is wrong.
+    /// The violation.
     pub what: String,
 }
 
-/// Tries cases, one after the other. New arrays are made once and copied.
+/// Runs cases, one after the other. New arrays are created once and copied.
 pub struct Checker {
     bug: Option<Bug>,
     corruption: Option<Target>,
     arrays: BTreeMap<Shape, Scenario>,
 }
 
-/// Who is checked.
+/// The system under test.
 type Checked = Array<PageMemory>;
 
 impl Checker {
-    /// A checker of controllers in which `bug` is planted; without debug assertions there is none to plant.
+    /// A checker of controllers with planted `bug`; without debug assertions no bug can be planted.
     pub fn new(bug: Option<Bug>) -> Self {
         Self { bug, corruption: None, arrays: BTreeMap::new() }
     }
 
-    /// Every life of a seed ends with corruption of `target`, if the array has it.
+    /// Ends every life of a seed with corruption of `target`, if the array has that structure.
     pub fn corrupts(mut self, target: Option<Target>) -> Self {
         self.corruption = target;
         self
@@ -78,7 +79,7 @@ impl Checker {
     /// The case of a seed.
     ///
     /// # Errors
-    /// When there can be no such array.
+    /// If no such array is possible.
     pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<Case, Broken> {
         let shape = draw::shape(seed, kinds);
         let case = Case::new(seed, shape.clone());
@@ -91,25 +92,25 @@ impl Checker {
         Ok(case)
     }
 
-    /// Lives the life of `case`.
+    /// Runs the life of `case`.
     ///
     /// # Errors
-    /// The first promise that was broken; a panic is one too.
+    /// The first broken promise; a panic counts as one.
     pub fn case(&mut self, case: &Case) -> Result<Counts, String> {
         let mut scenario = self.array(&case.shape)?.reseeded(case.seed);
         guarded(move || scenario.whole::<Checked>(case).map(|()| scenario.counts))
     }
 
-    /// Lives the life of a seed.
+    /// Runs the life of a seed.
     ///
     /// # Errors
-    /// Its case, and what is wrong.
+    /// Its case, and the violation.
     pub fn seed(&mut self, seed: u64, kinds: &[Kind]) -> Result<Counts, Broken> {
         let case = self.drawn(seed, kinds)?;
         self.case(&case).map_err(|what| Broken { case, what })
     }
 
-    /// Tries every crash of `script` on the smallest array of `kind`; `told` is told how it gets on.
+    /// Tries every crash of `script` on the smallest array of `kind`, and reports progress to `told`.
     ///
     /// # Errors
     /// The first case that breaks a promise.
@@ -127,7 +128,7 @@ impl Checker {
         result.map_err(whole)?
     }
 
-    /// A smaller case that breaks a promise too.
+    /// A smaller case that also breaks a promise.
     pub fn shrink(&mut self, broken: &Broken) -> Broken {
         let case = shrink::shrink(&broken.case, 1_000, |case| self.case(case).is_err());
         let what = self.case(&case).err().unwrap_or_else(|| broken.what.clone());
@@ -135,7 +136,7 @@ impl Checker {
     }
 }
 
-/// A panic is a promise that was broken: the controller's own assertions are checks too.
+/// A panic counts as a broken promise, because the controller's own assertions are checks too.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(words_of_panic(panic.as_ref())))
 }

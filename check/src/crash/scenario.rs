@@ -1,4 +1,4 @@
-//! The life of an array: opened, read, asked, and cut off, again and again; and what must hold every time.
+//! The life of an array: repeated assemblies, reads, requests and power losses, each followed by checks of the promises.
 
 use std::collections::BTreeSet;
 
@@ -20,37 +20,37 @@ use crate::case::Ask;
 use crate::model::Model;
 use crate::stamp::SECTOR;
 
-/// Operations after which what was asked in an era should long be answered: so many, and so many more for each request.
+/// The most operations until the requests of an era are answered: this number, and an additional number per request.
 const EVENTS: u64 = 50_000;
 const EVENTS_PER_REQUEST: u64 = 3_000;
 
-/// An array between two openings.
+/// An array between two assemblies.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     shape: Shape,
     pub(crate) members: Members,
     pub(crate) model: Model,
-    /// Members that count towards what parity tolerates: they were absent once, or went wrong.
+    /// Members that count towards the tolerance of parity: they were absent at some time, or had a fault.
     lost: u64,
-    /// Members without which the array was opened: nothing of them may be read.
+    /// Members without which the array was assembled: none of their content may be read.
     outdated: u64,
-    /// Members that went wrong, and those of them in whose place another has come. That counts when the other is whole: until
-    /// superblocks tell of it, the one that went wrong may be taken for what it was.
+    /// Members with a fault, and those of them that were replaced. A replacement counts when it is fully rebuilt:
+    /// until superblocks record it, the faulty member may be accepted in its old role.
     wronged: u64,
     replaced: u64,
-    /// Members that hold nothing of what they had: they cannot come back as what they were.
+    /// Members without any of their earlier content: they cannot return in their old role.
     wiped: u64,
-    /// Members that came into the array again and may be in it or not when it is opened.
+    /// Members that were added to the array again, and that may or may not be part of it at the next assembly.
     coming: u64,
-    /// Members that were put back to an earlier moment, and which the array may take for current: they count as gone wrong.
+    /// Members that were rolled back, and that the array may accept as current: they count as faulty.
     rolled: u64,
-    /// Whether the array was stopped cleanly, and not opened since.
+    /// Whether the array was stopped cleanly, and not assembled since.
     is_stopped: bool,
-    /// Pages of rows in which parity may not be that of the data, in arrays with a write hole.
+    /// Pages of rows whose parity may not match the data, in arrays with a write hole.
     holes: BTreeSet<u32>,
-    /// Whether all that it is without come back in the end.
+    /// Whether all missing members return at the end.
     mends: bool,
-    /// What is destroyed in the end; since then, what that may cost, and whether the array is opened by force.
+    /// The final corruption; afterwards, the possible losses, and whether assembly is forced.
     corruption: Option<Corruption>,
     doubt: Doubt,
     is_forced: bool,
@@ -63,7 +63,7 @@ impl Scenario {
     /// A new array.
     ///
     /// # Errors
-    /// Why it cannot be created.
+    /// The reason why it cannot be created.
     pub(crate) fn new<S: SystemUnderTest>(
         shape: &Shape,
         seed: u64,
@@ -72,7 +72,7 @@ impl Scenario {
         let mut members = Members::new(shape.members, shape.pages, shape.page_bytes);
         let mut media = SimMedia::new(&mut members, (0..shape.members).collect(), None, seed);
         S::create(shape, &mut media).map_err(|error| format!("it cannot be created: {error}"))?;
-        // Everything was flushed, or creation is wrong: power may go right after it.
+        // Creation must have flushed everything, because power may be lost right after it.
         let undecided = members.undecided(&[]);
         if let Some(one) = undecided.first() {
             return Err(format!("creation leaves page {} of member {} unflushed", one.page, one.member));
@@ -108,12 +108,12 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The same array, whose operations end in another order from now on.
+    /// The same array, with a different order of operations from now on.
     pub(crate) fn reseeded(&self, seed: u64) -> Self {
         Self { random: Prng::stream(seed, 0x6C69_6665), ..self.clone() }
     }
 
-    /// How many more members may be lost.
+    /// Number of further members that may be lost.
     pub(crate) fn spare(&self) -> u32 {
         self.shape.kind.parity().saturating_sub(self.lost.count_ones())
     }
@@ -123,7 +123,7 @@ impl Scenario {
         self.lost
     }
 
-    /// Power is lost while `in_flight` is under way.
+    /// A power loss with the writes `in_flight`.
     pub(crate) fn lose_power(&mut self, in_flight: &[InFlight], keep: Keep) {
         let undecided = self.members.undecided(in_flight);
         let picks = keep.picks(&undecided);
@@ -133,7 +133,7 @@ impl Scenario {
         });
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
-            // The rest of such an update may be durable, and that the member failed may be forgotten.
+            // The other writes of such an update may be durable, and the failure of the member may be forgotten.
             self.holes.extend(self.members.take_unwritten());
         }
         self.members.lose_power(&undecided, |nth| picks[nth]);
@@ -143,7 +143,7 @@ impl Scenario {
         self.counts.torn += u64::from(is_torn);
     }
 
-    /// The members that are offered, in any order.
+    /// The offered members, in random order.
     fn offered(&mut self, absent: u64) -> Vec<u16> {
         let mut order: Vec<u16> =
             (0..self.shape.members).filter(|member| absent & 1 << member == 0).collect();
@@ -153,7 +153,7 @@ impl Scenario {
         order
     }
 
-    /// Opens the array without the members of `absent`; power goes after `cut`. `None` if it went.
+    /// Assembles the array without the members of `absent`; power is lost after `cut`. `None` if power was lost.
     fn open<S: SystemUnderTest>(
         &mut self,
         absent: u64,
@@ -174,7 +174,7 @@ impl Scenario {
             OpenError::Refused(reason) => format!("it is refused: {reason}"),
             error => format!("it cannot be opened: {error}"),
         })?;
-        // What was recognized by its content or by force is a member again, and checksums tell what it lacks.
+        // A member recognized by its content or by force is again part of the array, and checksums find what is missing.
         let taken: u64 = opened
             .reconstructed
             .iter()
@@ -195,7 +195,7 @@ impl Scenario {
         Ok(Some((system, missing)))
     }
 
-    /// The members that the array is opened without, which must be those that it has to be opened without.
+    /// The members without which the array is assembled; they must be the expected ones.
     fn positions(&self, opened: &Opened, order: &[u16]) -> Result<u64, String> {
         if let Some(loss) = opened.losses.first().filter(|_| self.doubt.is_empty()) {
             return Err(format!("it says that something is lost: {loss}"));
@@ -223,7 +223,7 @@ impl Scenario {
         Ok(missing)
     }
 
-    /// Opens the array and reads everything: from now on that is what it holds.
+    /// Assembles the array and reads everything: from now on this is its content.
     fn begin<S: SystemUnderTest>(&mut self, absent: u64, depth: u32) -> Result<Server<S>, String> {
         let (system, missing) = self.open::<S>(absent, None)?.ok_or("power went by itself")?;
         let offered = system.bytes() / SECTOR as u64;
@@ -245,19 +245,19 @@ impl Scenario {
         server.doubt(&self.doubt);
         let found = server.read_all()?;
         for (sector, found) in (0..).zip(found).filter(|(sector, _)| !unknown.contains(sector)) {
-            // What cannot be had now may be had later, as what it was: a replacement may happen to have it.
+            // Content that is unavailable now may be available later, in its old version: a replacement may have it.
             if found.is_some() {
                 server.model.restarted(sector, found);
             }
         }
-        // What was found is settled, though it be old.
+        // The content found is fixed from now on, even if it is old.
         self.doubt.may_be_old = false;
         server.doubt(&self.doubt);
         self.note(&mut server)?;
         Ok(server)
     }
 
-    /// The sectors that may hold anything: those of lost members, and of destroyed stripes, in rows whose parity may be wrong.
+    /// The sectors with unknown content: of lost members and destroyed stripes, in rows whose parity may be wrong.
     fn unknown<S: SystemUnderTest>(&self, server: &Server<S>) -> BTreeSet<u64> {
         let is_gone =
             |member: u16, page: u32| self.lost & 1 << member != 0 || self.doubt.rows.contains(&page);
@@ -267,14 +267,14 @@ impl Scenario {
         pages.flat_map(|(.., first)| first..first + sectors).collect()
     }
 
-    /// `member` is in the array, and has all that it should.
+    /// Records that `member` is part of the array and has all its content.
     fn is_whole(&mut self, member: u16) {
         self.coming &= !(1 << member);
         self.lost &= !(1 << member) | self.wronged;
         self.counts.rebuilt += 1;
     }
 
-    /// Takes note of what `server` has come to.
+    /// Records the progress of `server`.
     fn note<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if server.has_flushed {
             self.holes.clear();
@@ -297,12 +297,12 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether these members may be lost beside those that are.
+    /// Whether these members may be lost in addition to those already lost.
     fn is_tolerable(&self, members: u64) -> bool {
         (self.lost | members).count_ones() <= self.shape.kind.parity()
     }
 
-    /// Power is lost while `server` serves.
+    /// A power loss while `server` serves.
     fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Keep) {
         self.counts.while_rebuilding += u64::from(server.coming.is_some_and(|coming| !coming.is_written));
         let (driver, model) = server.into_parts();
@@ -311,11 +311,11 @@ impl Scenario {
         self.lose_power(&in_flight, keep);
     }
 
-    /// A member is put back to an earlier moment while the array is closed.
+    /// Rolls a member back to an earlier snapshot while the array is stopped.
     fn put_back(&mut self, PutBack { member, choice }: PutBack) {
         let bit = 1 << member;
         let is_out = self.outdated & bit != 0;
-        // Without checksums nobody can tell, unless the version of its superblock is older.
+        // Without checksums the rollback cannot be detected, unless the member's superblock is older.
         let can_tell = is_out || self.is_stopped || self.shape.kind.has_checksums();
         let is_there = !self.members.is_lost(member) && self.is_tolerable(bit);
         if !can_tell || !is_there || !self.members.put_back(member, choice) {
@@ -327,7 +327,7 @@ impl Scenario {
             return;
         }
         if self.is_stopped {
-            // Every earlier moment is told from the last one.
+            // After a clean stop, every earlier snapshot is recognized as outdated.
             self.outdated |= bit;
         } else {
             self.goes_wrong(bit);
@@ -335,7 +335,7 @@ impl Scenario {
         }
     }
 
-    /// A member of `bit` went wrong.
+    /// Records that a member of `bit` had a fault.
     fn goes_wrong(&mut self, bit: u64) {
         self.lost |= bit;
         self.wronged |= bit;
@@ -343,19 +343,19 @@ impl Scenario {
         self.counts.wrongs += 1;
     }
 
-    /// What comes before the requests of an era.
+    /// Runs everything before the requests of an era.
     pub(crate) fn enter<S: SystemUnderTest>(&mut self, era: &Era) -> Result<Server<S>, String> {
         era.older.iter().for_each(|&one| self.put_back(one));
         self.is_stopped = false;
         let mut absent = 0;
         for member in era.absent.iter().map(|member| 1 << member) {
-            // Those that were lost before may have come to nothing in this life.
+            // Members lost earlier in this life may exhaust the tolerance.
             absent |= if self.is_tolerable(absent | member) { member } else { 0 };
         }
         for &cut in &era.cuts {
             let without = if cut.is_whole { 0 } else { absent };
             if let Some((system, missing)) = self.open::<S>(without, Some(cut))? {
-                // It needed fewer writes than that, so power is lost right behind it.
+                // The assembly needed fewer writes than that, so power is lost right after it.
                 let server = Server::new(
                     system,
                     SimDriver::new(self.members.clone(), missing),
@@ -380,7 +380,7 @@ impl Scenario {
         Ok(server)
     }
 
-    /// One event of an era, and what goes wrong before it. False when nothing is left to do.
+    /// Runs one event of an era, and the faults before it. False if no work is left.
     pub(crate) fn step<S: SystemUnderTest>(
         &mut self,
         server: &mut Server<S>,
@@ -415,7 +415,7 @@ impl Scenario {
         Ok(goes_on)
     }
 
-    /// Takes a member in that is to come before `event`, if it can.
+    /// Adds a member that is scheduled to return before `event`, if possible.
     fn comes_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
             one.is_another |= self.wiped & 1 << one.member != 0;
@@ -429,12 +429,12 @@ impl Scenario {
         self.counts.older += u64::from(one.is_older && !one.is_another);
         self.outdated &= !bit;
         self.coming |= bit;
-        // It may have failed in memory alone.
+        // The member may have failed in controller memory only.
         self.lost |= bit;
         self.replaced = self.replaced & !bit | if one.is_another { bit } else { 0 };
     }
 
-    /// All that the array is without come back, or others in their place.
+    /// Returns or replaces all missing members.
     fn mend<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         server.finish_rebuild(EVENTS)?;
         self.note(server)?;
@@ -452,7 +452,7 @@ impl Scenario {
         self.mend_rolled_back(server)
     }
 
-    /// Where nothing is wrong but what members have of the past, a scrub has repaired all of it.
+    /// If rollbacks are the only faults, a scrub has repaired all of them.
     fn mend_rolled_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if self.rolled == 0
             || self.wronged & !self.rolled != 0
@@ -460,7 +460,7 @@ impl Scenario {
         {
             return Ok(());
         }
-        // What was moved off bad pages is elsewhere when it has left memory.
+        // Content moved off bad pages is written elsewhere when it leaves memory.
         server.checkpoint(EVENTS)?;
         server.scrub();
         server.finish_scrub(EVENTS)?;
@@ -473,7 +473,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// A whole era.
+    /// Runs a whole era.
     pub(crate) fn era<S: SystemUnderTest>(&mut self, era: &Era) -> Result<(), String> {
         let mut server = self.enter::<S>(era)?;
         let limit = EVENTS + EVENTS_PER_REQUEST * era.asks.len() as u64;
@@ -501,13 +501,14 @@ impl Scenario {
         Ok(())
     }
 
-    /// The life of `case`.
+    /// Runs the life of `case`.
     pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &Case) -> Result<(), String> {
         (self.mends, self.corruption) = (case.mends, case.corruption);
         self.eras::<S>(&case.eras)
     }
 
-    /// The eras, then the last opening, and everything read once more without any members that the array can do without.
+    /// Runs the eras, then the last assembly, and reads everything once more with each tolerable set of members
+    /// removed.
     pub(crate) fn eras<S: SystemUnderTest>(&mut self, eras: &[Era]) -> Result<(), String> {
         for (nth, era) in eras.iter().enumerate() {
             self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
@@ -536,8 +537,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// More is destroyed than the contract tolerates: what is lost is told, or the array is not opened but by force; nothing that
-    /// it returns is wrong, and it goes on working.
+    /// Corruption beyond the contract: losses are reported, or the array is assembled only by force. The array
+    /// returns no wrong content, and continues to work.
     fn corrupted<S: SystemUnderTest>(&mut self, corruption: Corruption, asks: &[Ask]) -> Result<(), String> {
         let Some(doubt) = corruption.strike(&self.shape, &mut self.members, self.lost) else { return Ok(()) };
         self.doubt = doubt;
@@ -558,14 +559,14 @@ impl Scenario {
         if is_refused && corruption.target == Target::Superblocks {
             let all = (1 << self.shape.members) - 1;
             let nameless = self.doubt.nameless;
-            // A member that has all it should and its superblocks tells which others with superblocks are stale. One without
-            // may be recognized, be it stale; or be left out.
+            // A complete member with superblocks shows which other members with superblocks are outdated. A member
+            // without superblocks may be recognized, even if it is outdated, or be left out.
             let is_told = all & !(nameless | self.lost | self.outdated) != 0;
             self.lost = if is_told { self.lost | self.outdated | nameless } else { all };
             self.outdated &= if is_told { !nameless } else { 0 };
         }
         if !is_refused && !matches!(corruption.target, Target::Stripe | Target::Commits) {
-            // What is opened without a word has lost nothing.
+            // An array that assembles silently has lost nothing.
             self.doubt = Doubt::default();
         }
         let mut server = self.begin::<S>(0, 4)?;
@@ -581,7 +582,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether the array is not opened as it is, which changes nothing.
+    /// Whether the array refuses to assemble in its present state; a refusal changes nothing.
     fn is_refused<S: SystemUnderTest>(&mut self) -> Result<bool, String> {
         let order = self.offered(0);
         let seed = self.random.next_u64();
@@ -590,7 +591,7 @@ impl Scenario {
         match S::open(&self.shape, self.bug, self.is_forced, &mut media) {
             Ok(_) => Ok(false),
             Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),
-            // One of those that are left cannot be written either.
+            // Also, one of the remaining members may fail on writes.
             Err(OpenError::Failed(_)) if self.doubt.may_be_hopeless => Ok(true),
             Err(error) => Err(format!("it cannot be opened: {error}")),
         }

@@ -1,5 +1,5 @@
-//! A controller that serves while somebody asks: its operations end in an order that a seed decides, and what it answers is
-//! held against the model.
+//! A controller that serves requests. Its operations end in an order determined by a seed, and its answers are
+//! compared with the model.
 
 use std::collections::BTreeSet;
 
@@ -17,36 +17,36 @@ use crate::case::{Ask, What};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR, UNFILLED, fill};
 
-/// Time between two operations that end.
+/// Time between the ends of two operations.
 const TICK_NS: Nanos = 1_000;
 
-/// Sectors of a request that reads everything.
+/// Sectors per request of a read of the whole array.
 const STRIDE: u64 = 37;
 
-/// How far a member is that came into the array.
+/// Progress of a member that was added to the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coming {
     pub(crate) member: u16,
-    /// Everything is on it.
+    /// The member has all content.
     pub(crate) is_written: bool,
-    /// A flush that was submitted later is over: it is one like any other.
+    /// A later flush has completed: the member is equal to the others.
     pub(crate) is_whole: bool,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone, Debug)]
 struct Asked {
     ask: Ask,
     update: Update,
-    /// Of reads and flushes: the oldest versions that they may find, or that they cover.
+    /// For reads and flushes: the oldest versions that they may find, or that they cover.
     floors: Vec<Update>,
-    /// Of trims: a write of the same pages was under way, and either of the two may be the later one.
+    /// For trims: a write of the same pages was in flight, and either of the two may be the later one.
     is_advice: bool,
-    /// Of flushes: whether the member that came is written.
+    /// For flushes: whether the added member had all content at that time.
     is_behind: bool,
 }
 
-/// A controller, its members, and what it was asked.
+/// A controller, its members, and its requests.
 pub(crate) struct Server<S> {
     system: S,
     pub(crate) driver: SimDriver,
@@ -56,23 +56,24 @@ pub(crate) struct Server<S> {
     under_way: Vec<Option<Asked>>,
     depth: usize,
     random: Prng,
-    /// Whether an update may fail because there is no space.
+    /// Whether an update may fail because the array is out of space.
     pub(crate) may_be_full: bool,
     page_sectors: u64,
-    /// Pages of hosts that may be lost for good.
+    /// Host pages that may be permanently lost.
     doubtful: BTreeSet<u64>,
-    /// Whether they may hold any version that they ever had, and zeros among them whatever was there since.
+    /// Whether these pages may hold any version that they ever had; and whether they may be zeros, whatever they held
+    /// since.
     may_be_old: bool,
     forgets: bool,
-    /// Members that are to come into the array.
+    /// Members that will be added to the array.
     pub(crate) comebacks: Vec<Comeback>,
-    /// The member that came last, while it is not known to be whole for good.
+    /// The member that was added last, until it is known to be durably rebuilt.
     pub(crate) coming: Option<Coming>,
-    /// Whether a scrub is under way.
+    /// Whether a scrub is in progress.
     is_scrubbing: bool,
-    /// Whether anything was flushed since it was asked.
+    /// Whether a flush has completed since the flag was last cleared.
     pub(crate) has_flushed: bool,
-    /// What every sector was found to hold, when all are read back.
+    /// The content found in every sector, while all sectors are read back.
     found: Option<Vec<Option<Found>>>,
 }
 
@@ -82,7 +83,7 @@ impl Coming {
     }
 }
 
-/// A request that flushes.
+/// A flush request.
 pub(crate) const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
 
 impl<S: SystemUnderTest> Server<S> {
@@ -119,11 +120,11 @@ impl<S: SystemUnderTest> Server<S> {
         self.waiting.is_empty() && self.under_way.iter().all(Option::is_none)
     }
 
-    /// Submits what there is room for, lets one operation end or time pass, and looks at what is answered. False when there is
-    /// nothing left to do.
+    /// Submits as many requests as possible, lets one operation end or time pass, and checks the answers. False if no
+    /// work is left.
     ///
     /// # Errors
-    /// The promise that was broken.
+    /// The broken promise.
     pub(crate) fn step(&mut self) -> Result<bool, String> {
         self.submit()?;
         self.system.dispatch(&mut self.driver);
@@ -157,7 +158,7 @@ impl<S: SystemUnderTest> Server<S> {
     /// Steps until every request is answered.
     ///
     /// # Errors
-    /// The promise that was broken; one of them is that everything ends.
+    /// The broken promise; termination is one of the promises.
     pub(crate) fn finish(&mut self, mut limit: u64) -> Result<(), String> {
         while !self.is_idle() {
             limit = limit.checked_sub(1).ok_or("no end in sight of what was asked")?;
@@ -170,14 +171,14 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(())
     }
 
-    /// Reads everything, and answers what each sector holds.
+    /// Reads everything, and returns the content of each sector.
     ///
     /// # Errors
-    /// The promise that was broken.
+    /// The broken promise.
     pub(crate) fn read_all(&mut self) -> Result<Vec<Option<Found>>, String> {
         let sectors = self.model.sectors();
         self.found = Some(vec![None; sectors as usize]);
-        // A read that fails tells nothing of other pages.
+        // A failed read gives no information about other pages.
         let stride = if self.doubtful.is_empty() { STRIDE } else { self.page_sectors };
         let reads = (0..sectors).step_by(stride as usize).map(|sector| Ask {
             gap_ns: 0,
@@ -191,13 +192,13 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(self.found.take().unwrap_or_default())
     }
 
-    /// Lets the array go on with what opening it has begun.
+    /// Lets the array continue the work that assembly has begun.
     pub(crate) fn resume(&mut self) {
         self.system.resume(self.now, &mut self.driver);
         self.coming = self.system.rebuilding().map(Coming::new);
     }
 
-    /// The members and pages where pages of hosts always lie, and the first sector of each.
+    /// The fixed places of host pages: member, page, and first sector.
     pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, u32, u64)> + '_ {
         let pages = self.model.sectors() / self.page_sectors;
         (0..pages).filter_map(|page| {
@@ -206,7 +207,7 @@ impl<S: SystemUnderTest> Server<S> {
         })
     }
 
-    /// From now on that may be lost which `doubt` says.
+    /// From now on, the losses that `doubt` describes are allowed.
     pub(crate) fn doubt(&mut self, doubt: &Doubt) {
         let sectors = self.page_sectors;
         let rows =
@@ -221,7 +222,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.doubtful.range(pages).next().is_some()
     }
 
-    /// The next member that is to come before `event`, and can, is in the array from now on.
+    /// Adds the next member that is scheduled before `event` to the array, if possible.
     pub(crate) fn take_comeback(&mut self, event: u64, choice: u64) -> Option<Comeback> {
         if self.system.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
             return None;
@@ -254,7 +255,7 @@ impl<S: SystemUnderTest> Server<S> {
         Some(one)
     }
 
-    /// Looks how far the member is that came.
+    /// Updates the progress of the member that was added.
     fn look_at_coming(&mut self) {
         let Some(coming) = &mut self.coming else { return };
         let is_rebuilt = self.system.rebuilding() == Some(coming.member);
@@ -271,7 +272,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.is_scrubbing = self.system.scrubbed().1;
     }
 
-    /// What the scrub did that has come to its end since the last call.
+    /// The counts of the scrub, if it ended since the last call.
     pub(crate) fn take_scrubbed(&mut self) -> Option<ScrubCounts> {
         let (counts, goes_on) = self.system.scrubbed();
         let is_over = self.is_scrubbing && !goes_on;
@@ -279,10 +280,10 @@ impl<S: SystemUnderTest> Server<S> {
         is_over.then_some(counts)
     }
 
-    /// Steps until the member that came is whole, or out again.
+    /// Steps until the added member is rebuilt, or removed again.
     ///
     /// # Errors
-    /// The promise that was broken; one of them is that rebuilding ends.
+    /// The broken promise; termination of the rebuild is one of them.
     pub(crate) fn finish_rebuild(&mut self, mut limit: u64) -> Result<(), String> {
         while self.coming.is_some_and(|coming| !coming.is_whole) {
             limit = limit.checked_sub(1).ok_or("no end in sight of a rebuild")?;
@@ -300,7 +301,7 @@ impl<S: SystemUnderTest> Server<S> {
     /// Steps until the scrub is over.
     ///
     /// # Errors
-    /// The promise that was broken; one of them is that it ends.
+    /// The broken promise; termination is one of them.
     pub(crate) fn finish_scrub(&mut self, mut limit: u64) -> Result<(), String> {
         while self.system.scrubbed().1 {
             limit = limit.checked_sub(1).ok_or("no end in sight of a scrub")?;
@@ -309,7 +310,7 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(())
     }
 
-    /// Steps until nothing is left to do.
+    /// Steps until no work is left.
     fn settle(&mut self, mut limit: u64) -> Result<(), String> {
         while self.step()? || !self.driver.flights.is_empty() {
             limit = limit.checked_sub(1).ok_or("no end in sight of what goes on by itself")?;
@@ -317,10 +318,10 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(())
     }
 
-    /// Has everything written that waits in memory, and asks for a checkpoint.
+    /// Writes out everything that waits in memory, and requests a checkpoint.
     ///
     /// # Errors
-    /// The promise that was broken.
+    /// The broken promise.
     pub(crate) fn checkpoint(&mut self, limit: u64) -> Result<(), String> {
         self.comebacks.clear();
         self.finish(limit)?;
@@ -334,14 +335,14 @@ impl<S: SystemUnderTest> Server<S> {
     /// Stops the array cleanly.
     ///
     /// # Errors
-    /// The promise that was broken.
+    /// The broken promise.
     pub(crate) fn stop(&mut self, limit: u64) -> Result<(), String> {
         self.checkpoint(limit)?;
         self.system.stop(self.now, &mut self.driver);
         self.settle(limit)
     }
 
-    /// The controller's members and the model, when power goes.
+    /// The controller's members and the model, for a power loss.
     pub(crate) fn into_parts(self) -> (SimDriver, Model) {
         (self.driver, self.model)
     }
@@ -368,7 +369,7 @@ impl<S: SystemUnderTest> Server<S> {
             match self.system.submit(self.now, host, payload, &mut self.driver) {
                 Ok(()) => {}
                 Err((SubmitError::Busy, _)) => {
-                    // An update that was refused was never submitted; the model lets it be anyway.
+                    // A refused update was not submitted, but the model may keep it.
                     self.under_way[tag] = None;
                     self.waiting.push_front(ask);
                     break;
@@ -395,7 +396,7 @@ impl<S: SystemUnderTest> Server<S> {
                 fill(&mut payload, ask.sector, asked.update);
             }
             What::Trim => {
-                // Of pages that are trimmed in part nothing is trimmed.
+                // Partly trimmed pages are not trimmed.
                 let first = ask.sector.next_multiple_of(self.page_sectors);
                 let end = (ask.sector + ask.sectors) / self.page_sectors * self.page_sectors;
                 asked.update = self.model.trim(first.min(end), end.saturating_sub(first));
@@ -409,7 +410,7 @@ impl<S: SystemUnderTest> Server<S> {
         (asked, payload)
     }
 
-    /// Whether a write is under way to some page of `ask`.
+    /// Whether a write to some page of `ask` is in flight.
     fn meets_a_write(&self, ask: &Ask) -> bool {
         let pages =
             |ask: &Ask| (ask.sector / self.page_sectors, (ask.sector + ask.sectors - 1) / self.page_sectors);
@@ -418,7 +419,7 @@ impl<S: SystemUnderTest> Server<S> {
         writes.map(|asked| pages(&asked.ask)).any(|(from, to)| from <= last && first <= to)
     }
 
-    /// Looks at what was answered.
+    /// Checks the answers.
     fn look(&mut self) -> Result<(), String> {
         for (acknowledgement, payload) in std::mem::take(&mut self.driver.acknowledged) {
             let Acknowledgement { tag, failed, no_space, .. } = acknowledgement;

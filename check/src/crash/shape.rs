@@ -1,4 +1,4 @@
-//! Small arrays of every kind that can be opened again.
+//! Small arrays of every kind that can be assembled again.
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::Uuid;
@@ -9,30 +9,30 @@ use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_array::{Identity, Members, Metadata, Scheme, WindowSize};
 use stripewise_base::units::{Bytes, Span};
 
-/// How an array survives.
+/// The kind of an array's crash consistency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// RAID-5, the log.
+    /// RAID-5 with the log.
     Log5,
-    /// RAID-6, the log.
+    /// RAID-6 with the log.
     Log6,
-    /// RAID-5 in place, the redo journal.
+    /// RAID-5 in place with the redo journal.
     Journal5,
-    /// RAID-6 in place, the redo journal.
+    /// RAID-6 in place with the redo journal.
     Journal6,
-    /// RAID-5 in place, the redo journal, parity that is late.
+    /// RAID-5 in place with the redo journal and deferred parity.
     Window5,
-    /// RAID-6 in place, the redo journal, parity that is late.
+    /// RAID-6 in place with the redo journal and deferred parity.
     Window6,
-    /// RAID-5 in place, the intent bitmap. It has a write hole: row `hole` of the contract.
+    /// RAID-5 in place with the intent bitmap. It has a write hole: row `hole` of the contract.
     Bitmap5,
-    /// RAID-6 in place, the intent bitmap, with the same hole.
+    /// RAID-6 in place with the intent bitmap, and the same hole.
     Bitmap6,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Log5,
         Self::Log6,
@@ -44,7 +44,7 @@ impl Kind {
         Self::Bitmap6,
     ];
 
-    /// Its name, as the command takes it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Log5 => "log5",
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Members of a stripe that may be lost.
+    /// Number of members of a stripe that may be lost.
     pub fn parity(self) -> u32 {
         match self {
             Self::Log5 | Self::Journal5 | Self::Window5 | Self::Bitmap5 => 1,
@@ -66,17 +66,17 @@ impl Kind {
         }
     }
 
-    /// Whether chunks are rewritten where they lie.
+    /// Whether chunks are rewritten in place.
     pub(crate) fn is_in_place(self) -> bool {
         !matches!(self, Self::Log5 | Self::Log6)
     }
 
-    /// Whether parity may follow its data by some writes.
+    /// Whether parity may be deferred by some writes.
     pub(crate) fn has_window(self) -> bool {
         matches!(self, Self::Window5 | Self::Window6)
     }
 
-    /// Whether a row that was under update when power was lost, and loses a chunk too, may have anything there.
+    /// Whether a chunk may have any content if it is lost and its row was under update at a power loss.
     pub(crate) fn has_hole(self) -> bool {
         self.has_bitmap()
     }
@@ -86,12 +86,12 @@ impl Kind {
         matches!(self, Self::Bitmap5 | Self::Bitmap6)
     }
 
-    /// Whether each page is held against a checksum: what members return without a word is found.
+    /// Whether each page is verified against a checksum, so that silent corruption by members is detected.
     pub fn has_checksums(self) -> bool {
         !self.has_bitmap()
     }
 
-    /// Whether a trim of whole pages is a version like a write.
+    /// Whether a trim of whole pages is binding like a write.
     pub(crate) fn has_binding_trims(self) -> bool {
         !self.is_in_place()
     }
@@ -107,7 +107,7 @@ impl std::str::FromStr for Kind {
     }
 }
 
-/// All sets of at most `most` of `count` members that are not in `without`, the empty one first.
+/// All sets of at most `most` of `count` members without those in `without`, the empty set first.
 pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = u64> {
     (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
 }
@@ -116,7 +116,7 @@ pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// How it survives.
+    /// The kind of its crash consistency.
     pub kind: Kind,
     /// Members.
     #[serde(rename = "elements")]
@@ -125,14 +125,14 @@ pub struct Shape {
     pub page_bytes: u32,
     /// Pages of a member.
     pub pages: u32,
-    /// Pages that a segment of a log takes of a member; in place, pages of a chunk.
+    /// For a log: pages per segment and member. In place: pages per chunk.
     pub segment_rows: u32,
-    /// Whether chunks leave when a segment is full of them, and not when a stripe is; in place with RAID-6, whether the code
-    /// is RDP and not P+Q.
+    /// Whether chunks leave memory per full segment instead of per full stripe. For RAID-6 in place: whether the code
+    /// is RDP instead of P+Q.
     pub groups_segments: bool,
-    /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
+    /// Nanoseconds after which a single chunk leaves memory; 0 lets it wait.
     pub wait_ns: u64,
-    /// Parity groups that the members form.
+    /// Number of parity groups.
     #[serde(default = "one")]
     pub groups: u16,
     /// Slots of the parity window.
@@ -145,7 +145,7 @@ fn one() -> u16 {
 }
 
 impl Shape {
-    /// The scheme, with queues that are as small as the array.
+    /// The scheme, with queues as small as the array.
     pub(crate) fn scheme(&self) -> Scheme {
         let mut scheme: Scheme =
             Scheme::from_toml("", "name = \"crashes\"").expect("a scheme needs a name only");
@@ -162,7 +162,7 @@ impl Shape {
             scheme.code.prime = is_second.then_some(17);
             if self.kind.has_window() {
                 scheme.parity.window = WindowSize::Chunks(self.window);
-                // A write may make as much parity due as it has chunks.
+                // A write may make as many parity chunks due as it has chunks.
                 scheme.queues.plans = 16;
             }
             if self.kind.has_bitmap() {
@@ -180,12 +180,12 @@ impl Shape {
         scheme
     }
 
-    /// What the members are and can do.
+    /// The properties of the members.
     pub(crate) fn members(&self) -> Members {
         Members::opaque(self.members.into(), self.page_bytes, self.pages)
     }
 
-    /// The array's identifiers: fixed ones, as every case has its own members.
+    /// The array's identifiers. They are fixed, because every case has its own members.
     pub(crate) fn identity(&self) -> Identity {
         let member =
             |nth: u16| Uuid([&[0xE1; 14][..], &nth.to_le_bytes()].concat().try_into().expect("16 bytes"));

@@ -1,9 +1,9 @@
-//! From a case that fails to a smaller one that fails too, for people to read.
+//! Shrinks a failing case to a smaller failing case that is easier to read.
 
 use super::case::{Case, Era};
 use super::keep::Keep;
 
-/// A smaller case for which `fails` still holds, tried at most `tries` times.
+/// A smaller case for which `fails` still holds, after at most `tries` attempts.
 pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut attempt = |best: &mut Case, candidate: Case| {
@@ -54,7 +54,7 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
     }
 }
 
-/// What makes an era simpler.
+/// Simplifications of an era.
 const SIMPLER: [fn(&mut Era); 19] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),

@@ -1,4 +1,4 @@
-//! Where a controller's operations lie until somebody does them: in any order.
+//! Holds a controller's operations until they are executed, in any order.
 
 use stripewise_array::{
     Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
@@ -8,16 +8,16 @@ use stripewise_base::Nanos;
 
 use super::members::{Content, InFlight, Members};
 
-/// An operation under way.
+/// An operation in flight.
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub(crate) id: OperationId,
     pub(crate) operation: Operation,
     /// The controller's page that it reads into.
     pub(crate) page: u32,
-    /// What it writes.
+    /// The content of a write.
     content: Option<Content>,
-    /// Of a flush: the writes that it covers.
+    /// For a flush: the number of writes that it covers.
     covers: u64,
 }
 
@@ -26,9 +26,9 @@ pub(crate) struct SimDriver {
     pub(crate) members: Members,
     pub(crate) flights: Vec<Flight>,
     pub(crate) acknowledged: Vec<(Acknowledgement, Box<[u8]>)>,
-    /// Members that the controller has not: nothing may be asked of them.
+    /// Members that the controller does not have: it may send them no operations.
     pub(crate) absent: u64,
-    /// What was asked though nothing may be.
+    /// The first forbidden operation.
     pub(crate) wrong: Option<String>,
     timers: Vec<Nanos>,
     zeros: Content,
@@ -41,7 +41,7 @@ impl SimDriver {
         Self { members, flights, acknowledged, absent, wrong: None, timers, zeros }
     }
 
-    /// Puts an operation down; `content` is what it writes.
+    /// Queues an operation; `content` is the content of a write.
     pub(crate) fn put(&mut self, id: OperationId, operation: Operation, page: u32, content: Option<&[u8]>) {
         let Operation { member, page: at, kind, .. } = operation;
         if self.absent & 1 << member != 0 {
@@ -57,7 +57,7 @@ impl SimDriver {
         self.flights.push(Flight { id, operation, page, content, covers });
     }
 
-    /// Does the operation of that place in the list, and answers how it ended; a read with what was found.
+    /// Executes the operation at this position in the list, and returns its outcome and, for a read, the content.
     pub(crate) fn take(&mut self, nth: usize) -> (Flight, Outcome, Option<Content>) {
         let mut flight = self.flights.swap_remove(nth);
         let Operation { member, page, kind, .. } = flight.operation;
@@ -78,14 +78,14 @@ impl SimDriver {
         (flight, outcome, found)
     }
 
-    /// The earliest timer, taken.
+    /// Removes and returns the earliest timer.
     pub(crate) fn take_timer(&mut self, until: Nanos) -> Option<Nanos> {
         let first = *self.timers.iter().min().filter(|&&at| at <= until)?;
         self.timers.retain(|&at| at != first);
         Some(first)
     }
 
-    /// Writes that are under way.
+    /// Writes in flight.
     pub(crate) fn in_flight(&self) -> Vec<InFlight> {
         let of = |flight: &Flight| {
             let Operation { member, page, .. } = flight.operation;

@@ -1,36 +1,36 @@
-//! Members as creation and opening see them, with power that may go in the middle.
+//! Members as seen by creation and assembly, with a power loss that may occur in the middle.
 
 use stripewise_array::{At, Found, Media, Outcome};
 use stripewise_base::prng::Prng;
 
 use super::members::{Content, InFlight, Members};
 
-/// The members that are offered, in some order.
+/// The offered members, in some order.
 pub(crate) struct SimMedia<'a> {
     members: &'a mut Members,
-    /// Which members they are.
+    /// The numbers of the members.
     order: Vec<u16>,
-    /// Writes and flushes until power goes.
+    /// Writes and flushes until the power loss.
     left: Option<u64>,
-    /// Writes that were under way when power went.
+    /// Writes in flight at the power loss.
     in_flight: Vec<InFlight>,
-    /// In which order the writes of a round are done.
+    /// Determines the order of writes in a round.
     random: Prng,
 }
 
 impl<'a> SimMedia<'a> {
-    /// Offers the members of `order`; power goes after `cut` writes and flushes, if ever.
+    /// Offers the members of `order`; power is lost after `cut` writes and flushes, if given.
     pub(crate) fn new(members: &'a mut Members, order: Vec<u16>, cut: Option<u64>, seed: u64) -> Self {
         let random = Prng::stream(seed, 0x6F66_6665);
         Self { members, order, left: cut, in_flight: Vec::new(), random }
     }
 
-    /// Which members are offered, in order.
+    /// The offered members, in order.
     pub(crate) fn order(&self) -> &[u16] {
         &self.order
     }
 
-    /// Whether power went, and if so what was under way.
+    /// If power was lost: the writes in flight.
     pub(crate) fn cut(self) -> Option<Vec<InFlight>> {
         (self.left == Some(0)).then_some(self.in_flight)
     }
@@ -39,7 +39,7 @@ impl<'a> SimMedia<'a> {
         self.left != Some(0)
     }
 
-    /// One write or flush more. False if power goes before it.
+    /// Counts one more write or flush. False if power is lost before it.
     fn goes_on(&mut self) -> bool {
         if !self.has_power() {
             return false;

@@ -1,5 +1,5 @@
-//! Small cases, of which every crash is tried: each moment, each combination of what no flush has covered (a sample where
-//! they are too many), each set of members lost; and each moment of the opening that follows.
+//! Small cases for which every crash is tried: at each time, with each combination of unflushed writes (a sample if
+//! there are too many) and each set of lost members; and at each time of the following assembly.
 
 use super::Broken;
 use super::case::{Case, Cut, Era};
@@ -11,26 +11,26 @@ use super::shape::{Kind, Shape, sets};
 use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
 
-/// What is asked while every crash is tried.
+/// The requests for which every crash is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// A few pages, a flush, and some of them again.
+    /// Writes of a few pages, a flush, and overwrites of some of them.
     Overwrite,
-    /// What was flushed is trimmed, and the trim flushed.
+    /// A trim of flushed pages, and a flush of the trim.
     Trim,
-    /// Several requests at once, one of them a flush.
+    /// Several concurrent requests, one of them a flush.
     Together,
-    /// Parts of pages.
+    /// Writes of parts of pages.
     Parts,
-    /// A full array that is overwritten.
+    /// Overwrites of a full array.
     Full,
 }
 
 impl Script {
-    /// All of them.
+    /// All scripts.
     pub const ALL: [Self; 5] = [Self::Overwrite, Self::Trim, Self::Together, Self::Parts, Self::Full];
 
-    /// Its name, as the command takes it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Overwrite => "overwrite",
@@ -41,7 +41,7 @@ impl Script {
         }
     }
 
-    /// What comes before, wholly flushed.
+    /// The preceding requests, all flushed.
     fn before(self, page: u64, sectors: u64) -> Vec<Ask> {
         match self {
             Self::Trim | Self::Parts => vec![write(0, 4 * page), FLUSH],
@@ -106,19 +106,19 @@ fn trim(sector: u64, sectors: u64) -> Ask {
     Ask { gap_ns: 0, what: What::Trim, sector, sectors }
 }
 
-/// How much of an enumeration is done.
+/// How much of an enumeration is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Combinations of sectors that are tried at one moment, at most.
+    /// The largest number of combinations of sectors tried at one time.
     pub states: u64,
-    /// One of so many moments is tried.
+    /// Only every Nth time is tried.
     pub every: u64,
-    /// One of so many moments of an opening is tried.
+    /// Only every Nth time of an assembly is tried.
     pub cuts: u64,
 }
 
 impl Effort {
-    /// Everything.
+    /// The complete enumeration.
     pub const ALL: Self = Self { states: 1 << 12, every: 1, cuts: 1 };
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
             groups_segments: false,
             wait_ns: 0,
             groups: 1,
-            // Late parity meets every crash, and so does what makes it due.
+            // Deferred parity takes part in every crash, and so do the writes that make it due.
             window: if kind.has_window() { 2 } else { 0 },
         };
     }
@@ -203,7 +203,7 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
     Ok(counts)
 }
 
-/// A moment of which every crash is tried.
+/// A point in time at which every crash is tried.
 struct Tries<'a, S> {
     scenario: &'a Scenario,
     server: &'a Server<S>,
@@ -212,7 +212,7 @@ struct Tries<'a, S> {
 }
 
 impl<S: SystemUnderTest> Tries<'_, S> {
-    /// The array after power was lost here.
+    /// The array after a power loss at this time.
     fn crashed(&self, keep: Keep) -> Scenario {
         let mut scenario = self.scenario.clone();
         scenario.counts = Counts { lives: 1, ..Counts::default() };
@@ -223,7 +223,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         scenario
     }
 
-    /// Every state times every set of members that are lost, and an era behind it.
+    /// Tries every state with every set of lost members, followed by an era.
     fn crashes(
         &self,
         event: u64,
@@ -243,7 +243,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
             let crashed = self.crashed(keep);
             let members = crashed.members.count();
             for (turn, set) in (nth..).zip(sets(members, crashed.spare(), crashed.lost())) {
-                // What follows takes turns: nothing, a second opening, more requests and another crash.
+                // The following era alternates: nothing, a second assembly, more requests, another crash.
                 let absent = (0..members).filter(|member| set & 1 << member != 0).collect();
                 let mut next = Era { absent, ..Era::calm() };
                 match turn % 4 {
@@ -263,7 +263,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         Ok(())
     }
 
-    /// Every moment of the opening after a few of the states.
+    /// Tries every time of the assembly, after a few of the states.
     fn openings(
         &self,
         event: u64,
@@ -276,7 +276,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
             let left = [Keep::Nothing, Keep::Everything, Keep::Seed(after), Keep::Seed(event + after)];
             let cut = Cut { after, keep: left[(after + event) as usize % 4], is_whole: false };
-            // Sometimes a member is lost with it.
+            // In some cases a member is lost as well.
             let absent =
                 if crashed.spare() > 0 && after % 3 == 0 { vec![(after % members) as u16] } else { vec![] };
             let next = Era { cuts: vec![cut], absent, ..Era::calm() };

@@ -1,4 +1,4 @@
-//! Who is checked: a controller that can be created, opened and asked.
+//! The system under test: a controller that can create, assemble and serve an array.
 
 use stripewise_array::format::{Superblock, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
@@ -13,12 +13,13 @@ use super::shape::Shape;
 use super::sim_driver::SimDriver;
 use super::sim_media::SimMedia;
 
-/// A controller. That of this project is [`Array`]; tests of the checker bring others, with flaws that must be found.
+/// A controller. This project's controller is [`Array`]; tests of the checker use others, with flaws that must be
+/// found.
 pub(crate) trait SystemUnderTest: Sized {
     /// Writes an empty array.
     fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError>;
 
-    /// Opens what is offered.
+    /// Assembles the offered members.
     fn open(
         shape: &Shape,
         bug: Option<Bug>,
@@ -26,7 +27,7 @@ pub(crate) trait SystemUnderTest: Sized {
         media: &mut SimMedia<'_>,
     ) -> Result<(Self, Opened), OpenError>;
 
-    /// Takes a request.
+    /// Accepts a request.
     fn submit(
         &mut self,
         now: Nanos,
@@ -35,46 +36,46 @@ pub(crate) trait SystemUnderTest: Sized {
         driver: &mut SimDriver,
     ) -> Result<(), (SubmitError, Box<[u8]>)>;
 
-    /// Puts on the desk what can be done now.
+    /// Starts the operations that can start now.
     fn dispatch(&mut self, driver: &mut SimDriver);
 
-    /// What an operation has read goes to the page that it named.
+    /// Copies the content that an operation has read to the page that the operation named.
     fn fill(&mut self, page: u32, content: &[u8]);
 
-    /// An operation ended.
+    /// Handles the end of an operation.
     fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, driver: &mut SimDriver);
 
-    /// A time has come.
+    /// Handles a timer.
     fn timer(&mut self, now: Nanos, driver: &mut SimDriver);
 
-    /// Bytes that it offers.
+    /// Capacity in bytes.
     fn bytes(&self) -> u64;
 
-    /// Goes on with what opening the array has begun.
+    /// Continues the work that assembly has begun.
     fn resume(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// Takes `member` in, which it serves without. False if it does not now.
+    /// Adds `member`, which is missing from the array. False if that is not possible now.
     fn rejoin(&mut self, _now: Nanos, _member: u16, _how: Rejoining, _desk: &mut SimDriver) -> bool {
         false
     }
 
-    /// How `member` returns, with what it holds.
+    /// How `member` returns, with its present content.
     fn returned(&self, _member: u16, members: &Members) -> Rejoining {
         Rejoining::Returned { pages: members.pages(), stamp: None }
     }
 
-    /// Writes out what waits in memory, and makes a checkpoint.
+    /// Writes out the content of memory, and writes a checkpoint.
     fn checkpoint(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// Tells superblocks of a clean stop.
+    /// Records a clean stop in the superblocks.
     fn stop(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// The member that is being made whole.
+    /// The member that is being rebuilt.
     fn rebuilding(&self) -> Option<u16> {
         None
     }
 
-    /// Whether it does without `member`.
+    /// Whether the array serves without `member`.
     fn is_without(&self, _member: u16) -> bool {
         false
     }
@@ -82,12 +83,12 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Begins a scrub.
     fn scrub(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// What the last scrub did, and whether it goes on.
+    /// The counts of the last scrub, and whether it is still in progress.
     fn scrubbed(&self) -> (ScrubCounts, bool) {
         (ScrubCounts::default(), false)
     }
 
-    /// The member and page of a page of hosts that always lies there.
+    /// The member and page of a host page that has a fixed place.
     fn home(&self, _page: u64) -> Option<(u16, u32)> {
         None
     }

@@ -1,16 +1,16 @@
-//! What was done and found.
+//! Counters of a kill test.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What was done and found.
+/// Counters of a kill test.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Kills.
     pub kills: u64,
-    /// Of these, before the server served.
+    /// Of these, kills before the server served.
     pub kills_while_opening: u64,
-    /// Requests that were answered: reads, writes, writes with FUA, trims, zeros, flushes.
+    /// Answered requests: reads, writes, writes with FUA, trims, zeros, flushes.
     pub reads: u64,
     /// See [`Counts::reads`].
     pub writes: u64,
@@ -22,21 +22,21 @@ pub struct Counts {
     pub zeroes: u64,
     /// See [`Counts::reads`].
     pub flushes: u64,
-    /// Requests that changed something and were not answered when the server was killed.
+    /// Changes that were not answered when the server was killed.
     pub cut_short: u64,
-    /// Sectors that were looked up after a kill; of these, with a version that no flush had covered.
+    /// Sectors that were verified after a kill; of these, sectors with a version that no flush had covered.
     pub sectors: u64,
     /// See [`Counts::sectors`].
     pub later: u64,
-    /// Sectors of members that no flush covered when power was lost; of these, those that lost what was written last.
+    /// Sectors of members without a covering flush at a power loss; of these, sectors that lost their last write.
     pub unflushed: u64,
     /// See [`Counts::unflushed`].
     pub dropped: u64,
-    /// Members that were taken out of service, and replaced.
+    /// Members that were removed from service, and members that were replaced.
     pub lost: u64,
     /// See [`Counts::lost`].
     pub replaced: u64,
-    /// Time from a server's start to its first answer: the sum and the longest.
+    /// Time from a server's start to its first answer: the sum and the maximum.
     pub opening: Duration,
     /// See [`Counts::opening`].
     pub longest_opening: Duration,

@@ -10,21 +10,21 @@ use stripewise_nbd::client::{Client, Cookie, ExportInfo, Found, Wishes};
 use super::Broken;
 use crate::model::Update;
 
-/// Bytes that are received at once.
+/// Size of the receive buffer, in bytes.
 const RECEIVED_BYTES: usize = 256 << 10;
 
-/// What was asked for, and what has to hold of the answer.
+/// A request, and the condition that its answer must meet.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// A read; of each of its sectors the version below which it may not fall.
+    /// A read; for each of its sectors, the oldest allowed version.
     Read { first: u64, floors: Vec<Update> },
-    /// Something that changes sectors.
+    /// A change of sectors.
     Change { update: Update, first: u64, count: u64, kind: Change },
-    /// A flush; of every sector the version that it makes durable.
+    /// A flush; for every sector, the version that it makes durable.
     Flush { promised: Vec<Update> },
 }
 
-/// How sectors are changed.
+/// The kind of change of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Write,
@@ -39,7 +39,7 @@ pub(super) struct Link {
     socket: UnixStream,
     pub(super) client: Client,
     asked: BTreeMap<Cookie, Asked>,
-    /// Bytes to be sent, and how many of them are.
+    /// Bytes to send, and the number of bytes already sent.
     outgoing: Vec<u8>,
     sent: usize,
     received: Vec<u8>,
@@ -62,27 +62,27 @@ impl Link {
         self.socket.as_fd()
     }
 
-    /// What the server offers, after the handshake.
+    /// The server's export, after the handshake.
     pub(super) fn export(&self) -> Option<&ExportInfo> {
         self.client.export()
     }
 
-    /// Requests that are not answered.
+    /// Number of unanswered requests.
     pub(super) fn in_flight(&self) -> usize {
         self.asked.len()
     }
 
-    /// Remembers what was asked for.
+    /// Records a request.
     pub(super) fn ask(&mut self, cookie: Cookie, asked: Asked) {
         self.asked.insert(cookie, asked);
     }
 
-    /// What was asked for and never answered.
+    /// The requests that were never answered.
     pub(super) fn into_unanswered(self) -> impl Iterator<Item = Asked> {
         self.asked.into_values()
     }
 
-    /// Whether something is to be sent.
+    /// Whether there are bytes to send.
     pub(super) fn wants_to_send(&mut self) -> bool {
         if self.sent == self.outgoing.len() {
             (self.outgoing, self.sent) = (self.client.take_outgoing(), 0);
@@ -90,7 +90,8 @@ impl Link {
         self.sent < self.outgoing.len()
     }
 
-    /// Sends and receives what can be without waiting, and tells `answered` of each answer. False when the server is gone.
+    /// Sends and receives as much as possible without waiting, and passes each answer to `answered`. False if the
+    /// server is gone.
     pub(super) fn turn(
         &mut self,
         mut answered: impl FnMut(Asked, Found) -> anyhow::Result<()>,
@@ -99,7 +100,7 @@ impl Link {
             match self.socket.write(&self.outgoing[self.sent..]) {
                 Ok(bytes) => self.sent += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // One that is gone may have left answers.
+                // A server that is gone may have left answers.
                 Err(_) => break,
             }
         }

@@ -1,4 +1,5 @@
-//! The verifying client: draws requests, knows what each sector may hold, and looks at everything that it reads.
+//! The verifying client: draws requests, knows the admissible content of each sector, and checks everything that it
+//! reads.
 
 use std::time::{Duration, Instant};
 
@@ -11,30 +12,31 @@ use super::{Broken, Counts};
 use crate::model::Model;
 use crate::stamp::{self, Found, SECTOR};
 
-/// Sectors of a read that looks everything up.
+/// Sectors per read of the verification of all sectors.
 const LOOKUP_SECTORS: u64 = 256;
-/// Sectors of a drawn request at most, mostly and now and then.
+/// The largest number of sectors of a drawn request, usually and occasionally.
 const SECTORS: u64 = 32;
 const MANY_SECTORS: u64 = 256;
-/// How long the server may give no answer.
+/// How long the server may stay without an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The client's knowledge, which outlives servers.
+/// The client's state, which outlives servers.
 #[derive(Debug)]
 pub(super) struct Load {
     random: Prng,
     depth: usize,
     trims: bool,
-    /// What sectors may hold, once the array's size is known.
+    /// The admissible content of sectors, once the array's size is known.
     known: Option<Known>,
 }
 
 #[derive(Debug)]
 struct Known {
     model: Model,
-    /// Sectors that are being changed: nobody else changes them meanwhile, as there is no order of requests under way.
+    /// Sectors that are being changed. The client sends no other change to them, since requests in flight have no
+    /// order.
     busy: Vec<bool>,
-    /// Sectors of the block that is trimmed as a whole.
+    /// Sectors of the unit in which trims apply.
     block: u64,
 }
 
@@ -43,7 +45,7 @@ impl Load {
         Self { random, depth, trims, known: None }
     }
 
-    /// Reads everything after a start: what is there is admissible, and is settled.
+    /// Reads everything after a start: the content must be admissible, and is fixed from now on.
     pub(super) fn verify(&mut self, mut links: Vec<Link>, counts: &mut Counts) -> anyhow::Result<()> {
         greet(&mut links)?;
         let export = *links[0].export().expect("it was waited for");
@@ -93,7 +95,7 @@ impl Load {
         }
     }
 
-    /// Drives the server for some time. Requests are under way when it ends.
+    /// Drives the server for some time. Requests may be in flight at the end.
     pub(super) fn run(
         &mut self,
         links: &mut [Link],
@@ -106,7 +108,7 @@ impl Load {
         let known = known.as_mut().expect("the array was looked at before");
         while Instant::now() < until {
             for link in &mut *links {
-                // As many as there are places, or one that found its sectors busy.
+                // Up to `depth` requests, or until a request finds its sectors busy.
                 while link.in_flight() < *depth && known.ask(link, random, *trims) {}
             }
             if !turn(links, until, |asked, found| known.answered(asked, found, counts))? {
@@ -116,7 +118,8 @@ impl Load {
         Ok(())
     }
 
-    /// Takes in what the server had answered when it was killed: it had promised it. The rest is cut short.
+    /// Records the answers that the server had sent before it was killed; they are promises. The other requests were
+    /// cut off.
     pub(super) fn cut_off(&mut self, mut links: Vec<Link>, counts: &mut Counts) -> anyhow::Result<()> {
         let known = self.known.as_mut().expect("the array was looked at before");
         for link in &mut links {
@@ -131,7 +134,7 @@ impl Load {
 }
 
 impl Known {
-    /// Draws a request and makes it; false if it would change what is being changed.
+    /// Draws and sends a request; false if its sectors are busy.
     fn ask(&mut self, link: &mut Link, random: &mut Prng, trims: bool) -> bool {
         let what = random.below(100);
         if what < 4 {
@@ -154,7 +157,7 @@ impl Known {
             _ => Change::Write,
         };
         if kind == Change::Trim {
-            // Only of whole blocks it is a version.
+            // Only a trim of whole blocks is binding.
             first -= first % self.block;
             count = count.next_multiple_of(self.block).min(self.model.sectors() - first);
         }
@@ -178,7 +181,7 @@ impl Known {
         true
     }
 
-    /// Sectors of a request: half of them whole blocks, and half of them in an eighth of the array.
+    /// The sectors of a request: half of the requests cover whole blocks, and half lie in an eighth of the array.
     fn range(&self, random: &mut Prng) -> (u64, u64) {
         let sectors = self.model.sectors();
         let most = if random.chance(1, 16) { MANY_SECTORS } else { SECTORS }.min(sectors);
@@ -192,7 +195,7 @@ impl Known {
         (first, count.next_multiple_of(self.block).min(sectors - first))
     }
 
-    /// Takes in an answer.
+    /// Handles an answer.
     fn answered(&mut self, asked: Asked, found: Answered, counts: &mut Counts) -> anyhow::Result<()> {
         match (asked, found) {
             (Asked::Read { first, floors }, Answered::Data(data)) => {
@@ -229,7 +232,7 @@ impl Known {
     }
 }
 
-/// Waits until all connections are through the handshake.
+/// Waits until all connections have completed the handshake.
 fn greet(links: &mut [Link]) -> anyhow::Result<()> {
     while links.iter().any(|link| link.export().is_none()) {
         if !turn(links, Instant::now() + PATIENCE, |_, _| Ok(()))? {
@@ -239,7 +242,7 @@ fn greet(links: &mut [Link]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until something can be sent or received, or until a moment, and does it. False when the server is gone.
+/// Waits until data can be sent or received, or until `until`, and handles it. False if the server is gone.
 fn turn(
     links: &mut [Link],
     until: Instant,

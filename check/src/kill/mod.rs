@@ -1,9 +1,9 @@
-//! The served array killed: a verifying client drives `stripewise serve` over several NBD connections, the server is
-//! killed at any moment, started again, and each sector is held against docs/fault-contract.md.
+//! The kill test of a served array: a verifying client drives `stripewise serve` over several NBD connections; the
+//! server is killed at any time and restarted, and each sector is compared with docs/fault-contract.md.
 //!
-//! A kill loses what the server had in memory, and nothing that it had given to the system. Power is lost with it where that is
-//! wanted: then each member loses some of what no flush covered, sector by sector. Everything is real: processes, sockets,
-//! files and the system's I/O. What else members do is for [`crate::crash`].
+//! A kill loses the content of the server's memory, but none of the data given to the system. Optionally power is
+//! lost at the same time: then each member loses some of its unflushed writes, sector by sector. Everything else is
+//! real: processes, sockets, files and the system's I/O. [`crate::crash`] tests other faults of members.
 
 mod counts;
 mod link;
@@ -21,46 +21,47 @@ pub use counts::Counts;
 use load::Load;
 use server::{Place, Server};
 
-/// How long a server may take to open the array and to let a client in.
+/// How long a server may take to assemble the array and to accept a client.
 const OPENING_TIME: Duration = Duration::from_secs(60);
 
-/// How long a rebuild may take that nothing disturbs.
+/// How long an undisturbed rebuild may take.
 const HEALING_TIME: Duration = Duration::from_secs(120);
 
-/// What is run.
+/// Settings of a test.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The command `stripewise`.
     pub program: PathBuf,
-    /// The folder in which one for the array is made, and removed again if nothing is wrong.
+    /// The folder in which the test creates a folder for the array, which it removes after success.
     pub folder: PathBuf,
     /// The array's scheme: a preset or a file, with settings.
     pub scheme: String,
-    /// Members, and the size of each as people write it.
+    /// Number of members, and the size of each, with its unit.
     pub members: u16,
     /// See [`Settings::members`].
     pub size: String,
-    /// Connections, and requests in flight on each.
+    /// Number of connections, and requests in flight on each.
     pub connections: usize,
     /// See [`Settings::connections`].
     pub depth: usize,
-    /// How often the server is killed.
+    /// Number of kills.
     pub kills: u64,
-    /// It is killed at most so long after the load began.
+    /// The longest time from the start of the load to a kill.
     pub longest: Duration,
-    /// Whether trims are sent; in the log each is a version, in place they are advice, which this client does not follow.
+    /// Whether trims are sent. In the log, trims are binding; in place they are advice, which this client does not
+    /// support.
     pub trims: bool,
-    /// Whether members are taken out of service and replaced under load, one at a time.
+    /// Whether members are removed from service and replaced under load, one at a time.
     pub losses: bool,
-    /// Whether members lose some of what no flush covered when the server is killed.
+    /// Whether members lose some of their unflushed writes when the server is killed.
     pub drops: bool,
-    /// A member, by the order of their names, that loses then what flushes covered too: a flaw that must be found.
+    /// A member, by the order of names, that also loses flushed writes: a planted flaw that the test must find.
     pub deaf: Option<usize>,
-    /// What all that is random is drawn from.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// A promise that was broken.
+/// A broken promise.
 #[derive(Debug)]
 pub struct Broken(pub String);
 
@@ -72,10 +73,10 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Makes an array, and kills its server as often as it should be; `told` hears of each kill.
+/// Creates an array, and kills its server the given number of times. Reports each kill to `told`.
 ///
 /// # Errors
-/// A [`Broken`] promise; and what keeps all of this from being run, such as a command that is not there.
+/// A [`Broken`] promise, or an error that prevents the test, such as a missing command.
 pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
     let folder = settings.folder.join(format!("stripewise-kill-{}-{}", std::process::id(), settings.seed));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
@@ -129,7 +130,7 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
         heal(place)?;
     }
     server.stop()?;
-    // What stopped in order flushed everything.
+    // A clean stop has flushed everything.
     if let Some(power) = &mut power {
         power.lose(&mut counts)?;
     }
@@ -137,8 +138,8 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
     Ok(counts)
 }
 
-/// Takes a member out of service if all are in it, or has one that is out replaced. A rebuild that goes on is let be, whatever
-/// ends before.
+/// Removes a member from service if all are in service, or has a missing one replaced. A rebuild in progress is left
+/// alone.
 fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> anyhow::Result<()> {
     let status = place.status()?;
     if let Some(member) = status.out_of_service() {
@@ -153,7 +154,7 @@ fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> any
     Ok(())
 }
 
-/// Has what is out of service replaced, and waits until everything is rebuilt.
+/// Has missing members replaced, and waits until everything is rebuilt.
 fn heal(place: &Place) -> anyhow::Result<()> {
     let until = Instant::now() + HEALING_TIME;
     loop {

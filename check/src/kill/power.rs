@@ -1,5 +1,5 @@
-//! Power that is lost with the server: of what it gave its members and no flush covered, each keeps some sectors. The server
-//! records what it gives (`engine/src/recording.rs`).
+//! A power loss together with the server: each member keeps some sectors of its unflushed writes. The server records
+//! its writes for this (`engine/src/recording.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,17 +15,17 @@ use super::Counts;
 use crate::durable::Durable;
 use crate::stamp::SECTOR;
 
-/// Bytes of a record without what is written.
+/// Bytes of a record without the written content.
 const HEAD: usize = 13;
 
-/// Members of a served array, in a folder of files, and what they would have without power.
+/// Members of a served array, in a folder of files, and their possible content after a power loss.
 #[derive(Debug)]
 pub(super) struct Power {
     members: PathBuf,
     recordings: PathBuf,
-    /// What each held when the server was started.
+    /// The content of each member when the server was started.
     before: BTreeMap<OsString, Vec<u8>>,
-    /// A member that makes nothing durable when it is flushed, by the order of their names: a flaw that is to be found.
+    /// A member, by the order of names, that ignores flushes: a planted flaw that the test must find.
     deaf: Option<usize>,
     random: Prng,
 }
@@ -35,12 +35,12 @@ impl Power {
         Self { members, recordings, before: BTreeMap::new(), deaf, random }
     }
 
-    /// The folder that a server records in.
+    /// The folder for the server's recordings.
     pub(super) fn recordings(&self) -> &PathBuf {
         &self.recordings
     }
 
-    /// A server is about to be started.
+    /// Prepares for the start of a server.
     pub(super) fn on(&mut self) -> io::Result<()> {
         if self.recordings.exists() {
             fs::remove_dir_all(&self.recordings)?;
@@ -54,7 +54,7 @@ impl Power {
         Ok(())
     }
 
-    /// The server has ended, and power is lost with it.
+    /// The server has ended, and power is lost at the same time.
     pub(super) fn lose(&mut self, counts: &mut Counts) -> io::Result<()> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.recordings)? {
@@ -67,7 +67,7 @@ impl Power {
             let Some(mut left) = Left::of(&recording, before, self.deaf != Some(nth)) else { continue };
             let path = self.members.join(name);
             let file = match File::options().read(true).write(true).open(&path) {
-                // One that was made and not taken.
+                // A file that was created and never used as a member.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
             };
@@ -80,17 +80,17 @@ impl Power {
     }
 }
 
-/// What is left of a member.
+/// The content of a member after a power loss.
 struct Left {
     durable: Durable,
     page_bytes: usize,
-    /// Pages that may hold several contents.
+    /// Pages for which several contents are possible.
     undecided: BTreeSet<u32>,
 }
 
 impl Left {
-    /// By what was recorded, of a member that held `before`; none where nothing is recorded. The last record may be cut short:
-    /// what it was to say was not done.
+    /// Derived from the recording of a member that held `before`; `None` if the recording is empty. The last record
+    /// may be incomplete: then its operation was not done.
     fn of(recording: &[u8], before: &[u8], hears_flushes: bool) -> Option<Self> {
         let mut left: Option<Self> = None;
         let mut rest = recording;
@@ -101,7 +101,7 @@ impl Left {
                 b'w' => OperationKind::Write,
                 b't' => OperationKind::Trim,
                 b'f' => OperationKind::Flush,
-                // The end of whichever it was.
+                // The end of an operation of any kind.
                 _ => OperationKind::Read,
             };
             let bytes = if kind == OperationKind::Write { page_bytes } else { 0 };
@@ -130,7 +130,7 @@ impl Left {
         Some(left)
     }
 
-    /// Makes the file hold it. Sectors that might have held something else, and those that now do.
+    /// Writes the content to the file. Returns the number of undecided sectors, and of those the number that changed.
     fn keep(&self, file: &File) -> io::Result<(u64, u64)> {
         let mut dropped = 0;
         let mut sector = [0; SECTOR];
@@ -162,7 +162,7 @@ mod tests {
         [&[kind], &head[..], content].concat()
     }
 
-    /// What sectors of three pages hold that held 9, after any of many losses of power.
+    /// The contents of the sectors of three pages, initially 9, after many power losses.
     fn left(records: &[Vec<u8>], hears_flushes: bool) -> BTreeSet<Vec<u8>> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("member");
@@ -192,7 +192,8 @@ mod tests {
             record(b'w', 5, 0, &[3; PAGE])[..HEAD + 5].to_vec(),
         ];
         let kept = left(&records, true);
-        // Page 0 is durable, and left alone. The flush began before the write of page 1 was answered; page 2 is under way.
+        // Page 0 is durable and unchanged. The flush began before the write of page 1 was answered; page 2 is in
+        // flight.
         assert!(kept.iter().all(|sectors| sectors[..2] == [7, 7]), "{kept:?}");
         assert!(kept.iter().all(|sectors| sectors[2..4].iter().all(|sector| [9, 2].contains(sector))));
         assert!(kept.iter().all(|sectors| sectors[4..].iter().all(|sector| [9, 0].contains(sector))));

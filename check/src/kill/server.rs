@@ -1,4 +1,4 @@
-//! The server as a process, and the other commands on its array.
+//! The server process, and other commands on its array.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,12 +17,12 @@ use super::power::Power;
 
 /// The array's name.
 const NAME: &str = "killed";
-/// How long a process takes to end, of which a connection is closed.
+/// How long a process whose connection is closed takes to end.
 const ENDING_TIME: Duration = Duration::from_millis(500);
 /// How long a server may take to stop.
 const STOPPING_TIME: Duration = Duration::from_secs(60);
 
-/// Where an array lies, and the command that knows it.
+/// The folder of an array, and the command for it.
 #[derive(Debug)]
 pub(super) struct Place {
     program: PathBuf,
@@ -46,7 +46,7 @@ impl Place {
         self.folder.join("log")
     }
 
-    /// The command, which remembers what it does inside the folder.
+    /// The command, with its state kept inside the folder.
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(verb).arg(NAME).stdin(Stdio::null());
@@ -55,7 +55,7 @@ impl Place {
         command
     }
 
-    /// Makes the array.
+    /// Creates the array.
     pub(super) fn create(&self, scheme: &str, members: u16, size: &str) -> anyhow::Result<()> {
         let mut command = self.command("create");
         command.arg("--files").arg(self.members()).arg("--scheme").arg(scheme);
@@ -63,7 +63,7 @@ impl Place {
         self.run(command).context("the array could not be made")
     }
 
-    /// What the array's members have without power.
+    /// The array's members for a power loss.
     pub(super) fn power(&self, deaf: Option<usize>, random: Prng) -> Power {
         Power::new(self.members(), self.folder.join("unflushed"), deaf, random)
     }
@@ -73,17 +73,17 @@ impl Place {
         self.members().join(name)
     }
 
-    /// Has the server do something.
+    /// Sends a command to the server.
     pub(super) fn ask(&self, verb: &str, arguments: &[&str]) -> anyhow::Result<()> {
         let mut command = self.command(verb);
         command.args(arguments);
         self.run(command).map_err(|error| Broken(format!("`{verb}` fails: {error:#}")).into())
     }
 
-    /// How the served array is.
+    /// The status of the served array.
     pub(super) fn status(&self) -> anyhow::Result<Status> {
         let mut command = self.command("status");
-        // It succeeds only where the array is clean.
+        // The command succeeds only if the array is clean.
         let output = command.arg("--json").output().with_context(|| format!("cannot run {command:?}"))?;
         let [status] = serde_json::from_slice(&output.stdout).with_context(|| {
             format!("`status` said what is not understood: {}", String::from_utf8_lossy(&output.stdout))
@@ -91,7 +91,7 @@ impl Place {
         Ok(status)
     }
 
-    /// What the array is said to be with nobody serving it.
+    /// Checks the array while no server is running.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         self.run(self.command("check"))
             .map_err(|error| Broken(format!("`check` is not clean: {error:#}")).into())
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-/// How an array is, as far as it matters here.
+/// The status of an array, as far as this test needs it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Status {
     pub(super) health: String,
@@ -115,7 +115,7 @@ pub(super) struct Status {
     pub(super) members: Vec<Member>,
 }
 
-/// How a member is.
+/// The state of a member.
 #[derive(Debug, Deserialize)]
 pub(super) struct Member {
     number: u16,
@@ -123,14 +123,14 @@ pub(super) struct Member {
 }
 
 impl Status {
-    /// A member that does not serve and that nothing takes the place of.
+    /// A member that is out of service and not being replaced.
     pub(super) fn out_of_service(&self) -> Option<u16> {
         let is_out = |member: &&Member| matches!(member.state.as_str(), "failed" | "absent" | "stale");
         self.members.iter().find(is_out).map(|member| member.number)
     }
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub(super) struct Server<'a> {
     child: Child,
@@ -138,7 +138,7 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts one, whose members `power` takes from.
+    /// Starts a server; `power` records its writes.
     pub(super) fn start(place: &'a Place, power: Option<&mut Power>) -> anyhow::Result<Self> {
         let log = || -> io::Result<File> { OpenOptions::new().create(true).append(true).open(place.log()) };
         let mut command = place.command("serve");
@@ -152,7 +152,7 @@ impl<'a> Server<'a> {
         Ok(Self { child, place })
     }
 
-    /// So many connections, once the server takes them.
+    /// Opens `count` connections, once the server accepts them.
     pub(super) fn connect(&mut self, count: usize, until: Instant) -> anyhow::Result<Vec<Link>> {
         let mut links = Vec::new();
         while links.len() < count {
@@ -170,7 +170,7 @@ impl<'a> Server<'a> {
         Ok(links)
     }
 
-    /// Fails if the server ended by itself.
+    /// Fails if the server has ended by itself.
     pub(super) fn lives(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
             Some(status) => Err(self.broken(&format!("the server ended by itself with {status}"))),
@@ -178,7 +178,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Why something went wrong: a server that ended by itself tells more than its connections do.
+    /// The cause of an error: if the server ended by itself, this says more than the errors of its connections.
     pub(super) fn why(&mut self, error: anyhow::Error) -> anyhow::Error {
         let until = Instant::now() + ENDING_TIME;
         while Instant::now() < until {
@@ -190,7 +190,7 @@ impl<'a> Server<'a> {
         error
     }
 
-    /// Kills it, as the system kills: it has no chance to do anything.
+    /// Kills the server with SIGKILL, so that it cannot clean up.
     pub(super) fn kill(&mut self) -> anyhow::Result<()> {
         self.lives()?;
         self.child.kill()?;
@@ -198,7 +198,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Asks it to stop, which it must do with everything in order.
+    /// Asks the server to stop, and requires a clean exit.
     pub(super) fn stop(mut self) -> anyhow::Result<()> {
         self.place.run(self.place.command("stop"))?;
         let until = Instant::now() + STOPPING_TIME;
@@ -216,7 +216,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// A broken promise, with the end of what the server said.
+    /// A broken promise, with the end of the server's output.
     fn broken(&self, what: &str) -> anyhow::Error {
         let log = std::fs::read(self.place.log()).unwrap_or_default();
         let end = String::from_utf8_lossy(&log[log.len().saturating_sub(2000)..]).into_owned();
@@ -226,7 +226,8 @@ impl<'a> Server<'a> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        // It ended already, or a failure is on its way to be told; either way nothing is left behind.
+        // The server has already ended, or a failure is about to be reported; in either case no process is left
+        // behind.
         self.child.kill().ok();
         self.child.wait().ok();
     }

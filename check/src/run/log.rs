@@ -1,4 +1,5 @@
-//! Elastic striping held against the contract: what a request that ended promises, and what must be right when all is quiet.
+//! Checks of elastic striping against the contract: the promises of ended requests, and the state when no request is
+//! in flight.
 
 use stripewise_array::placement::PlacementPolicy;
 
@@ -8,7 +9,7 @@ use crate::case::What;
 use crate::player::Ended;
 use crate::stamp::SECTOR;
 
-/// Events between two looks at every stripe.
+/// Events between two examinations of all stripes.
 const EVENTS_PER_LOOK: u64 = 256;
 
 impl Run<'_> {
@@ -21,7 +22,7 @@ impl Run<'_> {
         LogAudit { array: &self.simulation.array, flash: &world.flash, model: &world.host.model }
     }
 
-    /// Notes what the last event did to the log, and now and then looks at every stripe.
+    /// Records the effects of the last event on the log, and from time to time examines all stripes.
     pub(super) fn look_at_elastic(&mut self) -> Result<(), String> {
         if !self.is_elastic() {
             return Ok(());
@@ -83,7 +84,7 @@ impl Run<'_> {
         }
     }
 
-    /// Nothing is under way: what page buffers there are have chunks that wait, and everything must be right.
+    /// Without requests in flight, the page buffers in use must be those of waiting chunks, and all checks must pass.
     pub(super) fn settled_log(&self) -> Result<(), String> {
         let audit = self.log_audit();
         let waiting = (0..audit.chunks()).filter(|&chunk| audit.at(chunk) == At::Memory).count();

@@ -1,4 +1,5 @@
-//! Losses of power: what members keep, a controller that starts anew over it, and what it must make of that.
+//! Power losses: the content that members keep, a controller that restarts over it, and the state that it must
+//! restore.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +14,18 @@ use crate::durable::Content;
 use crate::media::{Fault, PageMedia};
 use crate::stamp::SECTOR;
 
-/// Losses of power to come, and what the last ones left behind.
+/// Future power losses, and the consequences of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Power {
     /// Events before which power is lost, the next one last.
     to_come: Vec<u64>,
-    /// Whether they may happen now.
+    /// Whether power losses may happen now.
     is_live: bool,
-    /// Whether a controller that started anew is still making things right.
+    /// Whether a restarted controller is still recovering.
     recovers: bool,
-    /// Rows that were under update at the loss and have not been seen whole since.
+    /// Rows that were under update at the loss and have not been consistent since.
     torn: BTreeSet<u64>,
-    /// Faults of media before the loss.
+    /// Number of media faults before the loss.
     faults_before: usize,
 }
 
@@ -35,14 +36,14 @@ impl Power {
         Self { to_come, ..Self::default() }
     }
 
-    /// Whether power is to be lost before the event behind `event`.
+    /// Whether power is to be lost before the event after `event`.
     pub(super) fn is_due(&self, event: u64) -> bool {
         self.is_live && self.to_come.last().is_some_and(|&at| at <= event)
     }
 }
 
 impl Run<'_> {
-    /// Plays the case's requests, with all losses of power on the way.
+    /// Plays the case's requests, with all power losses in between.
     pub(super) fn play_losing_power(mut self) -> Result<Self, String> {
         self.power.is_live = true;
         loop {
@@ -56,7 +57,7 @@ impl Run<'_> {
         }
     }
 
-    /// Power that was to be lost later is lost now that nothing is under way.
+    /// If power was to be lost later, loses it now that no request is in flight.
     pub(super) fn lose_power_at_rest(mut self) -> Result<Self, String> {
         if self.power.to_come.is_empty() {
             return Ok(self);
@@ -101,15 +102,15 @@ impl Run<'_> {
         cache.policy != CachePolicy::None && cache.persistence == Persistence::Volatile
     }
 
-    /// Whether a row under update may lose a chunk. A persistent cache over persistent members knows what every row was about
-    /// to become.
+    /// Whether a row under update may lose a chunk. A persistent cache over persistent members knows the new content
+    /// of every row.
     fn has_hole(&self) -> bool {
         let cache = &self.case.scheme.cache;
         let is_kept = cache.policy != CachePolicy::None && cache.persistence == Persistence::Persistent;
         !is_kept || self.case.volatile_members
     }
 
-    /// A volatile cache is empty after a loss of power.
+    /// Checks that a volatile cache is empty after a power loss.
     fn cache_is_empty(&self) -> Result<(), String> {
         let array = &self.simulation.array;
         match (0..array.geometry().rows()).find(|&row| array.cached_columns(row) != 0) {
@@ -120,8 +121,8 @@ impl Run<'_> {
         }
     }
 
-    /// Whether `row` is being changed: an update that holds it has begun to write, or some page of it may hold one of several
-    /// contents. And whether its parity was not to be relied on anyway.
+    /// Whether `row` is being changed, that is, an update that locks it has begun to write, or some page of it may
+    /// hold one of several contents; or whether its parity was unreliable anyway.
     fn is_torn(&self, row: u64) -> bool {
         let array = &self.simulation.array;
         let geometry = array.geometry();
@@ -134,18 +135,18 @@ impl Run<'_> {
                 array.is_updating(row) && begun.is_some_and(|begun| durable.touched(at) > begun);
             !array.is_failed(at.0) && durable.is_undecided(at) || has_written
         };
-        // Of pages that leave a cache one by one some are on their members, and the others go with the cache.
+        // If pages leave a cache one by one, some are on their members, and the others are lost with the cache.
         let is_leaving = array.covered_in_cache(row) != 0;
         array.is_stale(row) || is_leaving || (0..geometry.columns).any(is_changing)
     }
 
-    /// Notes which rows are whole again while things are made right; when that is over, everything that is durable must be there.
+    /// Records the rows that become consistent during recovery. After recovery, all durable content must be present.
     pub(super) fn look_at_power(&mut self) -> Result<(), String> {
         if !self.power.recovers {
             return Ok(());
         }
         let mut torn = std::mem::take(&mut self.power.torn);
-        // A row that is whole because a chunk was decoded and written back may be whole with content that never was.
+        // A row that is consistent because a chunk was decoded and written back may contain data that never existed.
         let data = self.simulation.array.geometry().data;
         torn.retain(|&row| !self.audit().is_whole(row) || (0..data).any(|member| self.is_gone(row, member)));
         self.power.torn = torn;
@@ -178,7 +179,8 @@ impl Run<'_> {
             };
             let model = &mut self.simulation.world.host.model;
             for (sector, (found, is_cached)) in (page * page_sectors..).zip(found) {
-                // What leaves a persistent cache for volatile ones of members is durable with the next flush alone.
+                // Content that leaves a persistent cache for volatile caches of members becomes durable only with the
+                // next flush.
                 if !(is_cached && self.case.volatile_members) {
                     model.restarted(sector, Some(found));
                 }
@@ -187,7 +189,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether what the member of the array's `page` has of it came after the loss of power, and no flush has covered it.
+    /// Whether the member's version of the array's `page` was written after the power loss and is not covered by a
+    /// flush.
     fn is_written_since(&self, page: u64) -> bool {
         let array = &self.simulation.array;
         let at = array.locate(page).map(|(row, member)| {
@@ -198,7 +201,7 @@ impl Run<'_> {
         at.zip(durable).is_some_and(|(at, durable)| durable.is_undecided(at))
     }
 
-    /// Whether a member is on a failed member, or could not be read twice since the loss of power.
+    /// Whether a column is on a failed member, or could not be read twice since the power loss.
     fn is_gone(&self, row: u64, column: u32) -> bool {
         let array = &self.simulation.array;
         let place = array.geometry().place(row);
@@ -209,7 +212,7 @@ impl Run<'_> {
     }
 }
 
-/// New flash whose logical pages hold what members kept, and the time at which it is there.
+/// New flash whose logical pages hold the kept content, and the time at which it is ready.
 fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), String> {
     let kept: Vec<_> = media
         .durable()

@@ -1,4 +1,4 @@
-//! Disciplines of dispatch.
+//! Dispatch disciplines.
 
 use stripewise_array::Scheme;
 use stripewise_array::dispatch::{Discipline, QueueOrder};
@@ -7,10 +7,11 @@ use stripewise_base::prng::Prng;
 
 use super::Draw;
 
-/// Gives `scheme` a discipline with all its keys, from numbers of its own: what is drawn beside it is what it was without.
+/// Gives `scheme` a discipline with all its keys, from a separate random stream, so that the other choices do not
+/// depend on it.
 pub(super) fn dispatch(seed: u64, scheme: &mut Scheme) {
     let mut draw = Draw(Prng::stream(seed, 0x6469_7370));
-    // Elsewhere a request does not say which members it is for.
+    // With other placements, a request does not determine its members.
     let looks = matches!(scheme.placement.policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
     let has_targets = !looks && scheme.placement.first_writes == FirstWrites::InPlace;
     let dispatch = &mut scheme.dispatch;

@@ -1,5 +1,5 @@
-//! The stress test over elastic striping: segments of a few rows, so that they are collected all the time, arrays that are filled
-//! to the last chunk, and all that else is drawn.
+//! The stress test over elastic striping: segments of a few rows, so that they are collected constantly; arrays that
+//! are filled to the last chunk; and all other random settings.
 
 use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid};
@@ -18,7 +18,7 @@ use crate::case::{Ask, Case, What};
 use crate::device;
 use crate::media::Faults;
 
-/// A case of elastic striping, unless what was drawn has no meaning together.
+/// A case of elastic striping, or `None` if the drawn values contradict each other.
 pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     let (raid, members, groups) = array(draw);
     if raid == Raid::Raid0 {
@@ -26,7 +26,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     }
     let layout = layout(draw, members);
     let mut device = device::device(draw, layout, members)?;
-    // Segments need more room than rows do.
+    // Segments need more space than rows.
     device.geometry.blocks = draw.between(10, 24) as u32;
     let page_bytes = device.geometry.page_bytes.0;
     device.validate().ok()?;
@@ -66,10 +66,10 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     Some(case)
 }
 
-/// Writes that fill the whole array, one behind the other.
+/// Writes that fill the whole array sequentially.
 pub(crate) fn filling(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64) -> Vec<Ask> {
     let data = u64::from(geometry.data);
-    // The last fills memory faster than it drains.
+    // The last size fills memory faster than it drains.
     let grain = page * draw.one_of(&[data, 3 * data + 1, 40 * data]);
     let sectors = pages * page;
     let write =
@@ -141,7 +141,7 @@ pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -
     hotness
 }
 
-/// By what chunks are told apart, and the chunk size of each class.
+/// The classification of chunks, and the chunk size of each class.
 fn classes(seed: u64, scheme: &mut Scheme, page_bytes: u64) {
     let draw = &mut Draw(Prng::stream(seed, 0x636C_6173));
     if scheme.elastic.segment_rows > ClassBy::HotnessAndMix.tendencies() && draw.percent(50) {
@@ -150,7 +150,7 @@ fn classes(seed: u64, scheme: &mut Scheme, page_bytes: u64) {
     class_keys(draw, scheme, page_bytes);
 }
 
-/// What classes of the scheme's kind have for keys.
+/// The keys of the scheme's kind of classes.
 pub(crate) fn class_keys(draw: &mut Draw, scheme: &mut Scheme, page_bytes: u64) {
     let tiers = scheme.tiers();
     let elastic = &mut scheme.elastic;

@@ -7,7 +7,8 @@ use stripewise_base::units::Span;
 
 use super::Draw;
 
-/// The read section of the case of `seed`, from numbers of its own: what is drawn beside it is what it was without.
+/// The read section of the case of `seed`, from a separate random stream, so that the other choices do not depend on
+/// it.
 pub(super) fn reading(seed: u64, level: Level) -> ReadSection {
     let mut draw = Draw(Prng::stream(seed, 0x7265_6164));
     if level == Level::Raid0 {

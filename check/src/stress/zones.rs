@@ -1,5 +1,5 @@
-//! The stress test over zones: small blocks that change their tendency with every few accesses, and zones so small that they are
-//! full most of the time.
+//! The stress test over zones: small blocks whose tendency changes after every few accesses, and zones so small that
+//! they are usually full.
 
 use stripewise_array::MixSection;
 use stripewise_array::placement::mc_rais::{ZoneSection, ZonesSection};
@@ -12,8 +12,8 @@ use super::{Draw, losses, requests};
 use crate::case::Case;
 use crate::stamp::SECTOR;
 
-/// Gives some of the cases whose chunks are rewritten in place zones, from numbers of their own. Then requests and losses
-/// are drawn anew, since the array is smaller.
+/// Gives zones to some of the cases whose chunks are rewritten in place, from a separate random stream. Requests and
+/// losses are then drawn again, because the array is smaller.
 pub(super) fn zones(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x7A6F_6E65));
     let placement = case.scheme.placement;
@@ -36,7 +36,7 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
     case.losses = losses(&mut draw, &geometry, case.requests.len() as u64);
 }
 
-/// Zones, and what is of which, over pages of `page` bytes.
+/// Zones and their tendencies, over pages of `page` bytes.
 pub(crate) fn sections(draw: &mut Draw, page: u64) -> (ZonesSection, MixSection) {
     let largest = draw.one_of(&[1, 2, 4, 4]);
     let mut zone = |chunk: u64| {

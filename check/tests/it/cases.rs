@@ -1,12 +1,12 @@
-//! Cases that failed once and must never fail again. Each file says what was wrong; a new one is what
-//! `stripewise-check --seed N --shrink` prints.
+//! Cases that once failed and must never fail again. Each file states the bug. A new case is the output of
+//! `stripewise-check --seed N --shrink`.
 
 use std::fs;
 use std::path::Path;
 
 use stripewise_check::{Case, Options, crash, run};
 
-/// The files of a folder of cases, of which there are so many at least: the name and the text of each.
+/// The files of a folder of cases, at least `count`: the name and the text of each.
 fn files(folder: &str, count: usize) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<_> = fs::read_dir(folder)

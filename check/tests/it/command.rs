@@ -1,4 +1,4 @@
-//! The command: what it prints, and what it returns.
+//! The command: its output and its exit code.
 
 use std::process::{Command, Output};
 

@@ -1,5 +1,5 @@
-//! Composition: the axes are the array's, every refusal is one of two members and was reviewed, the covering array covers, and
-//! all its rows keep every promise.
+//! Composition: the axes match the array's settings, every refusal is due to two members and is reviewed, the
+//! covering array covers all triples, and all its rows keep every promise.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ fn a_combination_is_read_as_it_is_written() {
     assert!(told("wow").contains("expected AXIS=MEMBER"));
 }
 
-/// Any combination, accepted or not.
+/// A random combination, accepted or not.
 fn any(random: &mut Prng) -> Combination {
     let mut combination = Combination::default();
     for (axis, member) in combination.0.iter_mut().enumerate() {
@@ -76,7 +76,7 @@ fn every_refusal_is_one_of_two_members_and_what_no_pair_refuses_the_array_accept
         true
     });
     assert!(accepted > 1_000_000, "{accepted}");
-    // The other way around: with a pair that never comes together, whatever the others are.
+    // Conversely, combinations with a pair that never occurs together, with random other members.
     let mut random = Prng::new(2);
     let all: Vec<At> = members().collect();
     for (nth, &one) in all.iter().enumerate() {
@@ -106,7 +106,7 @@ fn any_three_members_that_ever_come_together_do_in_a_row_of_the_covering_array()
         let at: Vec<usize> = (0..COUNT).map(|axis| number((axis, row.0[axis]))).collect();
         triples(COUNT, |[one, two, three]| in_rows[index([at[one], at[two], at[three]])] = true);
     }
-    // By trying all that are accepted, one by one.
+    // By trying all accepted combinations, one by one.
     let first: Vec<usize> = (0..COUNT).map(|axis| number((axis, 0))).collect();
     let mut ever = vec![false; count.pow(3)];
     pairs.each(|combination| {
@@ -165,7 +165,7 @@ fn the_document_is_up_to_date() {
     );
 }
 
-/// What a row's seeds came to.
+/// The totals of a row's seeds.
 fn row(space: &Space, row: &Combination) -> Summary {
     let mut sum = Summary::default();
     for seed in 0..4 {

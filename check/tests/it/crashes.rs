@@ -1,22 +1,22 @@
-//! The fault contract (`docs/fault-contract.md`), held by seeds and by small cases of which every crash is tried. Names begin
-//! with the row of its table.
+//! The fault contract (`docs/fault-contract.md`), tested with seeds and with small cases for which every crash is
+//! tried. Test names begin with the row of the contract's table.
 
 use stripewise_check::crash::{
     Broken, Case, Checker, Corruption, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Target, Wrong,
 };
 
-/// Arrays that have no write hole: those with the intent bitmap alone do.
+/// Arrays without a write hole. Only arrays with the intent bitmap alone have one.
 const WHOLE: [Kind; 6] =
     [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6, Kind::Window5, Kind::Window6];
 
-/// Seeds of each kind of array; `stripewise-check crashes` tries as many as there is time for.
+/// Seeds for each kind of array; `stripewise-check crashes` tries many more.
 const SEEDS: u64 = 120;
 
 fn complaint(Broken { case, what }: &Broken) -> String {
     format!("{what}\n{}", case.to_toml())
 }
 
-/// Seeds of a kind, each life changed by `change`.
+/// Runs the seeds of a kind, with each life modified by `change`.
 fn seeds(kind: Kind, change: impl Fn(u64, &mut Case)) -> Counts {
     let mut checker = Checker::new(None);
     let mut all = Counts::default();
@@ -72,14 +72,14 @@ fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
                 Some(Corruption { target, choice: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1 });
         });
         println!("{}: {} ruined, {} forced", kind.name(), counts.corrupted, counts.forced);
-        // With the bitmap nothing is ever missing that opening needs; without superblocks force does not help.
+        // With the bitmap, assembly never lacks a structure it needs; without superblocks, force does not help.
         let is_forced = [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6].contains(&kind);
         let forced = if is_forced { 10 } else { 0 };
         assert!(counts.corrupted > SEEDS / 2 && counts.forced >= forced, "{}: {counts}", kind.name());
     }
 }
 
-/// One member goes so wrong in the first era of each seed, and none is absent before.
+/// Injects this fault into one member in the first era of each seed, with no member absent before.
 fn goes_wrong(wrong: Wrong) {
     for kind in WHOLE {
         let counts = seeds(kind, |seed, case| {
@@ -159,7 +159,7 @@ fn hole_there_is_none_after_any_crash_of_a_few_requests_without_any_members_that
     for kind in WHOLE {
         let mut all = Counts::default();
         for script in Script::ALL {
-            // A full array takes thousands of events; one of many is tried.
+            // Filling an array takes thousands of events; only some of them are tried.
             let effort =
                 if script == Script::Full { Effort { states: 2, every: 150, cuts: 31 } } else { effort };
             match Checker::new(None).script(kind, script, effort, &mut |_| {}) {

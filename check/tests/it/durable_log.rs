@@ -1,11 +1,11 @@
-//! Invariants of the log that can be opened again, as lives of arrays in which they could break. Those that are not here are
-//! properties of what is written, and stand beside the code that writes it.
+//! Invariants of the durable log, tested with lives of arrays in which they could be violated. Invariants that are
+//! not here are properties of the written structures, and are tested next to the code that writes them.
 
 use stripewise_check::crash::{Broken, Case, Checker, Counts, Cut, Era, Keep, Kind, Strike, Wrong};
 
 const KINDS: [Kind; 2] = [Kind::Log5, Kind::Log6];
 
-/// Lives of both kinds: those of seeds without any losses, changed by `change`.
+/// Lives of both kinds: seeds without losses, modified by `change`.
 fn lives(seeds: u64, change: impl Fn(u64, &mut Case)) -> Counts {
     let mut checker = Checker::new(None);
     let mut all = Counts::default();
@@ -27,7 +27,7 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut Case)) -> Counts {
     all
 }
 
-/// Three eras like the first one of `case`, each cut off in the middle.
+/// Three eras like the first one of `case`, each ended by a power loss in the middle.
 fn three(case: &mut Case) -> &mut [Era] {
     let era = Era { cuts: Vec::new(), ..case.eras[0].clone() };
     let of = |nth: u64| Era { crash: Some(20 + nth * 17), keep: Keep::Seed(nth), ..era.clone() };
@@ -79,7 +79,7 @@ fn invariant_f_a_trim_that_a_flush_covered_is_one_after_the_checkpoint_and_witho
         let ask =
             |what, at: u64, pages: u64| Ask { gap_ns: 0, what, sector: at * page, sectors: pages * page };
         let flush = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
-        // Written, trimmed, and everything around it written until it is collected.
+        // Pages are written and trimmed, and all pages around them are written until the segment is collected.
         let mut asks = vec![ask(What::Write, 0, 6), flush, ask(What::Trim, 1, 1 + seed % 4), flush];
         asks.extend((0..120).flat_map(|nth| [ask(What::Write, 6 + (nth * 5 + seed) % 9, 1), flush]));
         let eras = three(case);

@@ -1,4 +1,4 @@
-//! Elastic striping: small cases, all of them, and proofs that it never gets stuck.
+//! Elastic striping: exhaustive small cases, and proofs that it never gets stuck.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -57,7 +57,7 @@ low_watermark = { block-count = 1 }
 blocking = "plane"
 "#;
 
-/// RAID-5 of so many members, or RAID-6 with this code.
+/// RAID-5 with this number of members, or RAID-6 with this code.
 fn case(members: u32, code: Option<Kind>) -> Case {
     let mut case = Case::from_toml("small", SMALL).unwrap_or_else(|error| panic!("{error}"));
     case.members.devices = members;
@@ -70,7 +70,7 @@ fn check(case: &Case) -> Summary {
     run(case, Options::default()).unwrap_or_else(|failure| panic!("{failure}\n{}", case.to_toml()))
 }
 
-/// Chunks that hosts may fill.
+/// Number of chunks that hosts may fill.
 fn chunks(case: &Case) -> u64 {
     case.sectors().unwrap() / PAGE
 }
@@ -79,12 +79,12 @@ fn ask(what: What, chunk: u64, count: u64) -> Ask {
     Ask { gap_ns: 0, what, sector: chunk * PAGE, sectors: count * PAGE }
 }
 
-/// Writes every chunk of the first `count` once.
+/// Writes each of the first `count` chunks once.
 fn fill(count: u64) -> impl Iterator<Item = Ask> {
     (0..count).map(|chunk| ask(What::Write, chunk, 1))
 }
 
-/// A few stripes, of which chunks are replaced, written in part and trimmed, with flushes between.
+/// Writes a few stripes, then replaces, partly writes and trims some of their chunks, with flushes in between.
 fn script(case: &Case) -> Vec<Ask> {
     let few = chunks(case) / 3;
     let part = |chunk: u64| Ask { sectors: 1, ..ask(What::Write, chunk, 1) };
@@ -96,7 +96,7 @@ fn script(case: &Case) -> Vec<Ask> {
     asks
 }
 
-/// Runs `case` with each of its members lost before each of its events, one in `each` of these.
+/// Runs `case` with each member lost before each event, but only one of every `each` events.
 fn lose_any(case: &Case, each: u64) -> u64 {
     let whole = check(case);
     let mut runs = 0;
@@ -113,7 +113,7 @@ fn lose_any(case: &Case, each: u64) -> u64 {
 
 const BUFFERS: [BufferUnit; 2] = [BufferUnit::Stripe, BufferUnit::Group];
 
-/// Cases with every buffer and acknowledgement, whose chunks leave after 100 us.
+/// Cases with every buffer unit and acknowledgement; chunks leave memory after 100 us.
 fn variants(members: u32, code: Option<Kind>) -> Vec<Case> {
     let mut cases = Vec::new();
     for buffer in BUFFERS {
@@ -163,14 +163,14 @@ fn any_two_members_of_raid6_may_be_lost_before_any_two_events() {
     assert!(runs > 900, "{runs} runs");
 }
 
-/// An array that is filled to the last chunk, and then overwritten many times, uniformly or mostly in an eighth of it.
+/// Fills an array to the last chunk, and then overwrites it many times, uniformly or mostly in an eighth of it.
 fn overwritten(mut case: Case, times: u64, is_skewed: bool) -> Summary {
     let chunks = chunks(&case);
     let mut random = Prng::stream(7, chunks);
     case.requests = fill(chunks).collect();
     case.requests.extend((0..times * chunks).map(|_| {
         let room = if is_skewed && random.chance(90, 100) { chunks.div_ceil(8) } else { chunks };
-        // Slowly enough that little waits in memory, or all would be absorbed there.
+        // Slow enough that few chunks wait in memory; otherwise all writes would be absorbed there.
         Ask { gap_ns: 500_000, ..ask(What::Write, random.below(room), 1) }
     }));
     check(&case)
@@ -238,7 +238,7 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
                 let chunks = chunks(&case);
                 let mut random = Prng::stream(7 + number, chunks);
                 case.requests = fill(chunks).collect();
-                // A third of the array is mostly read, a third mostly written, and the thirds change places.
+                // A third of the array is mostly read, a third mostly written, and the thirds change roles.
                 case.requests.extend((0..12 * chunks).map(|nth| {
                     let chunk = random.below(chunks);
                     let reads = 20 + 30 * ((chunk * 3 / chunks + nth / (3 * chunks)) % 3);
@@ -256,7 +256,7 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
 
 #[test]
 fn a_degraded_array_that_is_full_says_so_and_goes_on_after_trims() {
-    // 1024 rows of four members hold 2541 chunks; of three, 2048, and 204 chunks may wait in memory.
+    // 1024 rows of four members hold 2541 chunks. Rows of three members hold 2048, and 204 chunks may wait in memory.
     let mut case = case(4, None);
     case.device.geometry.blocks = 640;
     case.scheme.elastic.segment_rows = 8;
@@ -285,7 +285,7 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_less_than_five_a_slot()
     let array = Array::new(&scheme, members, NoMemory).unwrap();
     let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
     let segments = slots / (5 * 64);
-    // Segments with their lists, and places in memory: two units of 256 chunks and 65 rows of live chunks.
+    // Segments with their lists, and entries for memory: two units of 256 chunks, and 65 rows of live chunks.
     let rest = segments * (24 + 4) + 8 * 257 + (2 * 256 + 65 * 4) * 64;
     assert!(array.map_bytes() <= 4 * chunks + 9 * slots / 2 + rest, "{} bytes", array.map_bytes());
     assert!(array.map_bytes() > 4 * chunks + 9 * slots / 2);

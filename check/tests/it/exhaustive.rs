@@ -1,6 +1,5 @@
-//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every member lost
-//! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
-//! random.
+//! Exhaustive small cases: one row, every set of its chunks written in whole or in part, every member lost before
+//! every event of the run, every read failed in turn, under each update policy. No choice is random.
 
 use stripewise_array::WindowSize;
 use stripewise_array::update::Update;
@@ -9,7 +8,7 @@ use stripewise_check::{Loss, Manner};
 
 use crate::small::{Before, POLICIES, case, check, patterns, requests};
 
-/// Every member lost before every event, for every set of chunks.
+/// Loses every member before every event, for every set of chunks.
 fn lose_each_before_each(members: u32, update: Update, before: Before, manner: Manner) -> u64 {
     let data = u64::from(members) - 1;
     let mut runs = 0;
@@ -99,8 +98,7 @@ fn any_read_may_fail_and_the_row_tolerates_it_as_long_as_no_member_is_lost() {
                     case.faults.failed_reads = vec![failed_read];
                     case.losses = Vec::new();
                     assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
-                    // With a member lost as well some requests must fail; which of them may, the checker
-                    // knows.
+                    // If a member is lost as well, some requests must fail. The checker knows which ones may.
                     let member = (failed_read % u64::from(members)) as u16;
                     case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
                     failed_twice += check(&case).seen.failed;

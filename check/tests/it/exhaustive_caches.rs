@@ -1,5 +1,6 @@
-//! Small cases of write caches, all of them: one row, every set of its chunks written in whole or in part, once more while that
-//! leaves the cache, and read; under each cache, volatile or persistent; power lost before every event, members too.
+//! Exhaustive small cases of write caches: one row, every set of its chunks written in whole or in part, written
+//! again while the first content leaves the cache, and read; under each cache, volatile or persistent; with power
+//! lost before every event, and members too.
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::Level;
@@ -19,7 +20,7 @@ const CACHES: [CachePolicy; 6] = [
     CachePolicy::Hybrid,
 ];
 
-/// A cache of `pages` pages from which everything leaves at once, over an array of `members`.
+/// A cache of `pages` pages whose content leaves at once, over an array of `members`.
 fn cached(policy: CachePolicy, persistence: Persistence, level: Level, members: u32, pages: u64) -> Case {
     let mut case = case(members, POLICIES[0], Before::AFullStripe);
     case.scheme.geometry.level = level;
@@ -37,7 +38,8 @@ fn cached(policy: CachePolicy, persistence: Persistence, level: Level, members: 
     case
 }
 
-/// Writes by `pattern`, the first chunk once more while they are on their way, a read, and perhaps a flush before it.
+/// Writes according to `pattern`, another write of the first chunk while they are in flight, a read, and optionally a
+/// flush before the read.
 fn asks(data: u64, pattern: u64, flushes: bool) -> Vec<stripewise_check::Ask> {
     let mut asks = requests(Before::AFullStripe, data, pattern);
     let read = asks.len() - 1;
@@ -50,7 +52,7 @@ fn asks(data: u64, pattern: u64, flushes: bool) -> Vec<stripewise_check::Ask> {
     asks
 }
 
-/// Loses power before each event, and again `later` events after it. What that came to.
+/// Loses power before each event, and again `later` events after it. Returns the totals.
 fn lose_power_before_each(case: &mut Case, later: u64) -> Seen {
     let mut sum = Seen::default();
     case.power_losses.clear();
@@ -107,7 +109,7 @@ fn over_a_persistent_cache_a_degraded_row_loses_nothing_when_power_is_lost() {
 fn any_member_may_be_lost_at_any_event_of_a_write_cache() {
     for policy in CACHES {
         for pattern in patterns(2) {
-            // Too small for a row with its parity, and not.
+            // Too small for a row with its parity, and large enough.
             for pages in [1, 6] {
                 let mut case = cached(policy, Persistence::Volatile, Level::Raid5, 3, pages);
                 case.requests = asks(2, pattern, true);

@@ -1,5 +1,5 @@
-//! Small cases, all of them: one row, every set of its chunks written in whole or in part, power lost before every event of
-//! the run, and a second time while parity is made right; over whole arrays and degraded ones.
+//! Exhaustive small cases: one row, every set of its chunks written in whole or in part, power lost before every
+//! event of the run, and a second time during the recovery of parity; over complete arrays and degraded ones.
 
 use stripewise_array::Acknowledge;
 use stripewise_array::geometry::Level;
@@ -8,13 +8,13 @@ use stripewise_check::{Case, Loss, Manner, Seen, What};
 
 use crate::small::{Before, POLICIES, ask, case, check, patterns, requests};
 
-/// Power is lost before each event, and from every so-manieth on a second time so many events later. What all of it came to.
+/// Loses power before each event, and additionally a second time each of `again` events later. Returns the totals.
 fn lose_power_before_each(case: &mut Case, again: &[u64]) -> Seen {
     let mut sum = Seen::default();
     case.power_losses.clear();
     let whole = check(case);
     for event in 0..=whole.played {
-        // What is left of what was under way is another question for each event.
+        // The seed decides which operations in flight survive; it differs for each event.
         case.seed = event;
         case.power_losses = vec![event];
         add(&mut sum, &check(case).seen);
@@ -33,7 +33,7 @@ fn add(sum: &mut Seen, seen: &Seen) {
     sum.resyncs += seen.resyncs;
 }
 
-/// A full stripe, a flush, writes by `pattern`, a flush, and a read.
+/// A full stripe, a flush, writes according to `pattern`, a flush, and a read.
 fn flushed(members: u32, update: Update, pattern: u64, data: u64) -> Case {
     let mut case = case(members, update, Before::AFullStripe);
     case.requests = requests(Before::AFullStripe, data, pattern);

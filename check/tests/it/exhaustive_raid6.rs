@@ -1,5 +1,5 @@
-//! Small cases of RAID-6, all of them: any two members lost before any two events of an update, any two reads failed.
-//! What runs by default is every so-manieth of them; with `-- --ignored` they all do.
+//! Exhaustive small cases of RAID-6: any two members lost before any two events of an update, any two reads failed.
+//! By default every Nth case is run; with `-- --ignored`, all cases.
 
 use stripewise_array::geometry::{Level, Rotation};
 use stripewise_array::update::Update;
@@ -14,7 +14,7 @@ const GONE: [Manner; 2] = [Manner::Gone, Manner::Gone];
 const MANNERS: [Manner; 3] = [Manner::Gone, Manner::Silent, Manner::FailedWrite];
 const EXTREMES: [Update; 2] = [Update::AlwaysRmw {}, Update::AlwaysRcw {}];
 
-/// Of a set of cases one in `each` is run: a prime, so that it falls in step with nothing.
+/// Runs one of every `each` cases of a set. The number is prime, so that it is in step with no other period.
 struct Thin {
     each: u64,
     nth: u64,
@@ -40,8 +40,8 @@ fn raid6(members: u32, update: Update, before: Before) -> Case {
     case
 }
 
-/// `case` in the row behind `rows` others, parity rotated left, data in ascending order: where the third row of five
-/// members begins with the code's second data member.
+/// `case` in the row after `rows` others, with parity rotated left and data in ascending order, so that the third row
+/// of five members begins with the code's second data column.
 fn left_asymmetric(mut case: Case, rows: u64) -> Case {
     case.scheme.geometry.rotation = Rotation::LeftAsymmetric;
     let data = u64::from(case.members.devices) - 2;
@@ -53,7 +53,7 @@ fn losses(pairs: [(u64, u16); 2], manners: [Manner; 2]) -> Vec<Loss> {
     pairs.iter().zip(manners).map(|(&(event, member), manner)| Loss { event, member, manner }).collect()
 }
 
-/// Loses any two members of `case`, the first before any event, the second before any later one.
+/// Loses any two members of `case`, the first before any event, the second before any later event.
 fn lose_any_two(case: &Case, manners: [Manner; 2], thin: &mut Thin) {
     let members = case.members.devices as u16;
     let whole = check(&Case { fail_each: true, ..case.clone() });
@@ -77,7 +77,7 @@ fn lose_any_two(case: &Case, manners: [Manner; 2], thin: &mut Thin) {
     }
 }
 
-/// Every set of chunks of the row written, under each of `updates`.
+/// Writes every set of chunks of the row, under each of `updates`.
 fn update_and_lose_any_two(
     members: u32,
     updates: &[Update],
@@ -150,7 +150,7 @@ fn with_parity_after_data(mut thin: Thin) -> u64 {
     thin.runs
 }
 
-/// Reads that a case makes before everything is read back, or a few more.
+/// Number of reads that a case makes before the final read of everything, or a few more.
 fn reads(case: &Case) -> u64 {
     let made = check(case).operations;
     let reads = [Class::HostRead, Class::PreRead, Class::Decode].map(|class| made[class as usize]);
@@ -158,7 +158,7 @@ fn reads(case: &Case) -> u64 {
     reads.iter().sum::<u64>().saturating_sub(pages)
 }
 
-/// Fails any two reads of `case`, and checks each outcome by `look`.
+/// Fails any two reads of `case`, and checks each outcome with `look`.
 fn fail_any_two_reads(case: &Case, thin: &mut Thin, mut look: impl FnMut(&Case)) {
     let mut case = case.clone();
     for first in 0..reads(&case) {
@@ -188,7 +188,7 @@ fn any_two_reads_fail(members: u32, mut thin: Thin) -> u64 {
     thin.runs
 }
 
-/// A member is lost before any event, and any read fails.
+/// Loses a member before any event, and fails any read.
 fn a_read_fails_beside_a_loss(members: u32, mut thin: Thin) -> u64 {
     let data = u64::from(members) - 2;
     for update in POLICIES {
@@ -214,7 +214,7 @@ fn a_read_fails_beside_a_loss(members: u32, mut thin: Thin) -> u64 {
     thin.runs
 }
 
-/// A member is lost and two reads fail: which requests may fail then, the checker knows. How many did.
+/// Loses a member and fails two reads. The checker knows which requests may then fail. Returns the number that did.
 fn two_reads_fail_beside_a_loss(mut thin: Thin) -> u64 {
     let mut failed = 0;
     for update in POLICIES {

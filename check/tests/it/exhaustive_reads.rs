@@ -1,5 +1,5 @@
-//! Reads around members against an update of the same row: every moment at which the read may come, and a member that is
-//! lost there, under each read policy.
+//! Redirected reads during an update of the same row: every time at which the read may arrive, and the loss of a
+//! member at that time, under each read policy.
 
 use stripewise_array::Class;
 use stripewise_array::read::{HedgeMode, ReadPolicy, ReadSection, StateSource};
@@ -9,8 +9,8 @@ use stripewise_check::{Case, Loss, Manner, What};
 
 use crate::small::{Before, PAGE, ask, case, check};
 
-/// An update of the four-member row takes half a millisecond; from one of these moments to the next at most one operation
-/// of it ends.
+/// An update of the four-member row takes half a millisecond; in each interval of this length, at most one of its
+/// operations ends.
 const STEP_NS: u64 = 12_000;
 const STEPS: u64 = 60;
 
@@ -28,7 +28,7 @@ fn policies() -> Vec<ReadSection> {
     ]
 }
 
-/// A full row, then an update of chunk `written`, and after `gap_ns` reads of each chunk on its own.
+/// A full row, then an update of chunk `written`, and after `gap_ns` a read of each single chunk.
 fn race(read: ReadSection, update: Update, written: u64, gap_ns: u64) -> Case {
     let mut case = case(4, update, Before::AFullStripe);
     case.scheme.read = read;

@@ -1,5 +1,5 @@
-//! Parity logging in small: any member lost before any event, any read failed, logs of one slot; and the counts of its
-//! steps.
+//! Small cases of parity logging: any member lost before any event, any read failed, logs with one slot; and the
+//! counts of its steps.
 
 use stripewise_array::geometry::Level;
 use stripewise_array::placement::{Commit, PlacementPolicy};
@@ -11,8 +11,8 @@ use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests}
 
 const PAGE_BYTES: u64 = 1024;
 
-/// `data` data chunks, parity, and a log member for each parity chunk; the row is written, then updated while the host
-/// reads.
+/// `data` data chunks, parity, and a log member for each parity chunk. The row is written, then updated while the
+/// host reads.
 fn logging(level: Level, data: u32, pattern: u64) -> Case {
     let mut case = case(data + 2 * level.parity(), POLICIES[0], Before::AFullStripe);
     case.scheme.geometry.level = level;
@@ -25,7 +25,7 @@ fn of(summary: &Summary, class: Class) -> u64 {
     summary.operations[class as usize]
 }
 
-/// How logs differ: slots (0 for all), deltas a row, when they are committed, when writes are acknowledged.
+/// Variants of logs: slots (0 for all), deltas per row, commit policy, acknowledgement.
 const LOGS: [(u64, u32, Commit, Acknowledge); 5] = [
     (0, 16, Commit::Watermark, Acknowledge::AfterParity),
     (0, 16, Commit::Never, Acknowledge::AfterParity),
@@ -102,7 +102,7 @@ fn any_read_may_fail_also_of_a_delta() {
                 case.faults.failed_reads = vec![failed_read];
                 case.losses = Vec::new();
                 assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
-                // With a member lost as well some requests must fail; which of them may, the checker knows.
+                // If a member is lost as well, some requests must fail. The checker knows which ones may.
                 let member = (failed_read % 4) as u16;
                 case.losses = vec![Loss { event: failed_read, member, manner: Manner::Gone }];
                 check(&case);
@@ -113,7 +113,7 @@ fn any_read_may_fail_also_of_a_delta() {
     assert!(runs > 300, "{runs} runs");
 }
 
-/// An array of 7 data chunks, written as a whole, then asked.
+/// An array with 7 data chunks, first written as a whole, then given `requests`.
 fn seven(requests: &[Ask]) -> Summary {
     let mut case = logging(Level::Raid5, 7, 1);
     case.scheme.log.commit = Commit::Never;
@@ -125,8 +125,8 @@ fn seven(requests: &[Ask]) -> Summary {
 
 #[test]
 fn a_request_of_ten_chunks_over_seven_has_an_overhead_of_five() {
-    // Ten chunks from the beginning of a stripe: one whole stripe, whose parity is written, and three chunks of the next,
-    // which are pre-read, and one delta. (The checker's own reads of everything pre-read nothing.)
+    // Ten chunks from the beginning of a stripe: one whole stripe, whose parity is written, and three chunks of the
+    // next, which are pre-read, plus one delta. (The checker's own reads pre-read nothing.)
     let (before, after) = (seven(&[]), seven(&[ask(What::Write, 0, 10 * PAGE)]));
     let count = |class| of(&after, class) - of(&before, class);
     assert_eq!([Class::Parity, Class::PreRead, Class::Log].map(count), [1, 3, 1]);
@@ -149,13 +149,13 @@ fn the_update_behind_the_last_delta_of_a_row_takes_all_of_them_in() {
     let mut case = logging(Level::Raid5, 7, 1);
     case.scheme.log.commit = Commit::Never;
     case.scheme.log.row_deltas = 3;
-    // Room for more slots than deltas of a row.
+    // Space for more slots than deltas of a row.
     case.device.geometry.blocks = 40;
     let write = Ask { gap_ns: 10_000_000, ..ask(What::Write, 0, PAGE) };
     case.requests = vec![write; 4];
     let summary = check(&case);
-    // Three deltas; the first chunk was new, the second and third updates read its old content. The fourth reads old data,
-    // parity and three deltas by RMW, or six chunks by RCW: the fewer.
+    // Three deltas: the first chunk was new; the second and third updates read its old content. The fourth reads old
+    // data, parity and three deltas with RMW, or six chunks with RCW: the smaller number.
     assert_eq!([Class::Log, Class::Parity, Class::PreRead].map(|class| of(&summary, class)), [3, 1, 2 + 5]);
     case.scheme.log.row_deltas = 16;
     case.requests = vec![write; 17];
@@ -171,7 +171,7 @@ fn the_background_commits_a_full_log_down_to_its_low_watermark() {
     let write = |row: u64| Ask { gap_ns: 10_000_000, ..ask(What::Write, row * 7 * PAGE, PAGE) };
     case.requests = vec![write(0), write(1)];
     let summary = check(&case);
-    // Three quarters of two slots are one: the second delta starts a commit. The other follows at the end.
+    // Three quarters of two slots are one, so the second delta starts a commit. The other commit follows at the end.
     assert_eq!([Class::Log, Class::Parity].map(|class| of(&summary, class)), [2, 2]);
     case.scheme.log.commit = Commit::Never;
     let summary = check(&case);

@@ -1,4 +1,4 @@
-//! The tests of the checkers, in one program: linking one is quicker than linking 13.
+//! The tests of the checkers, in one program, because linking one program is faster than linking 13.
 
 mod cases;
 mod command;

@@ -1,4 +1,4 @@
-//! The checker checked: every bug that can be planted is found within its budget.
+//! Tests of the checker: it finds every planted bug within its budget.
 
 #![cfg(debug_assertions)]
 
@@ -9,8 +9,8 @@ use stripewise_array::read::ReadPolicy;
 use stripewise_check::{Case, Failure, Faults, Options, Planted, run, stress};
 use stripewise_flash::Bug as Flash;
 
-/// Seeds from 0 on within which the stress test must find each bug, and a part of what it says then. The table of
-/// `docs/checking.md` is this one.
+/// The number of seeds from 0 within which the stress test must find each bug. `docs/checking.md` contains the same
+/// table.
 const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::AcknowledgeBeforeWrite), 20),
     (Planted::Array(Array::AcknowledgeBeforeParity), 50),
@@ -110,7 +110,7 @@ const BUDGETS: &[(Planted, u64)] = &[
 /// Seeds that are run without a bug in this build; `tests/stress.rs` runs many more.
 const CALM: u64 = 300;
 
-/// Whether `bug` can show in `case`; what cannot show it is not run, so that rare bugs are found in little time.
+/// Whether `bug` can show in `case`. Other cases are not run, so that rare bugs are found in little time.
 fn concerns(bug: Planted, case: &Case) -> bool {
     match bug {
         Planted::Array(Array::SegmentNotHeld | Array::SegmentFreedEarly) => {
@@ -137,7 +137,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
     }
 }
 
-/// Whether `bug` needs first writes that wait until their row can be encoded, which a stress test of its own draws.
+/// Whether `bug` needs first writes that wait until their row can be encoded. A separate stress test draws these.
 fn is_about_encoding(bug: Planted) -> bool {
     matches!(bug, Planted::Array(Array::EncodeBufferForgotten | Array::LateMemberEncodesAlone))
 }
@@ -155,7 +155,7 @@ fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
 
 #[test]
 fn every_planted_bug_is_found_within_its_budget() {
-    // The controller's own assertions may notice a bug first; their words are in the failure.
+    // The controller's own assertions may detect a bug first; their message is in the failure.
     std::panic::set_hook(Box::new(|_| {}));
     let mut missed = Vec::new();
     for &(bug, budget) in BUDGETS {

@@ -1,4 +1,4 @@
-//! The crash checker checked: every bug of the redo journal, and of members that return in place, that can be planted is found
+//! Tests of the crash checker: it finds every planted bug of the redo journal, and of members that return in place,
 //! within its budget.
 
 #![cfg(debug_assertions)]
@@ -6,7 +6,7 @@
 use stripewise_array::Bug;
 use stripewise_check::crash::{Checker, Kind};
 
-/// Seeds from 0 on within which each bug must be found.
+/// The number of seeds from 0 within which each bug must be found.
 const BUDGETS: &[(Bug, u64)] = &[
     (Bug::JournalSkipped, 200),
     (Bug::JournalNotFlushed, 200),
@@ -16,7 +16,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::TableNotWritten, 2000),
 ];
 
-/// The same of what parity that is late needs.
+/// The same for bugs of deferred parity.
 const LATE_BUDGETS: &[(Bug, u64)] = &[
     (Bug::BeforeImageOmitted, 100),
     (Bug::BeforeImageFreed, 500),
@@ -24,7 +24,7 @@ const LATE_BUDGETS: &[(Bug, u64)] = &[
     (Bug::LateParityNotRecorded, 1000),
 ];
 
-/// The same of a member that returns, with a journal and with a bitmap.
+/// The same for a returning member, with a journal and with a bitmap.
 const RETURN_BUDGETS: &[(Bug, u64)] = &[(Bug::ReturnBelieved, 200)];
 
 #[test]

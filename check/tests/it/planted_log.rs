@@ -1,11 +1,11 @@
-//! The crash checker checked: every bug of the log with metadata that can be planted is found within its budget.
+//! Tests of the crash checker: it finds every planted bug of the log with metadata within its budget.
 
 #![cfg(debug_assertions)]
 
 use stripewise_array::Bug;
 use stripewise_check::crash::{Checker, Kind};
 
-/// Seeds from 0 on within which each bug must be found. The table of `docs/checking.md` is this one.
+/// The number of seeds from 0 within which each bug must be found. `docs/checking.md` contains the same table.
 const BUDGETS: &[(Bug, u64)] = &[
     (Bug::FlushDropped, 100),
     (Bug::CommitEarly, 50),

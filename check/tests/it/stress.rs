@@ -1,4 +1,4 @@
-//! The stress test itself: it passes, it repeats exactly, and it is a stress test.
+//! Tests of the stress test: it passes, it repeats exactly, and it covers all features.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use stripewise_array::placement::elastic::{ClassBy, ElasticSection};
 use stripewise_array::placement::{LogSection, PlacementPolicy};
 use stripewise_check::{Case, Options, Seen, Summary, run, stress};
 
-/// What seeds came to.
+/// Totals over seeds.
 #[derive(Default)]
 struct Sums {
     all: Summary,
-    /// Those of RAID-6 alone.
+    /// Totals of RAID-6 cases.
     raid6: Summary,
-    /// Of those, the ones that ended with two members lost or more.
+    /// Number of RAID-6 cases that ended with two or more lost members.
     two_lost: u32,
 }
 
-/// Runs seeds; a failure says how to replay it.
+/// Runs seeds; a failure states how to replay it.
 fn stress(seeds: std::ops::Range<u64>) -> Sums {
     let mut sums = Sums::default();
     for seed in seeds {
@@ -69,7 +69,7 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     assert!(two_lost > 300, "{two_lost} runs of RAID-6 lost two elements");
 }
 
-/// Every routine, every hold of reads and every class of operations occurs.
+/// Checks that every routine, every kind of read and every class of operations occurs.
 fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
     for (routine, count) in
         ["plain", "full stripe", "RMW", "RCW", "reconstruct", "log"].iter().zip(seen.routines)
@@ -124,7 +124,7 @@ fn a_run_is_a_function_of_its_seed() {
     }
 }
 
-/// How often each member of each axis is drawn, by the words of its TOML.
+/// How often each member of each axis is drawn, by its text in TOML.
 fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
     let mut counts = BTreeMap::new();
     let mut beyond = 0;
@@ -286,19 +286,20 @@ fn every_member_of_every_axis_is_drawn() {
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
     // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of members, 3 of groups, 5 of
     // memberships and levels, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of
-    // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss,
-    // 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2
-    // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of chunks,
-    // 5 sizes of blocks, 4 shares of room, 3 histories from 3 shares of reads each, 3 levels, with power lost; of logs 6
-    // sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3 numbers of commits, one lost or none; of
-    // elastic striping 4 lengths of segments, 2 units that leave together, 3 acknowledgements, 2 places of live chunks, 4
-    // bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers of tiers, and 2 levels; 2 ways to tell classes
-    // apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of dispatch 3 disciplines, 5 bounds on queues, a
-    // third order, 2 manners of sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns,
-    // 2 windows, 3 blocks ahead; collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
-    // Members volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside
-    // parity caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times
-    // of striping; 6 caches, persistent and volatile, with power lost and without.
+    // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of
+    // loss, 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 limits of destaging, 2
+    // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of
+    // chunks, 5 sizes of blocks, 4 shares of space, 3 histories from 3 shares of reads each, 3 levels, with power
+    // lost; of logs 6 sizes, 4 numbers of deltas per row, 2 commits from 5 watermarks each, 3 numbers of commits, one
+    // lost or none; of elastic striping 4 lengths of segments, 2 buffer units, 3 acknowledgements, 2 places of live
+    // chunks, 4 limits of collection, 4 reserves, 4 policies of hotness, 4 numbers of tiers, and 2 levels; 2
+    // classifications of chunks, 5 chunk sizes of classes, 3 blocks and 4 histories of the mix. Of dispatch 3
+    // disciplines, 5 limits of queues, a third order, 2 variants of sync-fifo and of PIQ, and 5 limits of overtaking;
+    // permission to collect or none, 2 turns, 2 windows, 3 blocks ahead; global collection with 3 starts, 3 idle
+    // times, 3 margins and 3 numbers of blocks. Members volatile or not, with power lost and without, and 5 numbers
+    // of power losses. Of write caches other than parity caching 8 sizes, 5 pairs of thresholds, 3 numbers each of
+    // groups and strips in flight, 3 waits and 2 times of striping; 6 caches, persistent and volatile, with power
+    // lost and without.
     assert_eq!(counts.len(), 324, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");

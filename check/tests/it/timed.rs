@@ -1,5 +1,5 @@
-//! What is checked is what is timed: without bytes the controller makes the same plans, at the same times, as with
-//! them.
+//! Checks that checking and timed runs are the same: without bytes, the controller makes the same plans at the same
+//! times as with them.
 
 use stripewise_array::geometry::Geometry;
 use stripewise_array::{
@@ -10,7 +10,7 @@ use stripewise_check::{Ask, Case, Faults, PageMedia, SECTOR, What, stress};
 use stripewise_flash::{Flash, Shape};
 use stripewise_sim::{Content, Host, Next, Simulation};
 
-/// Sends the requests of a case and writes down what happens.
+/// Sends the requests of a case and records the events.
 struct Recorder<M: Memory> {
     asks: Vec<Ask>,
     next: usize,
@@ -74,7 +74,7 @@ impl<M: Memory> Host<M> for Recorder<M> {
     }
 }
 
-/// What happens when `case` runs over this memory and these media.
+/// The record of `case` with this memory and these media.
 fn record<M: Memory, C: Content<M>>(
     case: &Case,
     memory: M,

@@ -8,50 +8,51 @@ use stripewise_base::share::Share;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GcSpec {
-    /// Which block is collected.
+    /// The policy that chooses the block to collect.
     pub victim: Victim,
     /// A plane is collected when an allocation leaves it with this much free space or less.
     pub low_watermark: Watermark,
-    /// It is collected, block after block, until more than this is free; the low watermark when not given.
+    /// The plane is collected, block after block, until more than this is free; if absent, the low watermark.
     #[serde(default)]
     pub high_watermark: Option<Watermark>,
-    /// An idle die collects a plane with this much free space or less in the background: step by step, while nobody
-    /// wants the die (SSDsim's soft threshold, and idle-time collection). Above the low watermark; not given: never.
+    /// An idle die collects a plane with this much free space or less in the background: step by step, while the die
+    /// has no other work (SSDsim's soft threshold, and idle-time collection). Above the low watermark; if absent,
+    /// never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soft_watermark: Option<Watermark>,
-    /// A plane with this much free space or less is collected without preemption. At most the low watermark; not
-    /// given: every collection can be preempted, because programs leave the space that collection needs.
+    /// A plane with this much free space or less is collected without preemption. At most the low watermark; if
+    /// absent, every collection can be preempted, because programs leave the space that collection needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_watermark: Option<Watermark>,
-    /// Where a collection that is due lets host operations in.
+    /// The points at which a collection that is due lets host operations start.
     #[serde(default, skip_serializing_if = "Preemption::is_never")]
     pub preemption: Preemption,
-    /// The most host operations that a die takes up at one such point. A choice: Lee et al. serve all that wait, and
-    /// say no bound.
+    /// The largest number of host operations that a die starts at one such point. A choice: Lee et al. serve all
+    /// waiting operations and state no limit.
     #[serde(default = "one_batch", skip_serializing_if = "is_one_batch")]
     pub preemption_batch: u32,
-    /// What host operations cannot use while a block is collected.
+    /// The part that host operations cannot use while a block is collected.
     pub blocking: Domain,
-    /// The same during the erase at its end; as `blocking` when not given.
+    /// The same during the erase at the end; if absent, as `blocking`.
     #[serde(default)]
     pub erase_blocking: Option<Domain>,
-    /// What a collection is made of.
+    /// The steps of a collection.
     #[serde(default)]
     pub span: GcSpan,
-    /// When it starts.
+    /// When a collection starts.
     #[serde(default)]
     pub start: GcStart,
-    /// Where moved pages go.
+    /// The destination of moved pages.
     #[serde(default, skip_serializing_if = "Moves::is_shared")]
     pub moves: Moves,
-    /// Moved pages stay in the registers of their plane and cross no bus (SSDsim's and DiskSim's copy-back); neither
-    /// pages of the same parity nor a bound on copies in a row is asked for.
+    /// Moved pages stay in the registers of their plane and cross no bus (SSDsim's and DiskSim's copy-back). Source
+    /// and destination need not have the same page parity, and the number of successive copies is not limited.
     #[serde(default, skip_serializing_if = "is_off")]
     pub copy_back: bool,
 }
 
 impl GcSpec {
-    /// Collection with every other key at its default.
+    /// Collection with all other keys at their defaults.
     pub fn new(victim: Victim, low_watermark: Watermark, blocking: Domain) -> Self {
         Self {
             victim,
@@ -71,21 +72,22 @@ impl GcSpec {
     }
 }
 
-/// Which block is collected: always one that is written to its end, of the plane that ran low.
+/// The policy that chooses the block to collect: always a full block, in the plane that is low on space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// Fewest valid pages; the first of equals.
+    /// The block with the fewest valid pages; the first of equals.
     Greedy,
-    /// Fewest valid pages among so many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
+    /// The block with the fewest valid pages among this many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
     DChoices(u32),
-    /// Most benefit for its cost, `age * (1 - u) / (2 * u)` where `u` is the valid share of its pages; the first of
-    /// equals (Kawaguchi, Nishioka and Motoda, USENIX 1995, after LFS of Rosenblum and Ousterhout, SOSP 1991). The age
-    /// counts the pages that the plane has programmed since the block last changed: was filled, or lost a page.
+    /// The block with the best ratio of benefit to cost, `age * (1 - u) / (2 * u)`, where `u` is the valid share of
+    /// its pages; the first of equals (Kawaguchi, Nishioka and Motoda, USENIX 1995, after LFS of Rosenblum and
+    /// Ousterhout, SOSP 1991). The age is the number of pages that the plane has programmed since the block last
+    /// changed, that is, was filled or lost a page.
     CostBenefit,
-    /// The one filled longest ago.
+    /// The block that was filled longest ago.
     Fifo,
-    /// Any.
+    /// A random block.
     Random,
 }
 
@@ -93,15 +95,15 @@ pub enum Victim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watermark {
-    /// A share of the plane's pages; pages of the block being written count while they are free.
+    /// A share of the plane's pages; free pages of the block being written count as free.
     Pages(Share),
-    /// A share of the plane's blocks; the block being written is not free.
+    /// A share of the plane's blocks; the block being written does not count as free.
     Blocks(Share),
-    /// So many blocks; the block being written is not free.
+    /// A number of blocks; the block being written does not count as free.
     BlockCount(u32),
 }
 
-/// What host operations cannot use while garbage is collected.
+/// The part that host operations cannot use while garbage is collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -115,17 +117,17 @@ pub enum Domain {
     Device,
 }
 
-/// Where a collection that is due lets host operations in (semi-preemptive collection, Lee et al., ISPASS 2011); an
-/// operation of the flash is never broken off.
+/// The points at which a collection that is due lets host operations start (semi-preemptive collection, Lee et al.,
+/// ISPASS 2011). A flash operation is never aborted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
-    /// Nowhere, but between two steps for other planes of its die if `blocking` is `plane`.
+    /// No points, except between two steps for other planes of the die if `blocking` is `plane`.
     #[default]
     Never,
-    /// Between two moves, before the erase and after it.
+    /// Between two moves, and before and after the erase.
     Moves,
-    /// Also between the halves of a move: when the page is out of the cells, and before it goes in again.
+    /// Also between the halves of a move: after the page is read and before it is programmed.
     Phases,
 }
 
@@ -135,15 +137,15 @@ impl Preemption {
     }
 }
 
-/// Where moved pages go, always within their plane.
+/// The destination of moved pages, always within their plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moves {
-    /// To the block that programs are written to (SSDsim); of several streams, see [`super::Isolation`].
+    /// The block to which programs are written (SSDsim); with several streams, see [`super::Isolation`].
     #[default]
     Shared,
-    /// To a block of their own, so that cold pages gather (Kawaguchi's separate cleaning; Van Houdt's double write
-    /// mode, SIGMETRICS 2014). Costs one more open block of a plane, or one for each stream that moves are isolated by.
+    /// A separate block, so that cold pages gather (Kawaguchi's separate cleaning; Van Houdt's double write mode,
+    /// SIGMETRICS 2014). Costs one more open block per plane, or one for each stream if moves keep streams separate.
     Apart,
 }
 
@@ -153,14 +155,14 @@ impl Moves {
     }
 }
 
-/// What a collection is made of.
+/// The steps of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcSpan {
-    /// Every moved page takes its cell times and its transfers, step by step.
+    /// Every moved page takes its cell times and transfers, step by step.
     #[default]
     Steps,
-    /// The die is busy for one span, the cell times of all moves and the erase; the bus is not used (DiskSim).
+    /// The die is busy for one span: the cell times of all moves and of the erase. The bus is not used (DiskSim).
     Busy,
 }
 
@@ -171,11 +173,11 @@ pub enum GcStart {
     /// As soon as the die is idle.
     #[default]
     AtOnce,
-    /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
+    /// When the next host operation needs the die; that operation then waits (DiskSim's foreground cleaning).
     OnDemand,
 }
 
-/// As many as one die of a busy SSD usually has waiting.
+/// The number of operations that usually wait for one die of a busy SSD.
 const BATCH: u32 = 8;
 
 fn one_batch() -> u32 {

@@ -6,32 +6,33 @@ use stripewise_base::units::Span;
 
 /// Read levels: one sensing, and up to six retries.
 pub const LEVELS: usize = 7;
-/// Bins of wear with an error rate each.
+/// Bins of wear, each with its own error rate.
 pub const BINS: usize = 8;
 
-/// Reads that take longer as blocks wear and are read: seven levels of LDPC soft decision.
+/// Read times that grow as blocks wear and are read: seven levels of LDPC soft decision.
 ///
-/// A page's raw bit error rate (RBER) grows with the erases of its block and with the reads since the last one (read
-/// disturb). The rate says the level; level `l` senses `l` times and decodes longer with every retry, and so takes
-/// `l * timing.read + retry_step * l * (l - 1) / 2`. The die is busy for all of it. Defaults are those of the SSDsim
-/// fork behind paper 000, whose unit of the rate is taken for 10^-3 (a choice: it is not stated).
+/// The raw bit error rate (RBER) of a page grows with the erases of its block and with the reads since the last erase
+/// (read disturb). The rate determines the level. Level `l` senses `l` times and decodes longer with every retry, and
+/// so takes `l * timing.read + retry_step * l * (l - 1) / 2`. The die is busy for all of it. Defaults are those of
+/// the SSDsim fork of paper 000; the unit of its rate is assumed to be 10^-3 (a choice, since the fork does not state
+/// it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LdpcSpec {
-    /// How much longer each retry decodes than the one before it (paper 000, section IV-A).
+    /// The increase of decoding time from each retry to the next (paper 000, section IV-A).
     pub retry_step: Span,
-    /// Error rates, in 10^-6, from which on the levels 2 to 7 are needed.
+    /// Error rates, in 10^-6, from which the levels 2 to 7 are needed.
     pub level_rber_ppm: [u32; LEVELS - 1],
-    /// Up to how many erases each but the last bin of wear goes.
+    /// The largest number of erases of each bin of wear except the last.
     pub erase_bins: [u32; BINS - 1],
-    /// Error rate of a block just erased, in 10^-6, by bin.
+    /// Error rate of a block that was just erased, in 10^-6, by bin.
     pub rber_ppm: [u32; BINS],
-    /// What each read since the last erase adds to the error rate of its block, in 10^-9, by bin.
+    /// Increase of a block's error rate per read since the last erase, in 10^-9, by bin.
     pub rber_ppb_per_read: [u32; BINS],
-    /// Each retry disturbs the block as one more read does.
+    /// Each retry disturbs the block like one more read.
     pub retry_disturb: bool,
-    /// What retention adds to the error rate, in 10^-6 for 1000 erases and each factor e of 1 + days; it matters only
-    /// with `age.retention_days`. Not calibrated.
+    /// Increase of the error rate by retention, in 10^-6 per 1000 erases and per factor e of 1 + days. It has an
+    /// effect only with `age.retention_days`. Not calibrated.
     pub retention_ppm: u32,
 }
 
@@ -50,7 +51,7 @@ impl Default for LdpcSpec {
 }
 
 impl LdpcSpec {
-    /// Cell times of reads at each level of a device whose single sensing takes `read`.
+    /// Cell times of reads at each level, if a single sensing takes `read`.
     pub fn times(&self, read: Nanos) -> [Nanos; LEVELS] {
         std::array::from_fn(|retries| {
             let retries = retries as u64;
@@ -58,12 +59,12 @@ impl LdpcSpec {
         })
     }
 
-    /// The bin of a block that was erased so often.
+    /// The bin of a block with this number of erases.
     pub fn bin(&self, erases: u32) -> usize {
         self.erase_bins.iter().filter(|&&most| erases > most).count()
     }
 
-    /// Reads since the last erase from which on a block of a bin needs the levels 2 to 7; `u32::MAX` for never.
+    /// Reads since the last erase from which a block of a bin needs the levels 2 to 7; `u32::MAX` means never.
     pub fn reads_to_level(&self, bin: usize) -> [u32; LEVELS - 1] {
         let per_read = u64::from(self.rber_ppb_per_read[bin]);
         self.level_rber_ppm.map(|limit| {
@@ -99,7 +100,7 @@ mod tests {
         let spec = LdpcSpec::default();
         // (5 - 0.557) x 10^-3 / 129 x 10^-9 = 34,441.9; (12 - 2.219) / 370 = 26,435.1.
         assert_eq!((spec.reads_to_level(0)[0], spec.reads_to_level(7)[5]), (34_442, 26_436));
-        // In thousands, to levels 2 and 7, rounded as they are known.
+        // In hundreds to level 2 and thousands to level 7, rounded like the published values.
         let thousands = |bin| (spec.reads_to_level(bin)[0] / 100, spec.reads_to_level(bin)[5] / 1_000);
         let all: Vec<(u32, u32)> = (0..BINS).map(thousands).collect();
         let known = [(344, 88), (239, 63), (155, 43), (112, 31), (92, 26), (84, 23), (81, 23), (75, 26)];

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Span;
 
-/// Programs and erases stop for reads that come to their die, and go on afterwards (Wu and He, FAST 2012). Garbage
-/// collection's own programs and erases do so too, whatever `gc.blocking` keeps from their die.
+/// Programs and erases are suspended for reads of their die, and resume afterwards (Wu and He, FAST 2012). This
+/// includes the programs and erases of garbage collection, whatever operations `gc.blocking` blocks.
 ///
-/// A read that comes while the operation's data are on the bus waits for the cells to begin. What has no more left than
-/// suspending takes is not suspended.
+/// A read that arrives while the operation's data are on the bus waits for the cells to begin. An operation is not
+/// suspended if its remaining time is no longer than the suspension takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspendSpec {
@@ -17,14 +17,14 @@ pub struct SuspendSpec {
     /// Erases are suspended.
     #[serde(default = "yes")]
     pub erase: bool,
-    /// From the decision until the die can read. Given by data sheets, so there is no default.
+    /// Time from the decision until the die can read. Data sheets state it, so there is no default.
     pub overhead: Span,
-    /// From the end of the last read until the cells go on.
+    /// Time from the end of the last read until the cells continue.
     pub resume: Span,
-    /// How often one operation is suspended at most (a choice).
+    /// The largest number of suspensions of one operation (a choice).
     #[serde(default = "few")]
     pub limit: u32,
-    /// How many reads are served at most while it is suspended once (a choice).
+    /// The largest number of reads served during one suspension (a choice).
     #[serde(default = "several")]
     pub reads: u32,
 }

@@ -2,42 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How wear is spread over the blocks of a plane. With an empty section it is only counted.
+/// How wear is spread over the blocks of a plane. With an empty section, wear is only counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearSpec {
-    /// Which free block is written next: dynamic wear-levelling.
+    /// The free block that is written next: dynamic wear-levelling.
     pub free_block: FreeBlock,
-    /// Static wear-levelling: a block that was just erased so many times more often than the least erased block with
-    /// data makes that one be moved and erased next. Not given: cold data stay where they are.
+    /// Static wear-levelling. When a block that was just erased has this many erases more than the least erased block
+    /// with data, the latter is moved and erased next. If absent, cold data stay where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub static_gap: Option<u32>,
 }
 
-/// Which free block of a plane is written next.
+/// The free block of a plane that is written next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreeBlock {
-    /// The one that was erased first.
+    /// The block that was erased first.
     #[default]
     FirstFreed,
-    /// The one that was erased least often; of equals the one that waits first in line.
+    /// The block with the fewest erases; of equals, the one that was freed first.
     LeastWorn,
 }
 
-/// What blocks went through before the first request. Drawn for each block, after preconditioning.
+/// The wear of blocks before the first request, drawn for each block after preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgeSpec {
-    /// Erases of a block: uniform from the first number to below the second.
+    /// Erases of a block: uniform between the first number and the second, which is excluded.
     pub erases: [u32; 2],
-    /// Mean of the reads since the last erase of a block with data; they are normal, and not below 0.
+    /// Mean number of reads since the last erase of a block with data. The distribution is normal, and cut off at 0.
     pub reads_mean: u32,
     /// Standard deviation of these reads.
     pub reads_deviation: u32,
-    /// Days since these data were written.
+    /// Days since the data were written.
     pub retention_days: u32,
-    /// Seed of the draw; equal for all runs, so that schemes are compared on the same device.
+    /// Seed of the random draw, equal for all runs, so that schemes are compared on the same device.
     pub seed: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Write amplification under uniform random writes, against theory. No time: the map and garbage collection alone.
+//! Write amplification under uniform random writes, compared with theory. Untimed: map and garbage collection only.
 //!
-//! With `T` physical and `U` live pages, `alpha = T / U`, FIFO collection of large blocks has
-//! `A = alpha / (alpha + W(-alpha e^-alpha))` (Desnoyers, SYSTOR 2012; Xiang and Kurkoski, arXiv 1110.4245), which
-//! greedy collection approaches from below as blocks grow. A random victim has the mean valid fraction, so
-//! `A = 1 / (1 - 1 / alpha)`. What is held free is not there: `T` is what collection keeps filled.
+//! With `T` physical and `U` live pages, `alpha = T / U`, FIFO collection of large blocks has `A = alpha / (alpha +
+//! W(-alpha e^-alpha))` (Desnoyers, SYSTOR 2012; Xiang and Kurkoski, arXiv 1110.4245). Greedy collection approaches
+//! this value from below as blocks grow. A random victim has the mean valid fraction, so `A = 1 / (1 - 1 / alpha)`.
+//! `T` counts only the pages that collection keeps filled, not the pages that it keeps free.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::Victim;
@@ -11,7 +11,7 @@ use stripewise_flash::{DeviceSpec, Flash, Level, Share};
 
 use crate::support::spec;
 
-/// One plane of 64 Ki pages, of which `over_provisioning` is not exported, with two blocks kept free.
+/// One plane of 64 Ki pages. `over_provisioning` is the share not exported; two blocks are kept free.
 fn plane(blocks: u32, pages: u32, over_provisioning: Share, victim: Victim) -> DeviceSpec {
     let mut plane = spec(&format!(
         r#"
@@ -42,7 +42,7 @@ fn plane(blocks: u32, pages: u32, over_provisioning: Share, victim: Victim) -> D
     plane
 }
 
-/// Write amplification once it is steady, and the `alpha` that it belongs to.
+/// Write amplification in the steady state, and the corresponding `alpha`.
 fn amplification(spec: &DeviceSpec) -> (f64, f64) {
     let mut flash = Flash::new(spec, Level::Chip, 1, 3).unwrap_or_else(|error| panic!("{error}"));
     let pages = u64::from(flash.logical_pages());
@@ -52,14 +52,14 @@ fn amplification(spec: &DeviceSpec) -> (f64, f64) {
     flash.reset_counters(0);
     (0..4 * pages).for_each(|_| flash.write_untimed(0, random.below(pages) as u32));
     let c = flash.counters(0, 0);
-    // Free are the two blocks below which collection starts, the one that it frees beyond, and half of the one that is
-    // being written.
+    // Free are the two blocks of the low watermark, the additional one that collection frees, and half of the block
+    // that is being written.
     let filled = f64::from(spec.geometry.blocks) - 2.5;
     let alpha = filled * f64::from(spec.geometry.pages) / pages as f64;
     (c.flash_program_pages() as f64 / c.program_pages as f64, alpha)
 }
 
-/// The closed form, by bisection: `x = 1 / A` solves `1 - x = e^(-alpha x)`, as substituting shows.
+/// The closed form, by bisection: `x = 1 / A` solves `1 - x = e^(-alpha x)`, as substitution shows.
 fn closed_form(alpha: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0);
     for _ in 0..100 {
@@ -131,7 +131,7 @@ fn more_choice_means_less_amplification() {
         "greedy {greedy:.3}, 10 choices {ten:.3}, 2 choices {two:.3}, FIFO {fifo:.3}, random {random:.3}"
     );
     assert!(greedy < ten && ten < two && two < random && ten < fifo && fifo < random);
-    // Ten choices are close to all of them (Van Houdt, SIGMETRICS 2013).
+    // Ten choices come close to greedy (Van Houdt, SIGMETRICS 2013).
     assert!(ten / greedy < 1.06, "{ten:.3} and {greedy:.3}");
 }
 

@@ -1,7 +1,7 @@
-//! Garbage collection, worked out by hand.
+//! Garbage collection, computed by hand.
 //!
-//! The small device again: 8 blocks of 4 pages in a plane, 16 of the 32 pages exported, collection when 1 block is
-//! left free. Moving a page takes 10 + 2 x 4 + 100 = 118 us, an erase 1000 us.
+//! The small device: 8 blocks of 4 pages in a plane, 16 of the 32 pages exported, collection when 1 block is left
+//! free. Moving a page takes 10 + 2 x 4 + 100 = 118 us, an erase 1000 us.
 
 use stripewise_flash::spec::{Domain, GcSpan, GcStart, Preemption, Victim, Watermark};
 use stripewise_flash::{Collected, DeviceSpec, Flash, Level, Media, Share};
@@ -18,8 +18,9 @@ fn log(rig: &mut Rig<impl Media>) -> Vec<Collected> {
 fn about_to_collect(spec: &DeviceSpec) -> Rig {
     let mut rig = Rig::new(spec, Level::Chip);
     rig.flash.enable_gc_log();
-    // Pages 0 to 15 fill four blocks; of the first three, all but the last page are written again. The last three of
-    // the fourth block go where the first three blocks' pages go, and so one free block and no open one are left.
+    // Pages 0 to 15 fill four blocks. All but the last page of each of the first three blocks are written again. The
+    // last three pages of the fourth block fill up with those of the first three blocks, so that one free block and
+    // no open block are left.
     let again = [0, 1, 2, 4, 5, 6, 8, 9];
     for page in (0..16).chain(again).map(|page| page * u32::from(spec.geometry.planes as u16)) {
         rig.one(0, write(page));
@@ -36,7 +37,7 @@ fn one_plane() -> DeviceSpec {
 fn moving_a_page_takes_its_cells_and_two_transfers_and_the_block_its_erase() {
     let mut rig = about_to_collect(&one_plane());
     let trigger = rig.one(0, write(10));
-    // The first block, page 3 valid, is the first of three with one valid page.
+    // The first block, with page 3 valid, is the first of three blocks with one valid page.
     let rows = log(&mut rig);
     assert_eq!(rows.len(), 1);
     let expected = Collected {
@@ -66,7 +67,7 @@ fn a_busy_span_takes_the_same_cell_times_and_no_bus() {
     assert_eq!(rig.flash.counters(rig.now, 0).bus_busy_ns, 25 * 4 * US);
 }
 
-/// The first collection of a plane whose best victim has `valid` valid pages of `of`.
+/// The first collection of a plane whose best victim has `valid` valid pages.
 fn first_collection(mut spec: DeviceSpec, level: Level, valid: u32) -> Collected {
     spec.geometry.blocks = 40;
     spec.gc.low_watermark = Watermark::BlockCount(4);
@@ -77,7 +78,7 @@ fn first_collection(mut spec: DeviceSpec, level: Level, valid: u32) -> Collected
         Level::Channel => g.chips * g.planes,
         Level::Chip => g.planes,
     };
-    // Static, so that the pages of one plane are known.
+    // Static allocation, so that the pages of one plane are known.
     spec.ftl.pool = stripewise_flash::spec::Pool::Plane;
     let mut rig = Rig::new(&spec, level);
     rig.flash.enable_gc_log();
@@ -87,7 +88,7 @@ fn first_collection(mut spec: DeviceSpec, level: Level, valid: u32) -> Collected
     let again = (0..blocks).flat_map(|block| pages(block, of - valid));
     for page in fill.chain(again) {
         rig.one(0, write(page));
-        // Collection that waits for somebody who wants the die.
+        // The collection may wait for a host operation that needs the die.
         rig.one(0, read(page));
         if let Some(row) = log(&mut rig).pop() {
             return row;
@@ -105,11 +106,11 @@ fn disksim_cleans_a_block_with_7_valid_pages_in_3_075_ms() {
     for name in ["disksim-suite", "paper001", "paper003", "paper004"] {
         for level in [Level::Chip, Level::Ssd] {
             let row = first_collection(preset(name), level, 7);
-            // No summary is written on the way: 7 of the 63 pages of a block.
+            // No summary is written during the collection: 7 of the 63 pages of a block.
             assert_eq!((row.moved_pages, row.end_ns - row.start_ns), (7, 3_075_000), "{name}, {level:?}");
         }
     }
-    // Steps with copy-back take as long, where nobody comes in between.
+    // Steps with copy-back take the same time if no host operation starts in between.
     let mut steps = preset("paper003-preemptive");
     (steps.gc.preemption, steps.gc.hard_watermark) = (Preemption::Never, None);
     let row = first_collection(steps, Level::Ssd, 7);
@@ -125,19 +126,19 @@ fn the_ssdsim_fork_moves_20_pages_in_16_54_ms_and_erases_in_3_5_ms() {
     assert_eq!((row.moved_pages, row.end_ns - row.start_ns), (20, moves + 25 + 3_500_000));
 }
 
-/// When reads of the collecting plane, the other plane of its die, the other chip of its channel and the other
-/// channel end, from the start of the collection, and how much of that was waiting for it.
+/// Ends of reads of the collecting plane, of the other plane of its die, of the other chip of its channel and of the
+/// other channel, from the start of the collection; and the part of each that was waiting for the collection.
 fn reads_during_a_collection(spec: &DeviceSpec) -> [(u64, u64); 4] {
     let mut rig = Rig::new(spec, Level::Ssd);
     let again = [0, 1, 2, 4, 5, 6, 8, 9];
-    // Pages 0, 8, 16 … are those of one plane.
+    // Pages 0, 8, 16 … lie in one plane.
     for page in (0..16).chain(again).map(|page| page * 8).chain([4, 2, 1]) {
         rig.one(0, write(page));
     }
     let trigger = rig.submit(0, write(10 * 8));
     rig.run_until(rig.now + 104 * US);
     let start = rig.of(trigger).end;
-    // The move is off the bus by then.
+    // The move has left the bus by then.
     rig.run_until(start + 20 * US);
     let tokens = [3 * 8, 4, 2, 1].map(|page| rig.submit(0, read(page)));
     rig.run();
@@ -154,10 +155,10 @@ fn collection_keeps_host_operations_out_of_its_domain() {
         spec.gc.blocking = domain;
         reads_during_a_collection(&spec)
     };
-    // Unhindered, a read that is submitted 20 us after the start is done at 34. The move ends at 118, then the erase
+    // A read submitted 20 us after the start and not delayed is done at 34. The move ends at 118, then the erase
     // takes until 1118. Two reads of a die follow one another.
     let free = (34, 0);
-    // The other plane is served between the two steps, and so the erase ends 14 us later.
+    // The other plane is served between the two steps, so the erase ends 14 us later.
     assert_eq!(during(Domain::Plane), [(1146, 1112), (132, 98), free, free]);
     assert_eq!(during(Domain::Die), [(1132, 1098), (1146, 1098), free, free]);
     // Two dies on one bus: the transfers of the other chip and of the collecting one follow one another.
@@ -169,7 +170,7 @@ fn collection_keeps_host_operations_out_of_its_domain() {
 fn an_erase_may_block_less_than_the_moves_before_it() {
     let mut spec = small(&[]);
     (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Device, Some(Domain::Die));
-    // All wait for the move; the erase concerns its die only.
+    // All reads wait for the move; the erase blocks only its die.
     let during = reads_during_a_collection(&spec);
     assert_eq!(during, [(1132, 1098), (1146, 1098), (132, 98), (132, 98)]);
     spec.gc.erase_blocking = Some(Domain::Channel);
@@ -187,7 +188,7 @@ fn the_clock_of_a_member_counts_what_holds_it_up() {
         rig.one(0, write(page));
     }
     assert_eq!([0, 1, 2].map(|member| rig.flash.gc_clock(rig.now, member) / US), [1118, 1118, 0]);
-    // Readings in between tell a controller's queue how much of a wait was collection.
+    // The difference of readings gives a controller's queue the part of a wait that was collection.
     let mut rig = Rig::new(&spec, Level::Chip);
     for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]).map(|page| page * 2) {
         rig.one(0, write(page));
@@ -215,7 +216,7 @@ fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
             for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10]) {
                 rig.one(0, write(page));
             }
-            // Long after, somebody reads.
+            // A read arrives much later.
             rig.now += 5000 * US;
             let now = rig.now;
             (rig.one(0, read(3)).end - now) / US
@@ -226,7 +227,8 @@ fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
 
 #[test]
 fn collection_starts_at_the_low_watermark_and_ends_above_the_high_one() {
-    // A plane's 32 pages, 16 of them exported: free pages when a collection starts, and when all is quiet.
+    // A plane has 32 pages, 16 of them exported. Returns free pages at the start of a collection, and when the device
+    // is idle.
     let run = |low: Watermark, high: Option<Watermark>| {
         let mut spec = one_plane();
         (spec.gc.low_watermark, spec.gc.high_watermark) = (low, high);
@@ -245,16 +247,16 @@ fn collection_starts_at_the_low_watermark_and_ends_above_the_high_one() {
         let range = |counts: Vec<u32>| (counts.iter().min().copied(), counts.iter().max().copied());
         (range(at_start), range(after), rig.flash.counters(rig.now, 0).erase_blocks)
     };
-    // A quarter of 32 pages are 8: a collection starts when exactly these are left, and frees a page at least.
+    // A quarter of 32 pages is 8: a collection starts when exactly 8 are left, and frees at least one page.
     let (start, (least, _), _) = run(Watermark::Pages(Share(250_000)), None);
     assert_eq!(start, (Some(8), Some(8)));
     assert!(least >= Some(9));
-    // Two free blocks are left when the third last is opened: 3 pages of it and 2 x 4.
+    // Two free blocks are left when the third last is opened: 3 of its pages and 2 x 4.
     let (start, (least, _), _) = run(Watermark::BlockCount(2), None);
     assert_eq!(start, (Some(11), Some(11)));
     assert!(least >= Some(12));
     assert_eq!(run(Watermark::Blocks(Share(250_000)), None).0, (Some(11), Some(11)));
-    // With a higher high watermark a collection frees more, so that there are fewer of them.
+    // With a higher high watermark, a collection frees more, so there are fewer collections.
     let (start, (least, _), _) =
         run(Watermark::Pages(Share(125_000)), Some(Watermark::Pages(Share(300_000))));
     assert_eq!(start, (Some(4), Some(4)));
@@ -280,7 +282,7 @@ fn each_policy_takes_the_block_that_it_is_named_after() {
         |victim| -> std::collections::BTreeSet<u32> { (0..200).map(|seed| victims(victim, seed)).collect() };
     assert_eq!(of(Victim::Random), (0..6).collect());
     assert_eq!(of(Victim::DChoices(1)), (0..6).collect());
-    // With so many choices a block that is not among the least valid ones is not taken.
+    // With this many choices, only a block with the fewest valid pages is taken.
     assert_eq!(of(Victim::DChoices(60)), [1, 2].into());
 }
 
@@ -292,7 +294,7 @@ fn a_pinned_version_is_moved_as_if_it_were_valid_and_released_as_invalid() {
         for page in 0..16 {
             rig.one(0, write(page));
         }
-        // Of the first block, page 3 stays, and page 0 does if its old version is pinned.
+        // Page 3 of the first block stays valid, and so does page 0 if its old version is pinned.
         rig.one(0, if pin { pinning(0) } else { write(0) });
         if release {
             rig.release(0, 0);
@@ -306,7 +308,7 @@ fn a_pinned_version_is_moved_as_if_it_were_valid_and_released_as_invalid() {
     };
     assert_eq!(moved(false, false), (0, 1));
     assert_eq!(moved(true, true), (0, 1));
-    // Then every block has two valid pages, and the first is taken.
+    // Then every block has two valid pages, and the first block is taken.
     assert_eq!(moved(true, false), (0, 2));
 }
 
@@ -330,7 +332,7 @@ fn a_plane_full_of_valid_and_pinned_pages_stops_collecting_until_one_is_released
         rig.one(0, write(page));
     }
     let mut held = 0;
-    // Every version is kept that can be.
+    // Every version that can be pinned is pinned.
     for page in 0..16 {
         rig.submit(0, pinning(page));
         rig.run_until(rig.now + 5000 * US);

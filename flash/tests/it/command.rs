@@ -1,4 +1,4 @@
-//! The host link that moves whole commands, worked out by hand on the small device with 4 us a page on the link.
+//! The host link that transfers whole commands, computed by hand for the small device with 4 us per page on the link.
 
 use stripewise_flash::spec::LinkUnit;
 use stripewise_flash::{DeviceSpec, Level, Op};
@@ -38,7 +38,7 @@ fn read_data_cross_when_the_last_page_is_there() {
         rig.run();
         tokens.map(|token| (rig.of(token).end - start) / US)
     };
-    // Both are there after 14 us, each on a channel of its own.
+    // Both have been read after 14 us, each over its own channel.
     assert_eq!(ends(LinkUnit::Page), [18, 22]);
     assert_eq!(ends(LinkUnit::Command), [22, 22]);
 }
@@ -55,9 +55,9 @@ fn a_read_command_waits_its_turn_behind_the_data_of_a_write() {
         rig.run();
         (rig.of(token).end - start) / US
     };
-    // The write's data cross until 8 us. Pages 0 and 2 share a channel, not a chip: by page, the read senses from 1 to
-    // 11 us and is on the bus until 15. As a command it is let in at 8 us, after the write, whose page 0 then takes the
-    // bus until 12; it senses until 18 and is on the bus until 22. The link takes 4 us more.
+    // The write's data cross until 8 us. Pages 0 and 2 share a channel but not a chip. By page, the read senses from
+    // 1 to 11 us and is on the bus until 15. As a command it is admitted at 8 us, after the write, whose page 0 then
+    // takes the bus until 12; the read senses until 18 and is on the bus until 22. The link takes another 4 us.
     assert_eq!(end(LinkUnit::Page), 19);
     assert_eq!(end(LinkUnit::Command), 26);
 }
@@ -87,11 +87,11 @@ fn what_is_given_at_different_instants_or_is_of_another_kind_is_another_command(
     let start = rig.now;
     let tokens = [rig.submit(0, write(0)), rig.submit(0, read(2)), rig.submit(0, write(1))];
     rig.run();
-    // The first write crosses until 4 us and starts; the read is let in then; the second write crosses from 4 to 8.
+    // The first write crosses until 4 us and starts; then the read is admitted; the second write crosses from 4 to 8.
     let ends = tokens.map(|token| (rig.of(token).end - start) / US);
     assert_eq!(ends[0], 4 + 104);
     assert_eq!(ends[2], 8 + 104);
-    // It senses from 4 to 14 us, is on the bus until 18, crosses until 22.
+    // The read senses from 4 to 14 us, is on the bus until 18, and crosses until 22.
     assert_eq!(ends[1], 22);
 }
 
@@ -112,7 +112,7 @@ fn two_requests_of_one_instant_are_two_commands() {
     // The data of one command of two pages cross until 8 us, those of two commands until 4 and 8 us; then 104 us for each page.
     assert_eq!(ends([1, 1], write), [112, 112]);
     assert_eq!(ends([1, 2], write), [108, 112]);
-    // Both pages are there after 14 us; as two commands the first crosses until 18 us.
+    // Both pages have been read after 14 us; as two commands, the first crosses until 18 us.
     assert_eq!(ends([1, 1], read), [22, 22]);
     assert_eq!(ends([1, 2], read), [18, 22]);
 }

@@ -1,4 +1,4 @@
-//! Copy-back: moves that leave the bus alone.
+//! Copy-back: moves that do not use the bus.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::Domain;
@@ -10,10 +10,10 @@ const US: u64 = 1000;
 
 #[test]
 fn a_move_inside_its_plane_takes_its_commands_and_cells_only() {
-    // One page is moved: 1 + 10 us, then, unless it stays inside, 2 x 4 us, then 2 + 100 us; the erase takes 3 + 1000.
+    // One page is moved: 1 + 10 us; then 2 x 4 us without copy-back; then 2 + 100 us. The erase takes 3 + 1000.
     let bus = "bus = \"1ns/B\"\nread_command = \"1us\"\nprogram_command = \"2us\"\nerase_command = \"3us\"";
     for (copy_back, move_us, bus_us) in [("false", 121, 11), ("true", 113, 3)] {
-        // With a bus of its own, and one that is shared.
+        // With a separate bus for the die, and with a shared one.
         for chips in ["chips = 1", "chips = 2"] {
             let switch = format!("blocking = \"plane\"\ncopy_back = {copy_back}");
             let changes = [
@@ -36,7 +36,7 @@ fn a_move_inside_its_plane_takes_its_commands_and_cells_only() {
 
 #[test]
 fn copy_back_frees_the_bus_and_shortens_reads_of_other_dies() {
-    // Four dies share a bus that is slow beside their cells; one collects at a time.
+    // Four dies share a bus that is slow compared with their cells; one die collects at a time.
     let run = |copy_back: bool| {
         let mut spec = small(&[
             ("channels = 2", "channels = 1"),

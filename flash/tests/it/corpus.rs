@@ -1,4 +1,4 @@
-//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus/device` through its check.
+//! Regression test over the fuzzing corpus: runs every file of `fuzz/corpus/device` through its check.
 
 #![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
 

@@ -1,8 +1,8 @@
-//! The validation suite of DiskSim's SSD extension on its synthetic workloads: mean response times within 2 % of the
-//! documented ones.
+//! The validation suite of DiskSim's SSD extension, on its synthetic workloads: mean response times must be within 2
+//! % of the documented ones.
 //!
-//! Arrivals are uniform over 0 to 1 ms apart. Random requests start anywhere among 877,363 pages and have m pages
-//! with probability (1 - 1/e) e^-(m-1); the sequential ones that are compared here have one page each.
+//! The time between arrivals is uniform between 0 and 1 ms. Random requests start anywhere among 877,363 pages and
+//! have m pages with probability (1 - 1/e) e^-(m-1). The sequential requests compared here have one page each.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
@@ -15,7 +15,7 @@ struct Suite {
     flash: Flash,
     agenda: Agenda,
     done: Vec<Done>,
-    /// For each request its arrival and its pages that are not done.
+    /// For each request, its arrival and its number of unfinished pages.
     requests: Vec<(Nanos, u32)>,
     free: Vec<u32>,
     latency_ns: u128,

@@ -1,5 +1,5 @@
-//! The page about devices names every key and every value, and nothing else. What keys there are is asked of the reader
-//! itself, which lists them when it meets one that it does not know.
+//! Checks that the documentation page about devices names every key and every value, and no others. The list of keys
+//! comes from the TOML reader itself, which prints it in the error for an unknown key.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use stripewise_flash::DeviceSpec;
 
 const PAGE: &str = include_str!("../../../docs/device.md");
 
-/// What stands between backticks.
+/// The texts between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// What the reader says that it expected instead of `text`.
+/// The names that the reader expected instead of `text`.
 fn expected(text: &str) -> Option<Vec<String>> {
     let error = toml::from_str::<DeviceSpec>(text).expect_err("nothing has this key or value").to_string();
     let (_, list) = error.split_once("expected ")?;
@@ -29,7 +29,7 @@ fn keys() -> Vec<(String, String)> {
     sections.into_iter().filter(|section| section != "name").flat_map(of).collect()
 }
 
-/// The keys that rows of tables begin with.
+/// The keys in the first column of tables.
 fn rows() -> Vec<(String, &'static str)> {
     let row = |line: &'static str| {
         let key = line.strip_prefix("| `")?.split('`').next()?;
@@ -55,7 +55,7 @@ fn every_value_of_a_choice_is_named_in_its_row() {
         choices += 1;
         let name = format!("{section}.{key}");
         let row = rows().into_iter().find(|row| row.0 == name).expect("a row").1;
-        // A watermark's kinds are told once.
+        // The kinds of watermarks are documented once.
         if name.ends_with("_watermark") && name != "gc.low_watermark" {
             continue;
         }
@@ -77,7 +77,7 @@ fn the_example_is_a_device() {
 
 #[test]
 fn defaults_are_those_of_the_page() {
-    // What the page gives as the default of a key must read as what is there without the key.
+    // A key set to its documented default must give the same device as the file without the key.
     let base = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let table: toml::Table = base.parse().expect("TOML");
     let mut checked = 0;

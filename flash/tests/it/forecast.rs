@@ -1,4 +1,4 @@
-//! What members tell of collections to come and of reads, worked out by hand.
+//! Forecasts of members about collections and reads, computed by hand.
 
 use stripewise_flash::spec::{Domain, GcSpan, Pool, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
@@ -7,8 +7,8 @@ use crate::support::{Rig, read, small, trim, write};
 
 const US: u64 = 1000;
 
-/// One plane a die; see `collection.rs`: pages 0 to 15, then eight of them again, leave one free block and no open one,
-/// and one more program starts a collection that moves one page.
+/// One plane per die, as in `collection.rs`: pages 0 to 15, then eight of them again, leave one free block and no
+/// open block. One more program starts a collection that moves one page.
 fn about_to_collect(spec: &DeviceSpec) -> Rig {
     let mut rig = Rig::new(spec, Level::Chip);
     for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
@@ -24,14 +24,14 @@ fn one_plane() -> DeviceSpec {
 #[test]
 fn the_average_is_equation_3_of_paper_000() {
     let mut rig = about_to_collect(&one_plane());
-    // No erase yet: 16 valid pages in 8 blocks are 2 a block, so (10 + 100) x 2 + 1000 us.
+    // No erase yet: 16 valid pages in 8 blocks are 2 per block, so (10 + 100) x 2 + 1000 us.
     assert_eq!(rig.flash.gc_average_ns(0), 1220 * US);
-    // Nothing is valid on another chip.
+    // The other chip has no valid pages.
     assert_eq!(rig.flash.gc_average_ns(1), 1000 * US);
     rig.one(0, write(10));
     // One move, one erase.
     assert_eq!(rig.flash.gc_average_ns(0), 1110 * US);
-    // Warm-up does not forget: the next two victims have one valid page each again, the third has more.
+    // A reset keeps the averages: the next two victims have one valid page each, the third has more.
     rig.flash.reset_counters(rig.now);
     while rig.flash.counters(rig.now, 0).erase_blocks < 3 {
         rig.one(0, write(15));
@@ -46,7 +46,7 @@ fn twenty_moves_of_the_ssdsim_fork_average_18_4_ms() {
     (spec.geometry.blocks, spec.ftl.pool) = (40, Pool::Plane);
     spec.gc.low_watermark = Watermark::BlockCount(4);
     let mut rig = Rig::new(&spec, Level::Channel);
-    // Of each block of the first plane, all but 20 pages are written again.
+    // In each block of the first plane, all but 20 pages are written again.
     let blocks = spec.logical_per_plane() / 64;
     let pages =
         |count: u32| (0..blocks).flat_map(move |block| (0..count).map(move |page| (block * 64 + page) * 16));
@@ -65,11 +65,11 @@ fn preconditioning_is_not_part_of_the_average() {
     let spec = small(&[("blocks = 8", "blocks = 32")]);
     let mut flash = Flash::new(&spec, Level::Ssd, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Written, Share::ALL, 1);
-    // 64 of a plane's 128 pages are valid: 2 of a block's 4.
+    // 64 of a plane's 128 pages are valid: 2 of the 4 pages of a block.
     assert_eq!(flash.gc_average_ns(0), (2 * 110 + 1000) * US);
 }
 
-/// Remaining times at instants from the start of a collection that moves one page.
+/// Remaining times at the given times from the start of a collection that moves one page.
 fn remaining(spec: &DeviceSpec, at_us: &[u64]) -> Vec<u64> {
     let mut rig = about_to_collect(spec);
     assert_eq!(rig.flash.gc_remaining_ns(rig.now, 0), 0);
@@ -91,7 +91,7 @@ fn the_remaining_time_of_an_undisturbed_collection_is_exact() {
     let instants = [0, 5, 10, 60, 118, 500, 1117];
     let stepwise = [1118, 1113, 1108, 1058, 1000, 618, 1];
     assert_eq!(remaining(&one_plane(), &instants), stepwise);
-    // A bus for each die fuses the steps of a move.
+    // A separate bus for each die fuses the steps of a move.
     let alone = small(&[("planes = 2", "planes = 1"), ("chips = 2", "chips = 1")]);
     assert_eq!(remaining(&alone, &instants), stepwise);
     let mut spec = one_plane();

@@ -1,5 +1,5 @@
-//! A device that collects all the time, timed: 2 GiB, 12.7 % over-provisioning, collection at 5 % free blocks, greedy,
-//! 3 M uniform writes of 8 KiB over 90 % of the logical space, queue depth 16, not preconditioned.
+//! A timed run of a device that collects constantly: 2 GiB, 12.7 % over-provisioning, collection at 5 % free blocks,
+//! greedy victims, 3 M uniform writes of 8 KiB to 90 % of the logical space, queue depth 16, no preconditioning.
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
@@ -32,7 +32,7 @@ fn the_last_two_of_three_million_writes_amplify_as_theory_and_mqsim_say() {
     }
     let amplification = 1.0 + (flash.counters(now, 0).gc_move_pages - moved) as f64 / 2e6;
     println!("write amplification {amplification:.3}");
-    // alpha = 0.95 / (0.873 x 0.9): the closed form has 3.08, a bare model 3.07, MQSim 2.99.
+    // alpha = 0.95 / (0.873 x 0.9): the closed form gives 3.08, a bare model 3.07, MQSim 2.99.
     assert!((2.95..=3.12).contains(&amplification), "{amplification:.3}");
     flash.audit().unwrap_or_else(|error| panic!("{error}"));
 }

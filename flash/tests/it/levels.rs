@@ -1,7 +1,7 @@
-//! Read levels in time, worked out by hand, and what they change.
+//! Read levels in time, computed by hand, and their effects.
 //!
-//! The small device reads in 10 us; with steps of 4 us its levels take 10, 24, 42, 64, 90, 120 and 154 us. Chosen rates
-//! make every read one level worse until the seventh.
+//! The small device reads in 10 us; with steps of 4 us, its levels take 10, 24, 42, 64, 90, 120 and 154 us. The rates
+//! are chosen so that every read of a block is one level higher than the last, up to the seventh.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{AgeSpec, GcSpan, LEVELS, LdpcSpec};
@@ -12,7 +12,7 @@ use crate::support::{Rig, read, small, write};
 const US: u64 = 1000;
 const TIMES: [u64; LEVELS] = [10, 24, 42, 64, 90, 120, 154];
 
-/// Fresh blocks need level `reads + 1`, retries not counted, once they were erased.
+/// A block that was just erased needs level `reads + 1`; retries do not count as reads.
 fn rising(mut spec: DeviceSpec) -> DeviceSpec {
     let mut ldpc = LdpcSpec {
         rber_ppm: [0; 8],
@@ -28,11 +28,11 @@ fn rising(mut spec: DeviceSpec) -> DeviceSpec {
 
 #[test]
 fn each_read_of_a_block_takes_its_level_and_the_die_is_busy_for_all_of_it() {
-    // With the bus of a channel for one die, and for two.
+    // With a separate bus for the die, and with a shared one.
     for chips in ["chips = 1", "chips = 2"] {
         for level in [Level::Ssd, Level::Chip] {
             let mut rig = Rig::new(&rising(small(&[("chips = 2", chips)])), level);
-            // Pages of one plane whichever the level; the first four share a block.
+            // Pages of one plane at either level; the first four share a block.
             let stride = if level == Level::Ssd { 4 * if chips == "chips = 1" { 1 } else { 2 } } else { 2 };
             for page in 0..5 {
                 rig.one(0, write(page * stride));
@@ -44,7 +44,7 @@ fn each_read_of_a_block_takes_its_level_and_the_die_is_busy_for_all_of_it() {
                 let done = rig.one(0, read(page));
                 assert_eq!((done.done.cell_ns, done.end - start), (expected * US, (expected + 4) * US));
             }
-            // Another block is as new.
+            // Another block is unaffected.
             assert_eq!(rig.one(0, read(4 * stride)).done.cell_ns, 10 * US);
             let counters = rig.flash.counters(rig.now, 0);
             assert_eq!(counters.level_reads, [2, 1, 1, 1, 1, 1, 2]);
@@ -75,11 +75,11 @@ fn moves_read_at_the_level_of_their_block_and_the_forecast_knows() {
         spec.gc.span = span;
         let mut rig = Rig::new(&spec, Level::Chip);
         rig.flash.enable_gc_log();
-        // As in `collection.rs`: the next program makes the first block, with page 3 in it, be collected.
+        // As in `collection.rs`: the next program starts the collection of the first block, which contains page 3.
         for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
             rig.one(0, write(page));
         }
-        // Two reads: the move's is at level 3.
+        // Two reads; the read of the move is then at level 3.
         rig.one(0, read(3));
         rig.one(0, read(3));
         rig.one(0, write(10));
@@ -87,7 +87,7 @@ fn moves_read_at_the_level_of_their_block_and_the_forecast_knows() {
         assert_eq!(row.end_ns - row.start_ns, (42 + bus + 100 + 1000) * US, "{span:?}");
         assert_eq!(rig.flash.gc_average_ns(0), (42 + 100 + 1000) * US);
         assert_eq!(rig.flash.counters(rig.now, 0).level_reads[..3], [1, 1, 1]);
-        // Page 3 lies in a block that nobody has read.
+        // Page 3 lies in a block that has not been read.
         assert_eq!(rig.one(0, read(3)).done.cell_ns, 10 * US);
         rig.flash.audit().expect("consistent");
     }
@@ -125,7 +125,7 @@ fn preconditioning_leaves_a_device_at_its_age() {
 
 #[test]
 fn an_aged_device_reads_more_slowly_than_a_new_one_and_says_how_often() {
-    // Mean response of random reads, one at a time, and the share of them beyond level 1.
+    // Mean response time of random reads, one at a time, and the share of reads above level 1.
     let run = |preset: &str, aged: bool| {
         let mut spec = DeviceSpec::preset(preset).unwrap_or_else(|error| panic!("{error}"));
         spec.geometry.blocks = 64;
@@ -150,7 +150,7 @@ fn an_aged_device_reads_more_slowly_than_a_new_one_and_says_how_often() {
         "mean read: {plain} ns without levels, {new} ns new, {aged} ns aged; {many} of 4000 beyond level 1"
     );
     assert_eq!((plain, none, few), (new, 0, 0));
-    // Reads of N(9000, 2500) lie about the second level's limits of 9.2, 8.5, 8.1 and 7.5 thousand.
+    // Reads of N(9000, 2500) lie around the limits of the second level, 9.2, 8.5, 8.1 and 7.5 thousand.
     assert!((1_600..3_200).contains(&many), "{many}");
     assert!(aged > plain + 30_000, "{aged} and {plain}");
 }

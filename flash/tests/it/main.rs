@@ -1,4 +1,4 @@
-//! The tests of modelled flash, in one program: linking one is quicker than linking 22.
+//! The tests of modelled flash, in one program, because linking one program is faster than linking 22.
 
 mod amplification;
 mod collection;

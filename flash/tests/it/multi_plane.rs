@@ -1,7 +1,7 @@
-//! Planes of a die that work together, worked out by hand, and what that gains.
+//! Multi-plane operations, computed by hand, and their gain.
 //!
-//! The small device with one channel of one die, as a whole SSD: page 0 lies on plane 0, page 1 on plane 1. A page takes
-//! 4 us on the bus, 10 us to sense, 100 us to program.
+//! The small device with one channel of one die, as a whole SSD: page 0 lies on plane 0, page 1 on plane 1. A page
+//! takes 4 us on the bus, 10 us to sense, 100 us to program.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{MultiPlane, Pool};
@@ -108,9 +108,9 @@ fn a_load_of_writes_is_done_sooner_and_the_fewer_constraints_the_sooner() {
         rig.now / US
     };
     let all = [MultiPlane::Off, MultiPlane::SamePage, MultiPlane::AnyPage];
-    // 400 pages fit without collection: 104 us each, or 108 us for every two.
+    // 400 pages fit without collection: 104 us for each page, or 108 us for two.
     assert_eq!(all.map(|multi_plane| run(multi_plane, 400)), [41_600, 21_600, 21_600]);
-    // Collection moves pages one by one, and leaves planes at different pages.
+    // Collection moves pages one by one, so that the planes' write points differ.
     let [off, same, any] = all.map(|multi_plane| run(multi_plane, 2_000));
     println!("{off} us, {same} us at the same page, {any} us at any");
     assert!(any < same && same < off, "{off}, {same}, {any}");

@@ -1,4 +1,4 @@
-//! Permission to collect, worked out by hand, and what holds whoever permits.
+//! Permission to collect, computed by hand, and properties that hold under any policy of permission.
 
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
@@ -10,8 +10,8 @@ use crate::support::{Rig, permit, read, small, write};
 const US: u64 = 1000;
 const NOTHING: GcTurn = GcTurn { collects: false, need: None };
 
-/// One plane a die; see `forecast.rs`: pages 0 to 15, then eight of them again, leave two free blocks of four pages, of
-/// which collection begins at one. Times: a write 104 us, a move 118, an erase 1000.
+/// One plane per die, as in `forecast.rs`: pages 0 to 15, then eight of them again, leave two free blocks of four
+/// pages. Collection begins at one free block. Times: a write 104 us, a move 118, an erase 1000.
 fn about_to_collect() -> Rig {
     let mut rig = Rig::new(&small(&[("planes = 2", "planes = 1")]), Level::Chip);
     for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
@@ -30,7 +30,7 @@ fn news(rig: &mut Rig) -> Vec<u32> {
 fn a_forbidden_member_goes_on_until_only_the_space_of_collection_is_left() {
     let mut rig = about_to_collect();
     assert_eq!((rig.flash.gc_turn(0), news(&mut rig)), (NOTHING, vec![]));
-    // It opens the last free block but one, which makes the plane due.
+    // The write opens the second last free block, which makes the plane due.
     rig.one(0, write(10));
     assert_eq!(news(&mut rig), [0]);
     assert_eq!(rig.flash.gc_turn(0), GcTurn { collects: false, need: Some(7) });
@@ -38,7 +38,7 @@ fn a_forbidden_member_goes_on_until_only_the_space_of_collection_is_left() {
         rig.one(0, write(page));
     }
     assert_eq!(rig.flash.gc_turn(0).need, Some(4));
-    // Four pages are what a collection may have to move.
+    // A collection may have to move four pages.
     let token = rig.submit(0, write(15));
     let asked = rig.now;
     assert_eq!(news(&mut rig), [0], "it waits");
@@ -81,7 +81,7 @@ fn a_permission_is_for_so_many_blocks_of_each_die() {
         rig.one(0, write(10));
     }
     assert_eq!(blocks(&rig), 1, "and no second time");
-    // Far ahead of what is due: block after block, as long as that gains anything.
+    // Far ahead of its due time: block after block, as long as that gains space.
     rig.flash.permit_gc(rig.now, 0, permit(u32::MAX, 4), &mut rig.agenda);
     rig.run();
     assert_eq!(rig.flash.gc_turn(0), NOTHING);
@@ -106,7 +106,7 @@ fn what_is_forbidden_while_it_collects_ends_with_its_block() {
 
 #[test]
 fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
-    // Two planes; pages with even numbers lie in the first.
+    // Two planes; even pages lie in the first.
     let mut rig = Rig::new(&small(&[]), Level::Chip);
     rig.flash.enable_gc_log();
     rig.flash.control_gc(0);
@@ -115,7 +115,7 @@ fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
         if free(&rig).is_some_and(|free| free <= 5) {
             break;
         }
-        // The second plane takes two pages for each of the first.
+        // The second plane takes two pages for each page of the first.
         rig.one(0, write(page | 1));
         if page % 4 == 0 {
             rig.one(0, write(page));
@@ -130,7 +130,7 @@ fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
 
 #[test]
 fn planes_without_need_are_collected_at_once_although_collection_waits_for_demand_and_so_many_of_a_die() {
-    // Two planes of eight blocks, all but two of them full of pages of which half are no longer valid.
+    // Two planes of eight blocks; all but two blocks are full, and half of their pages are invalid.
     let mut device = small(&[]);
     device.gc.start = GcStart::OnDemand;
     let mut rig = Rig::new(&device, Level::Chip);
@@ -148,7 +148,7 @@ fn planes_without_need_are_collected_at_once_although_collection_waits_for_deman
     rig.run();
     let rows: Vec<_> = rig.flash.drain_gc_log().map(|row| (row.plane, row.start_ns)).collect();
     assert_eq!((rows, rig.flash.gc_turn(0)), (vec![(0, begun)], NOTHING), "one plane, and no leftover need");
-    // Of two planes the second has no block left, and asks.
+    // Of two planes, the second gets no block of the quota, and asks for permission.
     rig.flash.permit_gc(rig.now, 0, near(4, 2), &mut rig.agenda);
     rig.run();
     assert_eq!(rig.flash.drain_gc_log().count(), 1);
@@ -169,11 +169,12 @@ fn a_plane_asks_so_many_blocks_before_it_has_to() {
         }
         unreachable!("writes use up all space");
     };
-    // Low with one free block; the one being written has three pages left when it is opened.
+    // A plane is low with one free block; the block being written has three pages left just after it is opened.
     assert_eq!([0, 1, 2].map(free_when_it_asks), [7, 11, 15]);
 }
 
-/// Whoever permits at random, in the end each that needs it: every write is done, nobody collects without permission.
+/// Permits members at random, and in the end every member that needs it. Checks that every write completes and no
+/// member collects without permission.
 fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
     let mut flash = Flash::new(spec, level, 1, seed).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, seed);
@@ -196,7 +197,7 @@ fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
         }
         while random.chance(1, 2) && rig.flash.next_gc_news().is_some() {}
     }
-    // From here on whoever has news is looked at.
+    // From here on, every member with an event is examined.
     let mut look: Vec<u32> = (0..members as u32).collect();
     loop {
         for member in look.drain(..) {
@@ -230,7 +231,7 @@ proptest! {
         seed: u64,
     ) {
         let mut spec = small(&[("blocks = 8", "blocks = 16")]);
-        // A busy span has no points to stop at.
+        // A busy span has no points for preemption.
         spec.gc.preemption = if busy { Preemption::Never } else { preemption };
         spec.gc.start = if on_demand { GcStart::OnDemand } else { GcStart::AtOnce };
         spec.gc.span = if busy { GcSpan::Busy } else { GcSpan::Steps };

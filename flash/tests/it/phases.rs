@@ -1,4 +1,4 @@
-//! Times of operations that wait for nothing but dies and buses, worked out by hand.
+//! Times of operations that wait only for dies and buses, computed by hand.
 //!
 //! The small device: page `p` lies on channel `p % 2`, chip `p / 2 % 2` of it, plane `p / 4 % 2` of its die. A page
 //! takes 4 us on the bus, 10 us to sense, 100 us to program.
@@ -26,7 +26,7 @@ fn the_ssdsim_fork_reads_8_kib_in_86_us_and_writes_them_in_741_us() {
         (found.done.bus_ns, found.done.cell_ns, found.end - found.start),
         (35 + 40_960, 45_000, 85_995)
     );
-    // Nothing waited: as part of an SSD the same page takes the same time.
+    // Nothing waits, so the same page takes the same time as part of an SSD.
     let mut rig = Rig::new(&preset("ssdsim-5+1"), Level::Ssd);
     assert_eq!(rig.one(0, write(17)).end, 740_995);
 }
@@ -55,7 +55,7 @@ fn two_dies_of_a_bus_program_side_by_side_but_transfer_one_after_the_other() {
     let [first, second, other] = tokens.map(|token| rig.of(token));
     assert_eq!((first.end, first.done.queue_ns), (104 * US, 0));
     assert_eq!((second.end, second.done.queue_ns), (108 * US, 4 * US));
-    // The other channel has a bus of its own.
+    // The other channel has a separate bus.
     assert_eq!((other.end, other.done.queue_ns), (104 * US, 0));
     let counters = rig.flash.counters(rig.now, 0);
     assert_eq!((counters.bus_busy_ns, counters.cell_busy_ns), (12 * US, 300 * US));
@@ -105,7 +105,7 @@ fn commands_of_programs_and_erases_take_their_time() {
     let mut rig = Rig::new(&small(&[("bus = \"1ns/B\"", bus)]), Level::Chip);
     assert_eq!(rig.one(0, write(0)).end, 106 * US);
     rig.flash.enable_gc_log();
-    // One plane's page again and again, until a block of nothing but invalid pages is erased.
+    // Writes one page of a plane repeatedly, until a block of invalid pages only is erased.
     while rig.flash.counters(rig.now, 0).erase_blocks == 0 {
         rig.one(0, write(0));
     }
@@ -165,7 +165,7 @@ fn a_chip_admits_what_it_can_start_and_is_reported_when_it_can() {
     assert_eq!(times(same_bus), (4, 108));
     assert_eq!(times(other_bus), (0, 104));
     assert_eq!(times(same_die), (104, 208));
-    // It keeps no queue: nothing waited inside.
+    // A chip keeps no queue: no operation waited inside.
     assert!(rig.finished.iter().all(|finished| finished.done.queue_ns == 0));
 }
 
@@ -182,7 +182,7 @@ fn a_channel_uses_all_its_dies_and_one_bus() {
     let mut rig = Rig::new(&small(&[("pool = \"plane\"", "pool = \"element\"")]), Level::Channel);
     let tokens: Vec<u32> = (0..3).map(|_| rig.submit(0, write(0))).collect();
     rig.run();
-    // The same page three times: two dies at once, then the first again.
+    // The same page three times: two dies at once, then the first die again.
     let starts: Vec<u64> = tokens.iter().map(|&token| rig.of(token).start / US).collect();
     assert_eq!(starts, [0, 4, 104]);
 }
@@ -265,7 +265,7 @@ fn links_of_two_devices_are_apart() {
 fn whoever_fills_a_block_pays_for_its_summary() {
     let summary = "pool = \"plane\"\nsummary_page = \"500B\"";
     let mut rig = Rig::new(&small(&[("pool = \"plane\"", summary)]), Level::Chip);
-    // Three data pages of four; then 0.5 us more on the bus and another program.
+    // Three data pages of four; filling the block takes 0.5 us more on the bus and another program.
     let times = [0, 2, 4, 6].map(|page| {
         let finished = rig.one(0, write(page));
         (finished.done.bus_ns, finished.done.cell_ns / US)

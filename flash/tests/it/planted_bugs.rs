@@ -1,4 +1,4 @@
-//! The bugs that can be planted do what they say, and content shows each of them.
+//! Each planted bug does what its description states, and content checks reveal it.
 #![cfg(debug_assertions)]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use stripewise_flash::{Bug, Flash, Level, Media, Op, OpKind};
 
 use crate::support::{Rig, pinning, read, small, write};
 
-/// Content of physical pages; 0 where there is none.
+/// Content of physical pages; 0 if there is none.
 #[derive(Default)]
 struct Contents {
     pages: BTreeMap<(u32, u32), u32>,
@@ -50,7 +50,7 @@ fn rig(bug: Option<Bug>) -> Rig<Contents> {
     rig
 }
 
-/// How many random operations it takes until a read of the current or the pinned version finds something else.
+/// The number of random operations until a read of the current or the pinned version returns wrong content.
 fn operations_until_found(bug: Option<Bug>, limit: u32) -> Option<u32> {
     let mut rig = rig(bug);
     let mut random = Prng::new(1);

@@ -1,4 +1,4 @@
-//! The fast way to a steady state, held against the honest one.
+//! The fast method of preconditioning, compared with the direct one.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{Choice, Isolation, Pool, Victim};
@@ -44,7 +44,7 @@ fn preconditioned(device: &DeviceSpec, level: Level, state: State, fill: Share, 
     flash
 }
 
-/// The share of blocks with at most so many valid pages.
+/// The share of blocks with at most this number of valid pages, for each number.
 fn distribution(flash: &Flash) -> Vec<f64> {
     let mut counts = vec![0u32; flash.shape().pages_per_block as usize + 1];
     let members = 0..flash.shape().members;
@@ -60,13 +60,13 @@ fn distribution(flash: &Flash) -> Vec<f64> {
         .collect()
 }
 
-/// The largest distance of two distributions (Kolmogorov and Smirnov).
+/// The largest distance between two distributions (Kolmogorov and Smirnov).
 fn distance(a: &Flash, b: &Flash) -> f64 {
     let pairs = distribution(a).into_iter().zip(distribution(b));
     pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// Write amplification of the next writes to the first `share` of the pages, a tenth of them.
+/// Write amplification of further writes to the first `share` of the pages; their number is a tenth of these pages.
 fn next_write_amplification(flash: &mut Flash, share: Share) -> f64 {
     let (members, mut random) = (flash.shape().members, Prng::new(99));
     let pages = share.of(flash.logical_pages().into());

@@ -1,7 +1,7 @@
-//! Collections that let host operations in, worked out by hand, and what that does to the tail of reads.
+//! Collections that yield to host operations, computed by hand, and the effect on the tail of read times.
 //!
 //! The small device: a move takes 10 + 4 + 4 + 100 us (sense, out, in, program), an erase 1000, a read 14, a program
-//! 104. The collection in hand moves two pages.
+//! 104. The collection moves two pages.
 
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
@@ -12,19 +12,20 @@ use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;
 
-/// A device of one channel, whose dies have a bus to themselves or share it.
+/// A device of one channel, whose dies have separate buses or share one.
 fn device(alone: bool) -> DeviceSpec {
     let mut spec = small(&[("channels = 2", "channels = 1"), ("blocking = \"plane\"", "blocking = \"die\"")]);
     spec.geometry.chips = if alone { 1 } else { 2 };
     spec
 }
 
-/// Brings a plane to where its collection starts, submits operations at times from there, and returns when each of them
-/// and the collection ended. Pages of `ops` are those of one plane, or of the other one of its die if odd.
+/// Brings a plane to the start of a collection, submits operations at the given times from there, and returns the
+/// ends of the operations and of the collection. Even pages of `ops` lie in the collecting plane, odd ones in the
+/// other plane of its die.
 fn during_a_collection(spec: &DeviceSpec, level: Level, ops: &[(u64, Op)]) -> (Vec<u64>, u64) {
     let mut rig = Rig::new(spec, level);
     let chips = spec.geometry.chips;
-    // Page `n` of the first plane and of the second, by the order CWDP.
+    // Page `n` of the first plane and of the second, in the order CWDP.
     let dies = if level == Level::Ssd { chips } else { 1 };
     let first = |page: u32| page * 2 * dies;
     rig.flash.enable_gc_log();
@@ -51,7 +52,7 @@ fn during_a_collection(spec: &DeviceSpec, level: Level, ops: &[(u64, Op)]) -> (V
     (ends, (row.end_ns - start) / US)
 }
 
-/// All ways of getting to a die: from the queue of an SSD or from outside, over a bus of its own or a shared one.
+/// Tests all paths to a die: from the queue of an SSD or from outside, over a separate bus or a shared one.
 fn everywhere(mut change: impl FnMut(&mut DeviceSpec), ops: &[(u64, Op)], ends: &[u64], over: u64) {
     for alone in [true, false] {
         for level in [Level::Ssd, Level::Chip] {
@@ -74,12 +75,12 @@ fn between_moves_a_read_comes_in_and_the_collection_is_as_much_later() {
     let moves = |spec: &mut DeviceSpec| spec.gc.preemption = Preemption::Moves;
     // The first move ends at 118: read until 132, move until 250, erase until 1250.
     everywhere(moves, &[(20, read(1))], &[132], 1250);
-    // Before the erase too, at 236.
+    // Also before the erase, at 236.
     everywhere(moves, &[(130, read(1))], &[250], 1250);
     // A read of a page of the victim, and a program to the plane that is being collected.
     everywhere(moves, &[(20, read(2 * 3))], &[132], 1250);
     everywhere(moves, &[(20, write(2 * 15))], &[222], 1340);
-    // Nothing breaks off an erase.
+    // An erase is not aborted.
     everywhere(moves, &[(300, read(1))], &[1250], 1236);
 }
 
@@ -89,7 +90,7 @@ fn between_the_halves_of_a_move_a_read_comes_in_sooner() {
     // Sensed at 10, out at 14: read until 28, in and programmed until 132; 1118 more.
     everywhere(phases, &[(5, read(1))], &[28], 1250);
     everywhere(phases, &[(20, read(1))], &[132], 1250);
-    // Undisturbed it takes as long as ever.
+    // Undisturbed, the collection takes its normal time.
     everywhere(phases, &[(5000, read(1))], &[5014], 1236);
 }
 
@@ -136,7 +137,7 @@ fn a_preempted_collection_lets_go_of_its_whole_domain() {
         rig.run_until(start + 20 * US);
         let token = rig.submit(member, read(page));
         rig.run();
-        // Sensed while the next move is, at 128 us; its data cross first or second.
+        // Sensed during the next move, at 128 us; the read's data cross first or second.
         let end = (rig.of(token).end - start) / US;
         assert!((132..=136).contains(&end), "{level:?}: {end}");
     }
@@ -155,7 +156,7 @@ fn an_idle_die_collects_at_the_soft_watermark_and_stops_between_moves() {
                 for page in (0..16).chain([0, 1, 4, 5]) {
                     rig.one(0, write(page * dies));
                 }
-                // This one opens the sixth block: two are left free, one more than the low watermark.
+                // This program opens the sixth block: two blocks are left free, one more than the low watermark.
                 rig.submit(0, write(8 * dies));
                 rig.run_until(rig.now + 104 * US);
                 let start = rig.now;
@@ -175,7 +176,7 @@ fn an_idle_die_collects_at_the_soft_watermark_and_stops_between_moves() {
             // Two moves of 118 us, then the erase; three blocks are free then.
             assert_eq!(run(soft, None), (vec![(0, 2, 1236)], None));
             assert_eq!(run(soft, Some((20, read(0)))), (vec![(0, 2, 1250)], Some(132)));
-            // Reads that keep coming keep it waiting.
+            // Reads that keep arriving keep the collection waiting.
             assert_eq!(run(soft, Some((300, read(0)))), (vec![(0, 2, 1236)], Some(1250)));
         }
     }
@@ -235,13 +236,14 @@ fn collection_in_the_background_shortens_the_tail_and_moves_more() {
     assert!(soft.2 > never.2, "what is collected early has more valid pages");
 }
 
-/// Suspending takes 3 us, going on 2.
+/// Suspending takes 3 us, resuming 2.
 fn suspend() -> SuspendSpec {
     let (overhead, resume) = (Span(3 * US), Span(2 * US));
     SuspendSpec { program: true, erase: true, overhead, resume, limit: 4, reads: 8 }
 }
 
-/// A program on one plane of a die and reads of the other at times from its start: when all end.
+/// Checks the ends of a program on one plane of a die and of reads of the other plane at the given times from its
+/// start.
 fn suspended_program(suspend: SuspendSpec, reads: &[u64], ends: &[u64], program: u64) {
     for alone in [true, false] {
         for level in [Level::Ssd, Level::Chip] {
@@ -271,13 +273,13 @@ fn suspended_program(suspend: SuspendSpec, reads: &[u64], ends: &[u64], program:
 fn a_program_stops_for_reads_and_goes_on() {
     // Undisturbed: the bus until 4, the cells until 104.
     suspended_program(suspend(), &[], &[], 104);
-    // At 24, 80 are left: suspended at 27, read until 41, on again from 43.
+    // At 24, 80 are left: suspended at 27, read until 41, resumed at 43.
     suspended_program(suspend(), &[24], &[41], 123);
     // On the bus: the cells begin at 4, are suspended at 7, read until 21.
     suspended_program(suspend(), &[2], &[21], 123);
-    // With 2 us left it is not worth it.
+    // With 2 us left, suspension would take longer.
     suspended_program(suspend(), &[102], &[118], 104);
-    // A second read while it is suspended, and one later on, with 63 left.
+    // A second read during the suspension, and one after it, with 63 left.
     suspended_program(suspend(), &[24, 30], &[41, 55], 137);
     suspended_program(suspend(), &[24, 60], &[41, 77], 142);
     let off = SuspendSpec { program: false, ..suspend() };
@@ -295,11 +297,11 @@ fn limits_of_suspending_are_kept() {
 #[test]
 fn erases_and_moves_stop_for_reads_too() {
     let both = |spec: &mut DeviceSpec| spec.suspend = Some(suspend());
-    // The erase runs from 236 to 1236. At 500, 736 are left: suspended at 503, read until 517, on again from 519.
+    // The erase runs from 236 to 1236. At 500, 736 are left: suspended at 503, read until 517, resumed at 519.
     everywhere(both, &[(500, read(1))], &[517], 1255);
-    // The first move's cells program from 18 to 118. At 20, 98 are left: read from 23 to 37, on again from 39.
+    // The first move's cells program from 18 to 118. At 20, 98 are left: read from 23 to 37, resumed at 39.
     everywhere(both, &[(20, read(1))], &[37], 1255);
-    // While the page is sensed: suspended when the cells begin to program, read from 21 to 35.
+    // During the sensing of the move: suspended when the cells begin to program, read from 21 to 35.
     everywhere(both, &[(5, read(1))], &[35], 1255);
     let programs = |spec: &mut DeviceSpec| spec.suspend = Some(SuspendSpec { erase: false, ..suspend() });
     everywhere(programs, &[(500, read(1))], &[1250], 1236);

@@ -1,4 +1,4 @@
-//! The devices that come with the program.
+//! The device presets of the program.
 
 use stripewise_flash::spec::{GcSpan, Isolation, Moves, PRESETS, Preemption};
 use stripewise_flash::{DeviceSpec, Flash, Level};
@@ -7,7 +7,7 @@ fn presets() -> impl Iterator<Item = DeviceSpec> {
     PRESETS.iter().map(|(name, _)| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Raw GiB of a device.
+/// Raw capacity of a device, in GiB.
 fn raw_gib(name: &str) -> f64 {
     let spec = DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
     let g = &spec.geometry;
@@ -40,7 +40,7 @@ fn the_ssd_of_paper_002_is_64_chips_of_table_1_whose_bus_is_far_faster_than_thei
     let spec = DeviceSpec::preset("paper002").unwrap_or_else(|error| panic!("{error}"));
     let flash = Flash::new(&spec, Level::Chip, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((raw_gib("paper002"), flash.shape().members), (256.0, 64));
-    // 15 % are kept back, and the last page of each block holds its summary.
+    // 15 % are reserved, and the last page of each block holds its summary.
     let of_chip = f64::from(flash.logical_pages()) / f64::from(16_384 * 63);
     assert!((0.849..=0.8501).contains(&of_chip), "{of_chip} of a chip is exported");
     let transfer_ns = spec.timing.bus.time_of(4096 + 128);
@@ -50,7 +50,7 @@ fn the_ssd_of_paper_002_is_64_chips_of_table_1_whose_bus_is_far_faster_than_thei
         "a page moves in a fraction of the time that it is programmed in"
     );
 
-    // In all else than its buses, wear and host link it is DiskSim's.
+    // Except for buses, wear and host link, it equals DiskSim's.
     let mut chips = DeviceSpec::preset("disksim-chips").unwrap_or_else(|error| panic!("{error}"));
     chips.name.clone_from(&spec.name);
     (chips.geometry.channels, chips.geometry.chips) = (8, 8);
@@ -107,7 +107,7 @@ fn state_takes_at_most_12_bytes_a_page() {
     }
 }
 
-/// What is wrong with a preset in which one line is replaced.
+/// The error for a preset with one line replaced.
 fn refusal(name: &str, from: &str, to: &str) -> String {
     let text = PRESETS.iter().find(|preset| preset.0 == name).expect("a preset").1;
     assert!(text.contains(from), "no `{from}` in {name}");
@@ -120,7 +120,7 @@ fn refusal(name: &str, from: &str, to: &str) -> String {
 #[test]
 fn what_is_wrong_is_said_with_the_remedy() {
     let cases = [
-        // Keys and values that do not exist: the nearest one, with file and line.
+        // Keys and values that do not exist: the message names the most similar one, with file and line.
         ("channels = 8", "chanels = 8", "did you mean `channels`"),
         ("channels = 8", "chanels = 8", "device.toml:5:1"),
         ("blocking = \"plane\"", "blocking = \"plain\"", "did you mean `plane`"),
@@ -133,12 +133,12 @@ fn what_is_wrong_is_said_with_the_remedy() {
         ("d-choices = 11", "d-choices = 0", "gc.victim.d-choices is 0"),
         ("window = 256", "window = 0", "scheduling.window is 0"),
         ("\"3.8ms\"", "\"2000s\"", "timing.erase (ns) is 2000000000000"),
-        // Streams: how many, and whether they have a meaning and room.
+        // Streams: their number, and whether they have a meaning and enough space.
         ("[scheduling]", "streams = 17\n[scheduling]", "ftl.streams is 17; it must be from 1 to 16"),
         ("[scheduling]", "streams = 0\n[scheduling]", "ftl.streams is 0"),
         ("[scheduling]", "isolation = \"persistent\"\n[scheduling]", "one stream has none to be kept from"),
         ("[scheduling]", "streams = 2\nisolation = \"none\"\n[scheduling]", "known: initial, persistent"),
-        // Space that collection needs.
+        // Space for collection.
         ("over_provisioning = \"7%\"", "over_provisioning = \"5%\"", "raise ftl.over_provisioning"),
         (
             "{ blocks = \"5%\" }",
@@ -177,7 +177,7 @@ fn streams_need_room_for_their_open_blocks() {
         (spec.ftl.streams, spec.ftl.isolation, spec.gc.moves) = (streams, isolation, moves);
         spec.validate().err().map(|error| error.to_string())
     };
-    // Of 77 blocks of 63 pages 4124 pages are exported and 3 blocks kept free: 8 blocks may be open, and not 9.
+    // Of 77 blocks of 63 pages, 4124 pages are exported and 3 blocks kept free: 8 blocks may be open, but not 9.
     let (initial, persistent) = (Isolation::Initial, Isolation::Persistent);
     for (streams, isolation, moves) in
         [(8, initial, Moves::Shared), (7, initial, Moves::Apart), (4, persistent, Moves::Apart)]
@@ -210,7 +210,7 @@ fn the_preemptive_ssd_of_paper_003_is_the_other_one_but_for_where_collection_let
     plain.name.clone_from(&preemptive.name);
     (plain.gc.preemption, plain.gc.hard_watermark) = (preemptive.gc.preemption, preemptive.gc.hard_watermark);
     assert!(plain.gc.hard_watermark.is_some() && plain.gc.preemption == Preemption::Moves);
-    // A busy span cannot be stopped. That its steps take as long is held in `collection.rs`.
+    // A busy span cannot be preempted. `collection.rs` checks that its steps take the same time.
     (plain.gc.span, plain.gc.copy_back) = (GcSpan::Steps, true);
     assert_eq!(plain, preemptive);
 }

@@ -1,5 +1,5 @@
-//! What members tell of a read is what then happens: at random instants of random runs a read is asked about, then sent,
-//! with nothing after it.
+//! Forecasts of reads are exact: at a random time of a random run the test asks for the forecast of a read, then
+//! sends the read with nothing after it, and compares.
 
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
@@ -11,7 +11,7 @@ use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;
 
-/// Dies with a bus of their own, times that never coincide, and room to collect.
+/// Dies with separate buses, times that never coincide, and space to collect.
 fn device() -> DeviceSpec {
     let mut spec = small(&[("chips = 2", "chips = 1"), ("blocks = 8", "blocks = 16")]);
     let t = &mut spec.timing;
@@ -20,8 +20,8 @@ fn device() -> DeviceSpec {
     spec
 }
 
-/// A run of random reads and programs up to a random instant, at which nothing waits in front of a member: what does
-/// is no part of what members know.
+/// Runs random reads and programs up to a random time at which no operation waits in front of a member, since members
+/// know nothing of such operations.
 fn busy(spec: &DeviceSpec, level: Level, random: &mut Prng) -> Rig {
     let mut flash = Flash::new(spec, level, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, random.next_u64());
@@ -37,14 +37,14 @@ fn busy(spec: &DeviceSpec, level: Level, random: &mut Prng) -> Rig {
     rig
 }
 
-/// Time to the start of a read's cells, and the part that is garbage collection's.
+/// Time to the start of a read's cells, and the part due to garbage collection.
 #[derive(Debug, PartialEq)]
 struct Start {
     start_ns: u64,
     gc_ns: u64,
 }
 
-/// What was told of a read at a random instant of a random run, and what happened when it was sent.
+/// The forecast of a read at a random time of a random run, and the result when the read was sent.
 fn told_and_seen(spec: &DeviceSpec, level: Level, seed: u64) -> (Start, Start) {
     let mut random = Prng::new(seed);
     let mut rig = busy(spec, level, &mut random);
@@ -67,13 +67,14 @@ fn levels() -> impl Strategy<Value = Level> {
     prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)]
 }
 
-/// Not an SSD whose planes collect apart: there, programs that wait inside go in between.
+/// Excludes an SSD whose planes collect separately, because there programs that wait inside run in between.
 fn levels_and_domains() -> impl Strategy<Value = (Level, Domain)> {
     let plane = prop_oneof![Just(Level::Channel), Just(Level::Chip)].prop_map(|level| (level, Domain::Plane));
     prop_oneof![levels().prop_map(|level| (level, Domain::Die)), plane]
 }
 
-/// Preemption, a soft watermark and suspension; what may be preempted and suspended both is told by estimate only.
+/// Preemption, a soft watermark and suspension. Preemption and suspension together are forecast by estimate only, so
+/// they are not combined.
 fn ways_in() -> impl Strategy<Value = (Preemption, bool, bool)> {
     let preemption = prop_oneof![Just(Preemption::Never), Just(Preemption::Moves), Just(Preemption::Phases)];
     prop_oneof![(preemption, any::<bool>(), Just(false)), Just((Preemption::Never, false, true))]
@@ -93,7 +94,7 @@ proptest! {
         (spec.gc.blocking, spec.gc.span, spec.gc.start) = (blocking, span, start);
         let (told, seen) = told_and_seen(&spec, level, seed);
         prop_assert_eq!(told.start_ns, seen.start_ns);
-        // Where planes collect apart, the wait of a read counts the operations that a collection lets in as its own.
+        // If planes collect separately, the wait of a read includes the operations that the collection lets in.
         if blocking == Domain::Die || seen.gc_ns == 0 {
             prop_assert_eq!(told.gc_ns, seen.gc_ns);
         } else {
@@ -109,7 +110,7 @@ proptest! {
     ) {
         let mut spec = device();
         (spec.gc.blocking, spec.gc.preemption) = (Domain::Die, preemption);
-        // As many as ever wait: how many steps come between longer queues is an estimate.
+        // As large as the queue can be: the number of steps between longer queues is an estimate.
         spec.gc.preemption_batch = spec.scheduling.window;
         spec.gc.soft_watermark = soft.then_some(Watermark::BlockCount(4));
         let (overhead, resume) = (Span(5_003), Span(2_017));
@@ -127,7 +128,7 @@ proptest! {
     }
 }
 
-/// Chips of one channel share its bus, and collections hold it but for their erase.
+/// Chips of one channel share its bus, and collections hold back the channel except during their erase.
 #[test]
 fn a_chip_behind_a_channel_that_collects_is_told_when_the_erase_lets_it_in() {
     let mut spec = small(&[("planes = 2", "planes = 1"), ("channels = 2", "channels = 1")]);

@@ -1,5 +1,5 @@
-//! Random operations against a reference that is too simple to be wrong: a map from page to content. Real content
-//! lies at physical pages, so a wrong map, a lost page or a block erased too early is seen as wrong content.
+//! Random operations, compared with a reference that is too simple to be wrong: a map from page to content. Real
+//! content lies at physical pages, so a wrong map, a lost page or a block erased too early shows up as wrong content.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind, Share};
 
 use crate::support::{Rig, small};
 
-/// What physical pages hold, and what reads found. Content is the token of the program that wrote it.
+/// Content of physical pages, and content that reads returned. Content is the token of the program that wrote it.
 #[derive(Default)]
 struct Contents {
     pages: BTreeMap<(u32, u32), u32>,
@@ -22,7 +22,7 @@ struct Contents {
     streams: Streams,
 }
 
-/// Whose pages lie in each block.
+/// The owner of the pages in each block.
 #[derive(Default)]
 struct Streams {
     count: u32,
@@ -35,7 +35,7 @@ struct Streams {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Owner {
     Stream(u8),
-    /// What collection moves.
+    /// Moved pages.
     Moves(Option<u8>),
 }
 
@@ -46,20 +46,20 @@ impl Streams {
         Self { count, isolation, moves, pages_per_block, owners: BTreeMap::new() }
     }
 
-    /// The stream of the operation with a token: any, but known before the token is given.
+    /// The stream of the operation with a token: arbitrary, but computable before the token is assigned.
     fn of(&self, token: u32) -> u8 {
         ((token.wrapping_mul(0x9E37_79B9) >> 16) % self.count) as u8
     }
 
-    /// A page that belongs to `owner` is written.
+    /// Records that a page of `owner` is written.
     fn write(&mut self, member: u32, page: u32, owner: Owner) {
         let block = (member, page / self.pages_per_block);
         let found = *self.owners.entry(block).or_insert(owner);
-        // Without streams moves and programs lend each other pages when blocks are short.
+        // Without streams, moves and programs share blocks when blocks run short.
         assert!(found == owner || self.count == 1, "a page of {owner:?} in a block of {found:?}");
     }
 
-    /// Where a page that was programmed with `token` may be moved to.
+    /// The owner of the block to which a page programmed with `token` may be moved.
     fn of_move(&self, token: u32) -> Owner {
         let stream = self.of(token);
         match (self.moves, self.isolation) {
@@ -167,10 +167,10 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Switches that are off by default, in every combination that has a meaning.
+/// Switches that are off by default, in every combination that is valid.
 fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
     let [apart, copy_back, soft, hard, wear, levels, ldpc, suspend] = switches;
-    // Room for one more open block and an earlier start.
+    // Space for one more open block and an earlier start.
     spec.geometry.blocks = 10;
     spec.gc.moves = if apart { Moves::Apart } else { Moves::Shared };
     spec.gc.copy_back = copy_back && !ldpc && spec.gc.span == GcSpan::Steps;
@@ -197,14 +197,14 @@ fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
         spec.wear = Some(WearSpec { free_block, static_gap });
     }
     if ldpc {
-        // Levels rise within a few reads.
+        // Levels increase after a few reads.
         let fast = LdpcSpec { rber_ppb_per_read: [900_000; 8], ..LdpcSpec::default() };
         spec.ldpc = Some(fast);
         spec.age = soft.then_some(AgeSpec { erases: [900, 1100], reads_mean: 5, ..AgeSpec::default() });
     }
 }
 
-/// Streams, with room for their open blocks.
+/// Streams, with space for their open blocks.
 fn add_streams(spec: &mut DeviceSpec, (streams, persistent): (u32, bool), seed: u64) {
     let persistent = persistent && streams > 1;
     spec.ftl.streams = streams;
@@ -213,7 +213,7 @@ fn add_streams(spec: &mut DeviceSpec, (streams, persistent): (u32, bool), seed: 
         Moves::Shared => streams,
         Moves::Apart => streams + if persistent { streams } else { 1 },
     };
-    // Half of all pages is exported, a block has four pages: 2b + 4 x 2 + 4 x open < 4b.
+    // Half of all pages are exported, and a block has four pages: 2b + 4 x 2 + 4 x open < 4b.
     spec.geometry.blocks = spec.geometry.blocks.max(5 + 2 * open);
     // Pages of open blocks count as free here.
     if seed >> 8 & 1 != 0 && spec.gc.soft_watermark.is_none() && spec.gc.hard_watermark.is_none() {
@@ -222,7 +222,7 @@ fn add_streams(spec: &mut DeviceSpec, (streams, persistent): (u32, bool), seed: 
     }
 }
 
-/// What one logical page should hold.
+/// The expected content of one logical page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
     content: Option<u32>,
@@ -235,7 +235,7 @@ const MANY: u64 = 7;
 
 type Model = BTreeMap<(u32, u32), Page>;
 
-/// Releases a pin, unless the program that made it may still be on its way.
+/// Releases a pin, unless the program that set it may still be in flight.
 fn release(
     rig: &mut Rig<Contents>,
     case: &Case,
@@ -252,7 +252,7 @@ fn release(
     }
 }
 
-/// Runs a case; returns how many collections stalled.
+/// Runs a case; returns the number of collections that stalled.
 fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     let contents = Contents { streams: Streams::new(&case.spec), ..Contents::default() };
     let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, contents);
@@ -276,7 +276,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
                 _ => OpKind::Trim,
             };
             if case.pins > MANY && entry.pinned.is_some() {
-                // What waits for space must not keep the pins that take it from being released.
+                // An operation that waits for space must not delay the release of the pins that take the space.
                 (kind, old_version) = (OpKind::Read, false);
             }
             entry.in_flight = Some(kind);
@@ -318,7 +318,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
             rig.flash.audit().map_err(TestCaseError::fail)?;
         }
     }
-    // With so many pins that programs wait for them, all are let go; else some stay.
+    // If there are so many pins that programs wait for them, all are released; otherwise some remain.
     while case.pins > MANY && !pins.is_empty() {
         while rig.step() {}
         for finished in &rig.finished[seen..] {
@@ -340,7 +340,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     }
     let counters: Vec<_> = (0..members).map(|member| rig.flash.counters(rig.now, member)).collect();
     prop_assert_eq!(counters.iter().map(|c| c.program_pages).sum::<u64>(), programs);
-    // Every programmed page was erased since, or still holds something.
+    // Every programmed page has been erased since, or still has content.
     let shape = rig.flash.shape();
     let written: u64 = counters.iter().map(|c| c.program_pages + c.gc_move_pages).sum();
     let erased: u64 = counters.iter().map(|c| c.erase_blocks).sum::<u64>() * u64::from(shape.data_pages);

@@ -1,7 +1,7 @@
-//! Streams: pages of one stream share erase blocks, so that what dies together is erased together.
+//! Streams: pages of one stream share erase blocks, so that pages that are invalidated together are erased together.
 //!
-//! The small device again, one plane: blocks of 4 pages, collection when one block is left free. A move takes 118 us, an
-//! erase 1000.
+//! The small device with one plane: blocks of 4 pages, collection when one block is left free. A move takes 118 us,
+//! an erase 1000.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{Choice, Isolation, Moves, Pool, Watermark};
@@ -46,7 +46,7 @@ fn a_stream_that_is_rewritten_as_a_whole_leaves_nothing_to_move_and_half_a_block
             rig.one(0, write_to(0, page));
             rig.one(0, write_to((streams - 1) as u8, 8 + page));
         }
-        // The third time over pages 0 to 7 begins the seventh of eight blocks.
+        // The third round over pages 0 to 7 begins the seventh of eight blocks.
         for page in (0..8 * rounds).map(|page| page % 8) {
             rig.one(0, write_to(0, page));
         }
@@ -58,7 +58,7 @@ fn a_stream_that_is_rewritten_as_a_whole_leaves_nothing_to_move_and_half_a_block
     };
     assert_eq!(run(1, 2).0, (0, 2, 1236 * US));
     assert_eq!(run(2, 2).0, (0, 0, 1000 * US));
-    // However often: 8 pages for 2 blocks, all of them erased without a move.
+    // However often: 8 pages per 2 blocks, all of them erased without a move.
     let (_, moved, erased) = run(2, 50);
     assert_eq!((moved, erased), (0, 98));
     assert!(run(1, 50).1 > 2);
@@ -76,7 +76,7 @@ fn moves_join_stream_0_or_the_stream_that_they_come_from_or_stay_apart() {
                 rig.one(0, write_to(stream, page));
             }
         };
-        // Blocks 0 and 2 are of stream 0, 1 and 3 of stream 1.
+        // Blocks 0 and 2 belong to stream 0, 1 and 3 to stream 1.
         write(0, &[0, 1, 2, 3]);
         write(1, &[8, 9, 10, 11]);
         write(0, &[4, 5, 6, 7]);
@@ -87,7 +87,7 @@ fn moves_join_stream_0_or_the_stream_that_they_come_from_or_stay_apart() {
         write(0, &[0]);
         write(1, &[8, 9, 12, 13]);
         rig.flash.audit().expect("consistent");
-        // Block 1 has but page 11 valid, and no other one has fewer.
+        // Block 1 has only page 11 valid, and no other block has fewer valid pages.
         rig.flash.lookup(0, 11).expect("mapped")
     };
     assert_eq!(place(Isolation::Initial, Moves::Shared), 7 * 4 + 1, "behind page 0");
@@ -110,8 +110,8 @@ fn the_plane_with_most_free_pages_is_the_one_where_the_stream_has_most() {
     assert_eq!(found, [0, 1, 0, 0, 0]);
 }
 
-/// Write amplification of 256 blocks of 32 pages, in so many planes of a die. A tenth of the pages takes nine tenths of the
-/// writes if `hot`, and a tenth of them if not. It is stream 1, where there is one.
+/// Write amplification of 256 blocks of 32 pages, in `planes` planes of a die. A tenth of the pages takes nine tenths
+/// of the writes if `hot`, and otherwise a tenth of them. It forms stream 1, if there is one.
 fn amplification_in(planes: u32, streams: u32, isolation: Isolation, moves: Moves, hot: bool) -> f64 {
     let mut spec = one_plane(streams);
     (spec.geometry.planes, spec.geometry.blocks, spec.geometry.pages) = (planes, 256 / planes, 32);

@@ -1,5 +1,5 @@
-//! What dies are recorded to do is what they did: no two things at a time on one die or one bus, every operation once,
-//! and the same times in sum as the counters.
+//! The record of what dies did is consistent: never two activities at a time on one die or one bus, every operation
+//! once, and the same total times as the counters.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use stripewise_flash::{DeviceSpec, Flash, Level, Media, Share, State, Stretch, W
 
 use crate::support::{Rig, read, small, write};
 
-/// Keeps all of it.
+/// Records everything.
 #[derive(Default)]
 struct Recorder {
     stretches: Vec<Stretch>,
-    /// Operations that took part in another one's stretch.
+    /// Operations that joined a stretch of another operation.
     joined: Vec<(u32, Work)>,
 }
 
@@ -38,7 +38,7 @@ impl Media for Recorder {
     }
 }
 
-/// 2000 random reads and programs at random times on a device that collects garbage.
+/// Runs 2000 random reads and programs at random times on a device that collects garbage.
 fn record(spec: &DeviceSpec, level: Level) -> Rig<Recorder> {
     let flash = Flash::with_media(spec, level, 1, 1, Recorder::default()).expect("a device");
     let mut rig = Rig::over(flash);
@@ -62,7 +62,7 @@ fn assert_apart(what: &str, mut spans: Vec<(u64, u64)>) {
     }
 }
 
-/// Checks a device's record; how often something went on after it was suspended, and how often operations joined.
+/// Checks a device's record. Returns the number of resumed stretches, and the number of operations that joined.
 fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     let rig = record(spec, level);
     let (shape, log) = (rig.flash.shape(), &rig.flash.media().stretches);
@@ -98,7 +98,7 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     let is_erase =
         |stretch: &&Stretch| matches!(stretch.work, Work::Erase | Work::Collection) && !stretch.is_rest;
     assert_eq!(log.iter().filter(is_erase).count() as u64, erases);
-    // Every operation that needed the flash: a read is sensed and given out, a program is one stretch.
+    // Every operation that needed the flash: a read is sensed and transferred out, a program is one stretch.
     let mut works = BTreeMap::<u32, Vec<Work>>::new();
     for &(token, work) in &rig.flash.media().joined {
         works.entry(token).or_default().push(work);
@@ -115,7 +115,7 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     assert_eq!(works.len() as u64, pages);
     assert!(works.values().all(|works| *works == [Work::Program] || *works == [Work::Sense, Work::Out]));
     let finished = |token: &u32| rig.of(*token);
-    // Without a link behind the flash an operation ends with its last stretch.
+    // Without a host link, an operation ends with its last stretch.
     let ends: BTreeMap<u32, u64> =
         log.iter().filter_map(|stretch| stretch.token.map(|token| (token, end(stretch)))).collect();
     for (token, end) in ends {

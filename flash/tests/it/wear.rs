@@ -1,6 +1,6 @@
-//! Victims and free blocks that look at more than the space to be gained: cost-benefit, and wear-levelling.
+//! Victim and free-block policies that consider more than the space to be gained: cost-benefit, and wear-levelling.
 //!
-//! The small device again, one plane: 8 blocks of 4 pages, 16 pages exported, collection when one block is left free. A
+//! The small device with one plane: 8 blocks of 4 pages, 16 pages exported, collection when one block is left free. A
 //! move takes 118 us, an erase 1000.
 
 use stripewise_base::prng::Prng;
@@ -24,7 +24,7 @@ fn plane(over_provisioning: &str) -> DeviceSpec {
     spec
 }
 
-/// Writes each page once, and then `rounds` times as many at random, where `hot` of 100 pages take `of` of 100 writes.
+/// Writes each page once, then `rounds` times as many at random, where `hot` of 100 pages take `of` of 100 writes.
 fn written(spec: &DeviceSpec, hot: u64, of: u64, rounds: u64) -> Flash {
     let mut flash = Flash::new(spec, Level::Chip, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     let pages = u64::from(flash.logical_pages());
@@ -62,8 +62,8 @@ fn cost_benefit_prefers_an_old_block_to_an_emptier_young_one() {
         let row = rig.flash.drain_gc_log().next().expect("a collection");
         (row.block, row.moved_pages)
     };
-    // After 25 programs: blocks 0 to 5 have 2, 1, 2, 2, 4 and 4 valid pages and last changed with programs 18, 24, 20,
-    // 25, 20 and 24. age x (4 - v) / 2v is 7 x 2/4 = 3.5, 1 x 3/2 = 1.5, 5 x 2/4 = 2.5, 1 x 2/4 = 0.5, 0 and 0.
+    // After 25 programs, blocks 0 to 5 have 2, 1, 2, 2, 4 and 4 valid pages and last changed with programs 18, 24,
+    // 20, 25, 20 and 24. age x (4 - v) / 2v is 7 x 2/4 = 3.5, 1 x 3/2 = 1.5, 5 x 2/4 = 2.5, 1 x 2/4 = 0.5, 0 and 0.
     assert_eq!(victim(Victim::CostBenefit), (0, 2));
     assert_eq!(victim(Victim::Greedy), (1, 1));
 }
@@ -83,7 +83,7 @@ fn cost_benefit_lowers_write_amplification_where_some_pages_are_hot_and_moves_go
     let benefit_apart = run(Victim::CostBenefit, Moves::Apart, 10, 90);
     assert!(greedy_apart < 0.93 * greedy, "cold pages gather");
     assert!(benefit_apart < 0.75 * greedy_apart, "and age tells them from hot ones");
-    // Where all pages are alike greedy is the best there is, and an open block more is space less.
+    // If all pages are alike, greedy is optimal, and an additional open block costs space.
     let uniform = run(Victim::Greedy, Moves::Shared, 50, 50);
     assert!(uniform < run(Victim::Greedy, Moves::Apart, 50, 50));
     assert!(uniform < run(Victim::CostBenefit, Moves::Shared, 50, 50));
@@ -125,7 +125,7 @@ fn dynamic_levelling_writes_the_free_block_that_was_erased_least() {
     assert_eq!(blocks, expected[..4]);
 }
 
-/// How far apart the most and the least erased block are.
+/// The difference of erases between the most and the least erased block.
 fn spread(flash: &Flash) -> u32 {
     let wear = flash.wear(0).expect("kept");
     wear.most_erases - wear.least_erases
@@ -137,7 +137,7 @@ fn dynamic_levelling_evens_out_what_blocks_bring_along_at_no_cost() {
         let mut spec = plane("15%");
         spec.wear = Some(WearSpec { free_block, ..WearSpec::default() });
         spec.age = Some(AgeSpec { erases: [0, 60], ..AgeSpec::default() });
-        // The more blocks are free at a time, the more there is to choose from.
+        // The more blocks are free at a time, the larger the choice.
         spec.gc.low_watermark = Watermark::BlockCount(20);
         let flash = written(&spec, 50, 50, 30);
         (spread(&flash), amplification(flash.counters(0, 0)))
@@ -158,7 +158,8 @@ fn static_levelling_moves_the_coldest_block_right_after_a_collection() {
         rig.one(0, write(page));
     }
     let start = rig.one(0, write(10)).end;
-    // Block 0 with its one valid page is erased once; then block 1, with one too, the first of those never erased.
+    // Block 0 with its one valid page is erased once; then block 1, also with one valid page, the first of the blocks
+    // never erased.
     let rows: Vec<_> = rig.flash.drain_gc_log().collect();
     let found: Vec<_> =
         rows.iter().map(|row| (row.block, row.moved_pages, row.end_ns - row.start_ns)).collect();
@@ -191,8 +192,8 @@ fn static_levelling_bounds_the_spread_of_erases_and_costs_moves() {
     let (middle, dear_too, ..) = run(Some(30));
     assert_eq!(none, 0);
     assert!(moved > 0 && moved < all);
-    // The bound, and what blocks gain while others wait for their turn.
+    // The limit, plus the erases that blocks gain while others wait for their turn.
     assert!(narrow <= 10 + 20 && middle <= 30 + 20 && wide > 150, "{narrow}, {middle}, {wide}");
-    // Cold pages are moved, and mix with hot ones then.
+    // Cold pages are moved, and then mix with hot ones.
     assert!(dear > 1.2 * cheap && dear_too > 1.2 * cheap, "{cheap:.3}, {dear_too:.3}, {dear:.3}");
 }

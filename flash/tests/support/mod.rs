@@ -1,4 +1,4 @@
-//! A driver as small as one can be: every member has a first-in first-out queue in front of it.
+//! A minimal driver: every member has a first-in first-out queue in front of it.
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use stripewise_base::agenda::Agenda;
 use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Media, Op, OpKind, Permit};
 
 /// The device of most tests: 2 channels x 2 chips x 1 die x 2 planes x 8 blocks x 4 pages of 4 KiB. Cell times are
-/// 10, 100 and 1000 us, a page takes 4 us on the bus, commands take none.
+/// 10, 100 and 1000 us; a page takes 4 us on the bus; commands take no time.
 pub const SMALL: &str = r#"
 name = "small"
 [geometry]
@@ -51,7 +51,8 @@ pub fn small(changes: &[(&str, &str)]) -> DeviceSpec {
     spec(&text)
 }
 
-/// So many blocks of each die, of all planes that are so near to their low watermark where none is due.
+/// Permission for `blocks` blocks of each die, and for all planes within `ahead` blocks of their low watermark on
+/// dies with no plane due.
 pub fn permit(blocks: u32, ahead: u32) -> Permit {
     Permit { blocks, ahead, ahead_planes: u32::MAX }
 }
@@ -76,7 +77,7 @@ pub fn trim(page: u32) -> Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     pub token: u32,
-    /// When it was started in the flash, and when it was done.
+    /// When the flash started the operation, and when it was done.
     pub start: Nanos,
     pub end: Nanos,
     pub done: Done,
@@ -105,7 +106,7 @@ impl<M: Media> Rig<M> {
         Self { flash, agenda, now: 0, queues, starts, finished, done }
     }
 
-    /// Queues an operation now; its token is returned.
+    /// Queues an operation now; returns its token.
     pub fn submit(&mut self, member: u32, op: Op) -> u32 {
         let token = self.starts.len() as u32;
         self.starts.push(0);
@@ -114,7 +115,7 @@ impl<M: Media> Rig<M> {
         token
     }
 
-    /// Permits a member to collect, and offers what waits.
+    /// Permits a member to collect, and offers the waiting operations.
     pub fn permit(&mut self, member: u32, blocks: u32, ahead: u32) {
         self.flash.permit_gc(self.now, member, permit(blocks, ahead), &mut self.agenda);
         self.dispatch_ready();
@@ -136,14 +137,14 @@ impl<M: Media> Rig<M> {
         }
     }
 
-    /// Offers what waits to members that may take it.
+    /// Offers waiting operations to members that may accept them.
     pub fn dispatch_ready(&mut self) {
         while let Some(member) = self.flash.next_ready() {
             self.dispatch(member);
         }
     }
 
-    /// One event; false if there was none.
+    /// Handles one event; false if there was none.
     pub fn step(&mut self) -> bool {
         let Some((now, event)) = self.agenda.pop() else { return false };
         assert!(now >= self.now);
@@ -162,7 +163,7 @@ impl<M: Media> Rig<M> {
         true
     }
 
-    /// All events up to `end`, inclusive.
+    /// Handles all events up to `end`, inclusive.
     pub fn run_until(&mut self, end: Nanos) {
         while self.agenda.next_time().is_some_and(|at| at <= end) {
             self.step();
@@ -170,7 +171,7 @@ impl<M: Media> Rig<M> {
         self.now = end;
     }
 
-    /// All events. Nothing may be left in a queue.
+    /// Handles all events. No queue may have entries left.
     pub fn run(&mut self) {
         while self.step() {}
         let left: usize = self.queues.iter().map(VecDeque::len).sum();

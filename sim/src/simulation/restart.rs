@@ -1,4 +1,4 @@
-//! A simulation that begins with an array as it is: a new one, or one that starts anew after a loss of power.
+//! A simulation that begins with an existing array: a new one, or one that restarts after a power loss.
 
 use stripewise_array::{Array, Memory, SchemeError};
 use stripewise_base::Nanos;
@@ -8,11 +8,11 @@ use stripewise_flash::Flash;
 use super::{Content, Host, LARGE_BYTES, Simulation, World};
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
-    /// What goes on after a loss of power at an instant: a new controller over `flash`, which holds what members kept. Members
-    /// that were gone stay gone; what was under way is forgotten; time goes on at `now`.
+    /// Restarts after a power loss: a new controller over `flash`, which holds the data that members kept. Members
+    /// that were gone stay gone; requests in flight are forgotten; time continues at `now`.
     ///
     /// # Errors
-    /// When the scheme cannot be restarted, with the reason.
+    /// If the scheme cannot be restarted, with the reason.
     pub fn restart(self, flash: Flash<C>, now: Nanos) -> Result<Self, SchemeError> {
         let Self { array, world, .. } = self;
         let mut simulation = Self::with_array(array.restart()?, flash, world.host, now);
@@ -21,7 +21,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         Ok(simulation)
     }
 
-    /// `array` over `flash`, both as they are at time `now`.
+    /// `array` over `flash`, both in their state at time `now`.
     pub(super) fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
         let count = array.members() as usize;
         if let Some(ahead) = array.gc_control() {

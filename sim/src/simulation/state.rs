@@ -1,10 +1,10 @@
-//! What the flash tells of its members.
+//! State that the flash reports of its members.
 
 use stripewise_array::update::MemberLoad;
 use stripewise_base::Nanos;
 use stripewise_flash::{Flash, Media};
 
-/// What the flash tells of its members at an instant.
+/// State that the flash reports of its members at one time.
 pub(super) struct State<'a, C> {
     pub(super) flash: &'a Flash<C>,
     pub(super) now: Nanos,

@@ -1,4 +1,4 @@
-//! Traces and settings that ask for more than there is: refused with the reason and the remedy, at once.
+//! Traces and settings that exceed limits are refused at once, with the reason and the remedy.
 
 use stripewise_array::Scheme;
 use stripewise_base::units::Span;
@@ -59,7 +59,7 @@ fn replay(times: &[u64], config: &RunConfig, reports: u64) -> (Result<Totals, Ru
     (outcome, rows)
 }
 
-/// The request that is too late, and what is said of it.
+/// The number of the request that is too late, after a check of the error message.
 fn late(times: &[u64], pacing: &str) -> u64 {
     match replay(times, &config(pacing, 0), u64::MAX).0 {
         Err(RunError::Replay(error @ ReplayError::Late { request })) => {
@@ -74,7 +74,7 @@ fn late(times: &[u64], pacing: &str) -> u64 {
 #[test]
 fn simulated_time_ends_at_2_to_the_63_and_does_not_wrap() {
     let last = (1u64 << 63) - 1;
-    // A thousandth of the speed makes 4e19 ns of 4e16, which is 3.1e18 modulo 2^64.
+    // A thousandth of the speed turns 4e16 into 4e19 ns, which is 3.1e18 modulo 2^64.
     assert_eq!(late(&[0, 40_000_000_000_000_000], "open:1/1000"), 1);
     assert_eq!(late(&[0, 10, last / 1000 + 1], "open:1/1000"), 2);
     assert_eq!(late(&[0, last + 1], "open:1"), 1);
@@ -104,7 +104,7 @@ fn more_samples_than_a_thousand_million_rows_are_refused_before_one_of_a_gap_is_
 
 #[test]
 fn a_run_stops_within_a_gap_that_is_full_of_samples() {
-    // 800 million rows, which take longer than a stop may.
+    // 800 million rows, which would take longer than a stop may take.
     let (outcome, rows) = replay(&[0, 200_000_000_000], &config("open:1", 1_000), 6);
     assert!(matches!(outcome, Err(RunError::Stopped { .. })), "{outcome:?}");
     assert!(rows.samples < 10_000_000, "{} rows were taken", rows.samples);

@@ -1,4 +1,4 @@
-//! Requests of one instant over a device that is given commands, worked out by hand.
+//! Requests of one instant over a device that receives commands, computed by hand.
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
@@ -25,9 +25,9 @@ impl Source for Writes {
     }
 }
 
-/// The mean response of writes on DiskSim's device, which has a die of its own for each of eight consecutive pages. A page takes
-/// 8 x 238.4 ns = 1,907 ns on the host link (rounded down for the whole page), 25 ns x (4096 + 128) = 105,600 ns on its bus and
-/// 200 us in the cells.
+/// The mean response time of writes on DiskSim's device, which has a separate die for each of eight consecutive
+/// pages. A page takes 8 x 238.4 ns = 1,907 ns on the host link (rounded down for the whole page), 25 ns x (4096 +
+/// 128) = 105,600 ns on its bus and 200 us in the cells.
 fn mean_ns(unit: LinkUnit, writes: &[(u64, u32)]) -> u64 {
     let mut device = DeviceSpec::preset("disksim-suite").expect("a preset");
     device.geometry.blocks = 64;
@@ -53,9 +53,9 @@ fn two_requests_of_one_instant_cross_the_host_link_as_two_commands_and_one_reque
     const PAGE_NS: u64 = 105_600 + 200_000;
     let (page, command) = (LinkUnit::Page, LinkUnit::Command);
     assert_eq!(mean_ns(command, &[(0, 1)]), LINK + PAGE_NS);
-    // One request of two pages: neither starts before both are across.
+    // One request of two pages: neither starts before both have crossed.
     assert_eq!(mean_ns(command, &[(0, 2)]), 2 * LINK + PAGE_NS);
-    // Two requests: the first starts after its own page, so that the mean is half a page less.
+    // Two requests: the first starts after its own page, so the mean is half a page less.
     let two = LINK + PAGE_NS + LINK / 2;
     assert!(mean_ns(command, &[(0, 1), (1, 1)]).abs_diff(two) <= 1);
     assert_eq!(mean_ns(command, &[(0, 1), (1, 1)]), mean_ns(page, &[(0, 1), (1, 1)]));

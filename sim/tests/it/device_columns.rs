@@ -1,4 +1,4 @@
-//! What a member tells of read levels, suspending and wear comes to its row.
+//! Counters of read levels, suspension and wear appear in the member's row.
 
 use stripewise_array::Scheme;
 use stripewise_base::units::Span;

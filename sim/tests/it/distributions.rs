@@ -1,4 +1,4 @@
-//! What a run tells of queues and latencies, where it can be worked out.
+//! Queue and latency figures of a run, in cases that can be computed by hand.
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
@@ -6,7 +6,7 @@ use stripewise_sim::tables::{LatencyKind, LatencyRow, Sink};
 use stripewise_sim::{RunConfig, Totals, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of one page, over and over the same sixty pages.
+/// Requests of one page, repeatedly to the same sixty pages.
 struct Pages {
     kind: Kind,
     left: u64,
@@ -56,7 +56,7 @@ fn replay(kind: Kind, pacing: &str, level: &str, warmup: u64) -> (Totals, Vec<La
 fn one_read_at_a_time_waits_for_nothing_and_leaves_nothing_behind() {
     let (totals, points) = replay(Kind::Read, "closed:1", "raid0", 0);
     for row in &totals.members {
-        // 45 us of cell and 8192 · 5 ns of bus, and what the device adds for commands.
+        // 45 us of cell and 8192 · 5 ns of bus, plus the device's command times.
         let exact = totals.requests.reads.mean_ns();
         assert_eq!(row.operation_mean_ns, exact, "every read is as long as the other");
         assert_eq!((row.operation_p99_ns, row.operation_p999_ns), (exact, exact));

@@ -1,5 +1,5 @@
-//! Global collection, in whole runs: the members of a group collect together, every request is served, and nobody waits
-//! for permission.
+//! Global collection in whole runs: the members of a group collect together, every request is served, and no member
+//! waits for permission.
 
 use proptest::prelude::*;
 use stripewise_array::Scheme;
@@ -11,7 +11,7 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 
 use crate::support::Collections;
 
-/// Requests of 8 KiB at random places: so many every so often, then a pause.
+/// Requests of 8 KiB at random places: a burst of evenly spaced requests, then a pause.
 struct Bursts {
     prng: Prng,
     count: u64,
@@ -43,11 +43,11 @@ struct Case {
     layout: &'static str,
     geometry: &'static str,
     preemption: Preemption,
-    /// Collections as DiskSim has them: one busy span, when the die is asked for.
+    /// Collections as in DiskSim: one busy span, started when an operation needs the die.
     as_disksim: bool,
     count: u64,
     every_ns: u64,
-    /// Requests of a burst, and the pause after it.
+    /// Requests per burst, and the pause after it.
     burst: (u64, u64),
     read_percent: u64,
     seed: u64,
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// Writes in even time: who collects alone collects when its own planes are full.
+/// Evenly spaced writes: a member without coordination collects when its own planes are full.
 const STEADY: Case = Case {
     coordination: "",
     layout: "ssd:8",
@@ -137,7 +137,7 @@ const STEADY: Case = Case {
     seed: 1,
 };
 
-/// Of the slices in which one member collects, the share in which two or more do.
+/// Share of the slices with at least two collecting members among those with at least one.
 fn together(totals: &Totals) -> f64 {
     let [any, two] = [1, 2].map(|members| totals.gc_slices.at_least(members) as f64);
     assert!(any > 1_000.0, "{any} slices");
@@ -152,7 +152,7 @@ fn members_collect_at_the_same_time_more_often_and_the_array_is_free_of_collecti
         let (before, after) = (together(&alone), together(&global));
         assert!(after > before * 1.3, "{before} {after} {geometry} {as_disksim}");
         assert!(global.gc_slices.at_least(1) < alone.gc_slices.at_least(1));
-        // Blocks are collected a little earlier, and so with a few more valid pages.
+        // Blocks are collected a little earlier, and therefore with a few more valid pages.
         let erases = [&alone, &global].map(|totals| totals.sum(|row| row.erase_blocks));
         assert!(erases[0] < erases[1] * 11 / 10 && erases[1] < erases[0] * 13 / 10, "{erases:?}");
     }

@@ -1,4 +1,4 @@
-//! The tests of the simulator, in one program: linking one is quicker than linking 12.
+//! The tests of the simulator, in one program, because linking one program is faster than linking 12.
 
 mod absurd;
 mod commands;

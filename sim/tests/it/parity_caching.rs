@@ -1,5 +1,5 @@
-//! The two ends of parity caching, as paper 001 (section V-F) names them: an extremely small buffer is a conventional array,
-//! one that holds all that is updated has no overhead. And what lies between, worked out by hand.
+//! The two limits of parity caching, as paper 001 (section V-F) states them: an extremely small buffer is a
+//! conventional array, and a buffer for all updates has no overhead. Cases between the limits are computed by hand.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
@@ -10,7 +10,7 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 
 const PAGE: u64 = 8192;
 
-/// Writes of pages, one after the other: first page, number of pages.
+/// Writes of pages, in order: first page, number of pages.
 struct Writes(std::vec::IntoIter<(u64, u32)>);
 
 impl Source for Writes {
@@ -32,7 +32,7 @@ struct Nothing;
 
 impl Sink for Nothing {}
 
-/// Six channels: five data chunks a row with RAID-5, four with RAID-6, each of one page.
+/// Six channels: five data chunks per row with RAID-5, four with RAID-6, each of one page.
 fn totals(level: &str, policy: &str, cache: &str, writes: Vec<(u64, u32)>) -> Totals {
     let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
     device.geometry.blocks = 32;
@@ -41,7 +41,7 @@ fn totals(level: &str, policy: &str, cache: &str, writes: Vec<(u64, u32)>) -> To
     );
     let config = RunConfig {
         precondition: "sequential:70%".parse().expect("a state"),
-        // One at a time: nothing merges in the conventional array.
+        // One at a time, so that the conventional array merges nothing.
         pacing: "closed:1".parse().expect("a pacing"),
         ..RunConfig::new(
             Scheme::from_toml("test", &scheme).expect("a scheme"),
@@ -52,7 +52,7 @@ fn totals(level: &str, policy: &str, cache: &str, writes: Vec<(u64, u32)>) -> To
     run(&config, &mut Writes(writes.into_iter()), &mut Nothing, &mut |_| true).expect("a run")
 }
 
-/// Pages read before updates, pages of data and pages of parity written.
+/// Pages pre-read for updates, pages of data written, and pages of parity written.
 fn overhead(totals: &Totals) -> [u64; 3] {
     [
         totals.sum(|row| row.pre_read_pages),
@@ -61,7 +61,7 @@ fn overhead(totals: &Totals) -> [u64; 3] {
     ]
 }
 
-/// Writes of single pages of `pages`, none twice in a row nor beside the one before.
+/// Writes of single pages out of `pages`; no page is the same as, or adjacent to, the one before.
 fn scattered(seed: u64, count: usize, pages: u64) -> Vec<(u64, u32)> {
     let mut prng = Prng::new(seed);
     let mut last = 0;
@@ -120,7 +120,7 @@ fn every_chunk_written_is_absorbed_or_leaves() {
 
 #[test]
 fn a_larger_buffer_never_absorbs_less() {
-    // Least recently used chunks have this property one by one; rows that leave whole could break it, and do not here.
+    // LRU replacement of single chunks has this property. Destaging whole rows could break it, but does not here.
     let writes = scattered(11, 3000, 300);
     let absorbed = [1, 8, 32, 128, 512].map(|chunks| {
         let cache = format!("policy = 'parity-caching'\nchunks = {chunks}");

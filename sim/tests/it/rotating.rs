@@ -1,4 +1,4 @@
-//! Rotating permission, in whole runs: at most one member of a parity group collects at a time, whatever the load, and
+//! Rotating permission in whole runs: at most one member of a parity group collects at a time, whatever the load, and
 //! every request is served.
 
 use proptest::prelude::*;
@@ -10,10 +10,10 @@ use stripewise_sim::{RunConfig, Totals, run};
 
 use crate::support::{Collections, Mixed};
 
-/// What a run is over, and under what load.
+/// The configuration and the load of a run.
 #[derive(Clone, Debug)]
 struct Case {
-    /// Sections of the scheme that say who collects when, and around what reads go.
+    /// Sections of the scheme for coordination and for redirected reads.
     coordination: String,
     layout: &'static str,
     groups: u32,
@@ -60,7 +60,7 @@ fn run_of(case: &Case) -> (Totals, Vec<GcRow>) {
     (totals, collections.gcs)
 }
 
-/// The most members of a group that collect at a time.
+/// The largest number of members of a group that collect at the same time.
 fn most_at_a_time(rows: &[GcRow], group: impl Fn(u32) -> u32) -> usize {
     let at_once = |row: &GcRow| {
         let same = rows.iter().filter(|other| {
@@ -133,7 +133,7 @@ fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
     assert_eq!(free.sum(|row| row.permission_waits), 0);
     let (turns, rows) = run_of(&Case { coordination: TOKEN.to_owned(), ..case });
     assert_eq!(most_at_a_time(&rows, |_| 0), 1);
-    // Eight members need eight times the collecting that one may do: writes wait for it.
+    // Eight members need eight times the collection that one member may do: writes wait for permission.
     assert!(turns.sum(|row| row.permission_waits) > 0 && turns.sum(|row| row.permission_wait_ns) > 0);
     assert!(turns.requests.writes.mean_ns() > free.requests.writes.mean_ns());
 }
@@ -158,7 +158,7 @@ fn reads_that_decode_around_collections_lose_their_tail_where_members_take_turns
     };
     let [direct, avoiding] = ["", gc_avoiding].map(|read| tail("", read));
     let [alone, both] = ["", gc_avoiding].map(|read| tail(TOKEN, read));
-    // Two that collect are two losses, more than one parity chunk tolerates.
+    // Two collecting members are two losses, more than one parity chunk tolerates.
     assert!(both * 2 < avoiding && avoiding < direct, "{both} {avoiding} {direct}");
     assert!(both * 2 < alone, "{both} {alone}");
 }

@@ -1,4 +1,4 @@
-//! Arrays of whole SSDs: from 3 to 32 of them, and what their insides do to the array.
+//! Arrays of 3 to 32 whole SSDs, and the effect of their internal structure on the array.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
@@ -54,7 +54,7 @@ fn config(ssds: u32, device: DeviceSpec, state: &str, geometry: &str) -> RunConf
     }
 }
 
-/// `count` requests, `writes` of ten of them writes, `gap_ns` apart, on `tenths` of the array.
+/// `count` requests, `writes` of every ten of them writes, `gap_ns` apart, on `tenths` of the array.
 fn totals(config: &RunConfig, count: u64, writes: u64, gap_ns: u64, tenths: u64) -> Totals {
     let span = capacity(config).expect("a device") / 10 * tenths;
     let mut source = Pages { prng: Prng::new(7), left: count, span, writes, time_ns: 0, gap_ns };
@@ -79,12 +79,12 @@ fn from_3_to_32_ssds_share_the_work_evenly_and_each_has_its_row() {
         let numbers: Vec<u32> = totals.members.iter().map(|row| row.member).collect();
         assert_eq!(numbers, (0..ssds).collect::<Vec<u32>>());
         assert_eq!(totals.requests.writes.count, count);
-        // Writes of one row that meet share its parity, and of one page the page itself.
+        // Concurrent writes to one row share its parity; concurrent writes to one page share the page.
         for pages in [totals.sum(|row| row.host_write_pages), totals.sum(|row| row.parity_write_pages)] {
             assert!(pages <= count && pages > count - count / 100, "{ssds} SSDs: {pages} pages");
         }
         for row in &totals.members {
-            // 2000 are expected, and the deviation of a binomial count is 45 of them.
+            // 2000 are expected; the deviation of the binomial count is 45.
             assert!(array_writes(row).abs_diff(2_000) < 225, "{ssds} SSDs: {row:?}");
             assert!(row.erase_blocks > 10 && row.gc_busy_ns > 0, "{ssds} SSDs: {row:?}");
             assert_eq!(row.dies, 4);
@@ -93,7 +93,7 @@ fn from_3_to_32_ssds_share_the_work_evenly_and_each_has_its_row() {
     }
 }
 
-/// Five SSDs whose work would take a single package about half of its time: with more packages less of it waits.
+/// Five SSDs whose load would keep a single package busy about half of the time: with more packages, less work waits.
 #[test]
 fn packages_inside_an_ssd_work_at_the_same_time() {
     let means: Vec<u64> = [1, 2, 4, 8]
@@ -103,15 +103,16 @@ fn packages_inside_an_ssd_work_at_the_same_time() {
         })
         .to_vec();
     assert!(means.windows(2).all(|pair| pair[1] < pair[0]), "{means:?}");
-    // Nobody waits at all where nobody meets: pre-reads and writes alone, each with its way over the host link.
+    // Without concurrent requests there is no waiting: only pre-reads and writes, each with its transfer over the
+    // host link.
     let alone = config(5, ssd(8), "fresh", "");
     let alone = totals(&alone, 1_000, 10, 10_000_000, 7).requests.writes.mean_ns();
     assert!(means[3] > alone, "{means:?}, alone {alone}");
 }
 
-/// Consecutive pages of an SSD go to consecutive packages, and the parity of consecutive rows to consecutive SSDs. Over 4
-/// SSDs of 4 packages the parity of an SSD, half of what it writes, is all on one of its packages; turning every 4 rows
-/// spreads it.
+/// Consecutive pages of an SSD go to consecutive packages, and the parity of consecutive rows to consecutive SSDs.
+/// Over 4 SSDs of 4 packages, the parity of an SSD, half of its writes, is all on one of its packages. Rotating every
+/// 4 rows spreads it.
 #[test]
 fn parity_that_turns_in_step_with_the_packages_lies_on_one_of_them() {
     let share = |rotate_every: u32| {

@@ -1,4 +1,4 @@
-//! Slices of time by the number of members that collect in them, held against the rows of collections.
+//! Counts of time slices by the number of collecting members, compared with the rows of collections.
 
 use proptest::prelude::*;
 use stripewise_array::Scheme;
@@ -43,9 +43,9 @@ fn run_of(
     (totals, sink)
 }
 
-/// Slices by the number of members, by a search through all rows for each of them.
+/// Slices by the number of members, computed by a search through all rows for each slice.
 fn searched(totals: &Totals, sink: &Collections, warmup: u64, slice_ns: u64) -> Vec<u64> {
-    // Without warm-up all time counts, that before the first request too.
+    // Without warm-up all time counts, including the time before the first request.
     let began = if warmup == 0 { 0 } else { sink.first_arrival_ns.expect("requests were served") };
     let mut slices = vec![0; totals.members.len() + 1];
     for slice in 0..totals.simulated_ns.div_ceil(slice_ns) {
@@ -88,7 +88,7 @@ proptest! {
         let expected = [slice_ns as f64, at_least(1) / at_least(0), at_least(2) / at_least(0), at_least(2) / at_least(1)];
         let names = ["gc_slice_ns", "gc_any_share", "gc_two_share", "gc_two_of_any_share"];
         prop_assert_eq!(names.map(|name| figure(&totals, name)), expected);
-        // A collection at work is under way.
+        // A collection at work is in progress.
         let more = |n: usize| {
             let rows = || sink.slices.iter().skip(n);
             (rows().map(|row| row.slices).sum::<u64>(), rows().map(|row| row.slices_at_work).sum::<u64>())

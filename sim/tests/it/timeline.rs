@@ -1,4 +1,4 @@
-//! A time line shows what the run does: the same operations, the same time on dies and buses, one thing at a time.
+//! A time line matches the run: the same operations, the same time on dies and buses, one activity at a time.
 
 use stripewise_array::{Class, OperationKind, Scheme};
 use stripewise_base::units::Span;
@@ -8,7 +8,7 @@ use stripewise_sim::tables::MemberRow;
 use stripewise_sim::{RunConfig, Timeline, Totals, run, timeline};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Reads and writes of one to four pages, each in another place, every 150 us.
+/// Reads and writes of one to four pages, each at a different place, every 150 us.
 struct Mixed {
     at: u64,
     end: u64,
@@ -106,7 +106,7 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
         let bus: u64 = line.stretches.iter().map(|span| span.stretch.bus_ns).sum();
         assert_eq!((cell, bus), (sum(|row| row.cell_busy_ns), sum(|row| row.bus_busy_ns)), "{level}");
 
-        // Every operation that moves a page is worked on, and for as long as it is in its member.
+        // Every operation that moves a page has stretches, and their time equals its time in the member.
         let mut worked = vec![false; line.operations.len()];
         for at in 0..line.stretches.len() {
             let Some(place) = line.stretches[at].operation else { continue };

@@ -1,4 +1,5 @@
-//! Waiting, transfers and cell time apart, and members that are busy at arrivals: hand-computed on small chips.
+//! Waiting, transfers and cell time as separate parts, and busy members at arrivals: computed by hand for small
+//! chips.
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
@@ -6,7 +7,7 @@ use stripewise_sim::{Figure, RunConfig, Totals, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
 const PAGE: u32 = 4096;
-/// Of the preset `paper002`: cells 25 and 200 us, 4224 bytes at 2.5 ns.
+/// From the preset `paper002`: cells 25 and 200 us, 4224 bytes at 2.5 ns.
 const READ: u64 = 25_000;
 const PROGRAM: u64 = 200_000;
 const BUS: u64 = 10_560;
@@ -21,7 +22,7 @@ impl Source for List {
     }
 }
 
-/// Requests of one page at these times, in microseconds, to these pages.
+/// Runs requests of one page at the given times, in microseconds, to the given pages.
 fn totals(requests: &[(u64, Kind, u64)], scheme: &str, warmup: u64) -> Totals {
     let mut device = DeviceSpec::preset("paper002").expect("a preset");
     device.geometry.blocks = 32;
@@ -69,7 +70,7 @@ fn a_read_behind_another_of_its_chip_waits_as_long_as_that_one_takes() {
     let alone = READ + BUS;
     assert_eq!(of(&both, READS), [alone + alone / 2, alone / 2, BUS, READ]);
     assert_eq!(of(&both, WRITES), [0; 4]);
-    // The first finds nothing and leaves one busy chip; the second finds that chip and adds none.
+    // The first request finds no busy chip and leaves one; the second finds that chip and adds none.
     assert_eq!(share(&both, "busy_share_before"), 1.0 / 128.0);
     assert_eq!(share(&both, "busy_share_after"), 1.0 / 64.0);
 }
@@ -78,13 +79,14 @@ fn a_read_behind_another_of_its_chip_waits_as_long_as_that_one_takes() {
 fn the_pre_reads_of_an_update_are_no_waiting_but_their_wait_is() {
     let alone = totals(&[(0, Kind::Write, 0)], "", 0);
     let [mean, wait, bus, cell] = of(&alone, WRITES);
-    // Old data and old parity are read, then both are written. Both chips are of one channel and share its bus: the pre-read
-    // that ends last waits for the other's transfer, and so does the write.
+    // Old data and old parity are read, then both are written. Both chips belong to one channel and share its bus:
+    // the pre-read that ends last waits for the other one's transfer, and so does the write.
     assert_eq!((bus, cell), (2 * BUS, READ + PROGRAM));
     assert_eq!((mean, wait), (bus + cell + 2 * BUS, 2 * BUS));
     assert_eq!(share(&alone, "busy_share_after"), 2.0 / 64.0, "the pre-reads of data and parity");
 
-    // Behind a read of its chip, the pre-read of data waits until that one is done, and the pre-read of parity is over before.
+    // Behind a read of its chip, the pre-read of data waits until that read is done; the pre-read of parity ends
+    // earlier.
     let behind = totals(&[(0, Kind::Read, 0), (0, Kind::Write, 0)], "", 0);
     let [mean, wait, bus, cell] = of(&behind, WRITES);
     assert_eq!((bus, cell), (2 * BUS, READ + PROGRAM));

@@ -1,5 +1,5 @@
-//! The write caches of paper 003 over its SSDs, in numbers worked out by hand: what each reads before updates, what it writes,
-//! and for what its hosts wait.
+//! The write caches of paper 003 over its SSDs, computed by hand: pages that each cache pre-reads, pages that it
+//! writes, and the waiting times of its hosts.
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
@@ -12,7 +12,7 @@ const PAGE: u64 = 4096;
 const STRIP: u64 = 4;
 const ALL: [&str; 5] = ["isc", "wow", "stow", "siw", "hybrid"];
 
-/// Requests, and how many of them are out.
+/// Requests, and how many of them have been sent.
 struct Requests(Vec<Request>, usize);
 
 impl Source for Requests {
@@ -32,14 +32,14 @@ struct Nothing;
 
 impl Sink for Nothing {}
 
-/// The preset of `cache` with strips of four pages and `settings`, over 4 SSDs (RAID-0) or 4 and one. Writes: first page, number
-/// of pages; far enough apart that each meets idle SSDs.
+/// Runs the preset of `cache` with strips of four pages and `settings`, over 4 SSDs (RAID-0) or 4 plus one. Writes:
+/// first page, number of pages; far enough apart that each finds idle SSDs.
 fn totals(cache: &str, level: &str, settings: &str, writes: &[(u64, u32)]) -> Totals {
     let every_20_ms = writes.iter().zip((0u64..).step_by(20_000_000));
     replayed(cache, level, settings, every_20_ms.map(|(&at, time)| request(Kind::Write, time, at)).collect())
 }
 
-/// The same of any requests.
+/// The same for any requests.
 fn replayed(cache: &str, level: &str, settings: &str, requests: Vec<Request>) -> Totals {
     let mut device = DeviceSpec::preset("paper003").expect("a preset");
     device.geometry.blocks = 32;
@@ -58,7 +58,7 @@ fn replayed(cache: &str, level: &str, settings: &str, requests: Vec<Request>) ->
     run(&config, &mut Requests(requests, 0), &mut Nothing, &mut |_| true).expect("a run")
 }
 
-/// Pages read before updates, pages of data and pages of parity written.
+/// Pages pre-read for updates, pages of data written, and pages of parity written.
 fn overhead(totals: &Totals) -> [u64; 3] {
     [
         totals.sum(|row| row.pre_read_pages),
@@ -67,7 +67,7 @@ fn overhead(totals: &Totals) -> [u64; 3] {
     ]
 }
 
-/// Pages of hosts here and there, some of them again and again, and whole stripes.
+/// Host writes of scattered pages, of some pages repeatedly, and of whole stripes.
 fn mixed() -> Vec<(u64, u32)> {
     let mut prng = stripewise_base::prng::Prng::new(7);
     let stripe = STRIP * 4;
@@ -106,7 +106,8 @@ fn whole_stripes_need_no_pre_reads_in_any_cache() {
     }
 }
 
-/// By hand: a page that is written again and again stays in the cache, and leaves behind the last request with its parity.
+/// By hand: a page that is written repeatedly stays in the cache, and leaves it with its parity after the last
+/// request.
 #[test]
 fn drained_pages_are_those_that_are_written_behind_the_last_request() {
     let again: Vec<(u64, u32)> = (0..50).map(|_| (0, 1)).collect();
@@ -118,7 +119,7 @@ fn drained_pages_are_those_that_are_written_behind_the_last_request() {
     let large = totals("wow", "raid5", "size = '32MiB'", &mixed());
     assert_eq!(large.drained_pages, written(&large), "all fits into the cache until the end");
     let small = totals("wow", "raid5", "size = '64KiB'", &mixed());
-    // A cache of 64 KiB holds 16 pages at most, each with a page of parity at most.
+    // A cache of 64 KiB holds at most 16 pages, each with at most one page of parity.
     assert!((1..=32).contains(&small.drained_pages), "{} of {}", small.drained_pages, written(&small));
     assert_eq!(
         totals("none", "raid5", "", &mixed()).drained_pages,
@@ -127,7 +128,7 @@ fn drained_pages_are_those_that_are_written_behind_the_last_request() {
     );
 }
 
-/// A page of an idle SSD: 25 us in the cells, 4224 bytes at 25 ns and the host's link with 8 sectors.
+/// Time of a page read on an idle SSD: 25 us in the cells, 4224 bytes at 25 ns, and 8 sectors on the host link.
 const READ_NS: u64 = 25_000 + 4224 * 25 + 8 * 238_400 / 1000;
 
 #[test]
@@ -142,7 +143,7 @@ fn siw_has_its_host_wait_for_striping_and_for_pre_parity_and_wow_for_neither() {
         );
     }
     assert_eq!(mean("siw", "raid0"), 11_000, "and 10 us of striping");
-    // Old data and old parity lie on different SSDs; two pages go into the new parity.
+    // Old data and old parity lie on different SSDs; two pages are combined into the new parity.
     let expected = READ_NS + 2 * 312 + 11_000;
     let found = mean("siw", "raid5");
     assert!(found.abs_diff(expected) < 200, "{found} ns, expected {expected}");
@@ -158,13 +159,13 @@ fn a_page_that_is_written_again_needs_no_pre_reads_where_parity_is_in_the_cache(
 
 #[test]
 fn a_write_group_leaves_with_one_update_of_parity_and_parity_made_first_is_updated_by_each_write() {
-    // The strips of one stripe, page by page: four rows of four members.
+    // The strips of one stripe, page by page: four rows over four members.
     let pages: Vec<(u64, u32)> = (0..16).map(|page| (page, 1)).collect();
     for cache in ["wow", "stow", "hybrid"] {
         assert_eq!(overhead(&totals(cache, "raid5", "", &pages)), [0, 16, 4], "{cache}");
     }
-    // The first page of each row: old data and parity. The others: old data, parity is in the cache. Of the last one a
-    // routine that reads nothing at all: the other three members are in the cache.
+    // The first page of each row reads old data and parity. Further pages read old data; parity is in the cache. The
+    // last page takes a routine that reads nothing, because the other three members' pages are in the cache.
     let siw = overhead(&totals("siw", "raid5", "", &pages));
     assert_eq!(siw, [4 * (2 + 1 + 1), 16, 4]);
 }
@@ -176,7 +177,7 @@ fn strips_leave_together_one_of_each_ssd() {
     let counts = totals("siw", "raid0", "size = '128KiB'", &stripes).cache;
     assert!(counts.releases >= 37 && counts.releases <= 40, "{counts:?}");
     assert_eq!(counts.incomplete_releases, 0);
-    // Of one SSD alone others have no strips to wait for.
+    // With strips of one SSD only, there are no strips of other SSDs to wait for.
     let strips: Vec<(u64, u32)> = (0..40).map(|nth| (nth * STRIP * 4, STRIP as u32)).collect();
     let alone = totals("siw", "raid0", "size = '128KiB'", &strips).cache;
     assert!(alone.releases > 30, "{alone:?}");
@@ -195,7 +196,8 @@ fn writes_wait_for_room_when_the_cache_is_smaller_than_they_are_and_all_arrive()
     }
 }
 
-/// Volleys of 40 pages, a tenth of a millisecond apart, every 50 ms; three writes and then a read. Light, but dense.
+/// Bursts of 40 pages, a tenth of a millisecond apart, every 50 ms: three writes, then a read. A light load, but
+/// dense.
 fn volleys() -> Vec<Request> {
     let mut prng = stripewise_base::prng::Prng::new(11);
     (0..12_000u64)

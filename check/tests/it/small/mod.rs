@@ -7,7 +7,7 @@ use stripewise_array::update::{Tie, Update};
 use stripewise_base::units::Span;
 use stripewise_check::{Ask, Case, Options, Summary, What, run};
 
-/// Four pages a member, two sectors a page: a row with `d` data chunks has `2 d` sectors.
+/// Four pages per member, two sectors per page: a row with `d` data chunks has `2 d` sectors.
 const SMALL: &str = r#"
 seed = 1
 elements = "ssd:4"
@@ -51,11 +51,11 @@ pub const POLICIES: [Update; 4] = [
     Update::AlwaysRcw {},
 ];
 
-/// What the row holds before the writes that matter.
+/// The content of the row before the tested writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     Nothing,
-    /// Nothing, and first writes are gathered.
+    /// No content, and first writes are gathered.
     Gathering,
     AFullStripe,
 }
@@ -75,8 +75,8 @@ pub fn ask(what: What, sector: u64, sectors: u64) -> Ask {
     Ask { gap_ns: 0, what, sector, sectors }
 }
 
-/// The requests: each chunk of the row is left alone, written in its first sector, or written as a whole, all
-/// at once; and everything is read while that goes on.
+/// The requests: each chunk of the row is not written, written in its first sector, or written as a whole, all at
+/// once; meanwhile everything is read.
 pub fn requests(before: Before, data: u64, mut pattern: u64) -> Vec<Ask> {
     let row = data * PAGE;
     let mut requests = Vec::new();

@@ -1,11 +1,11 @@
-//! A load, and a sink for rows of collections.
+//! A load, and a sink that keeps rows of collections.
 #![allow(dead_code, unreachable_pub)]
 
 use stripewise_base::prng::Prng;
 use stripewise_sim::tables::{GcRow, GcSliceRow, RequestRow, Sink};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Requests of 8 KiB at random places, every so often.
+/// Requests of 8 KiB at random places, at fixed intervals.
 pub struct Mixed {
     pub prng: Prng,
     pub count: u64,
