@@ -209,7 +209,7 @@ impl Audit<'_> {
         self.unlogged.contains_key(&(row, parity)) || self.array.log_member(parity).is_some_and(is_lost)
     }
 
-    /// A row may be given up as lost only if it lost more chunks than the code tolerates.
+    /// Checks that a row marked as lost has lost more chunks than the code tolerates.
     fn lost_too_much(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);

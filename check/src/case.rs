@@ -66,10 +66,10 @@ pub struct Case {
     pub depth: u32,
     /// Whether at the end of the run each member is removed in turn and all data decoded.
     pub fail_each: bool,
-    /// Whether the controller is told that members keep no old versions, so that controller memory must keep them.
+    /// Whether members are described to the controller as keeping no old versions, so that controller memory must keep them.
     #[serde(default)]
     pub hides_old_versions: bool,
-    /// Whether the controller is told that members neither report their state nor accept control of their collection.
+    /// Whether members are described to the controller as neither reporting state nor accepting control of collection.
     #[serde(default, skip_serializing_if = "is_off")]
     pub tells_nothing: bool,
     /// Whether members keep acknowledged writes in volatile memory until a flush.

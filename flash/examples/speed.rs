@@ -1,5 +1,5 @@
-//! Measures the CPU time of the flash alone per host operation: `cargo run --release -p stripewise-flash --example
-//! speed`.
+//! Measures the CPU time of the flash alone per host operation:
+//! `cargo run --release -p stripewise-flash --example speed`.
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;

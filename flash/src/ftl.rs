@@ -203,8 +203,8 @@ impl Ftl {
     }
 
     /// Whether a plane is at or below a threshold. The open blocks of other streams may have many free pages that a
-    /// program cannot use. Therefore a plane with streams also counts as below every threshold when only the block
-    /// that programs leave to collection is free.
+    /// program cannot use. Therefore a plane with streams is also below a threshold in pages when only the block that
+    /// programs leave to collection is free.
     #[inline(always)]
     fn at_or_below(&self, plane: u32, threshold: Threshold) -> bool {
         let p = &self.planes[plane as usize];

@@ -23,8 +23,8 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// The plane of a page's pool to which a program goes, among the `fit` ones. If possible, the plane does not hold
-    /// so many valid pages that collection could no longer keep up.
+    /// The plane of a page's pool to which a program goes, among the `fit` ones. If possible, the plane has
+    /// few enough valid pages for collection to keep up.
     #[inline]
     fn choose_plane(&self, member: u32, page: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let pool = self.pools.of_page(page);

@@ -125,8 +125,8 @@ pub enum LinkUnit {
 #[serde(deny_unknown_fields)]
 pub struct FtlSpec {
     /// Share of the raw pages that is not exported. This follows the convention of SSD simulators, with the raw
-    /// capacity in the denominator. Data sheets divide by the exported capacity instead: their OP is `share / (1 -
-    /// share)`.
+    /// capacity in the denominator. Data sheets divide by the exported capacity instead: their OP is
+    /// `share / (1 - share)`.
     pub over_provisioning: Share,
     /// The order in which consecutive pages visit channels, ways (chips), dies and planes: the first letter varies
     /// fastest. With `pool = "plane"` this is static allocation, in MQSim's terms.

@@ -70,7 +70,7 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Handles a read for a busy die: suspends the current operation, or records the wish.
+    /// Handles a read for a busy die: suspends the current operation, or records that it could not.
     pub(crate) fn suspend_for_read(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         if !self.suspensions.is_empty() && !self.suspend(now, die, agenda) {
             self.suspensions[die as usize].wanted = true;

@@ -1,6 +1,6 @@
 //! Measures when it helps to decode a chunk from other members: each read policy over chips, channels and SSDs, under
-//! three loads, with and without rotating permission to collect. Prints tables of Markdown. `cargo run --release -p
-//! stripewise-sim --example redirected_reads` (`... -- turn` for the sweep over utilisations)
+//! three loads, with and without rotating permission to collect. Prints tables of Markdown.
+//! `cargo run --release -p stripewise-sim --example redirected_reads` (`... -- turn` for the sweep over utilisations)
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;

@@ -4,8 +4,8 @@
 //! updates a total and extremes for every value. That is too slow for one value per operation of each member: the
 //! counts must not displace the simulator's data from the processor's caches.
 
-/// A histogram with `2^bits` buckets per octave: values are exact to within `2^-bits`, and fully exact below `2^(bits
-/// + 1)`.
+/// A histogram with `2^bits` buckets per octave: values are exact to within `2^-bits`, and fully exact below
+/// `2^(bits + 1)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     bits: u32,

@@ -25,7 +25,7 @@ use crate::updates::Chooser;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// What the members are.
+    /// The array's members.
     #[serde(rename = "elements")]
     pub members: Layout,
     /// The state of the devices before the first request.

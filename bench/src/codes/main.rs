@@ -1,5 +1,5 @@
-//! Speed of the parity codes, compared with ISA-L and a crate: `cargo run --release -p stripewise-bench --bin
-//! stripewise-bench-codes -- --help`.
+//! Speed of the parity codes, compared with ISA-L and a crate:
+//! `cargo run --release -p stripewise-bench --bin stripewise-bench-codes -- --help`.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The cost of metadata with which an array can be assembled again: `cargo run --release -p stripewise-bench --bin
-//! stripewise-bench-durable`.
+//! The cost of metadata with which an array can be assembled again:
+//! `cargo run --release -p stripewise-bench --bin stripewise-bench-durable`.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Speed of the engine over real files, compared with plain io_uring on files of the same folder: `cargo run
-//! --release -p stripewise-bench --bin stripewise-bench-engine -- --help`.
+//! Speed of the engine over real files, compared with plain io_uring on files of the same folder:
+//! `cargo run --release -p stripewise-bench --bin stripewise-bench-engine -- --help`.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Time and memory of hot data identification, compared with an exact LRU and a hash map: `cargo run --release -p
-//! stripewise-bench --bin stripewise-bench-hotness -- --help`.
+//! Time and memory of hot data identification, compared with an exact LRU and a hash map:
+//! `cargo run --release -p stripewise-bench --bin stripewise-bench-hotness -- --help`.
 
 #![forbid(unsafe_code)]
 

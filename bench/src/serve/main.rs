@@ -1,5 +1,5 @@
-//! Speed of served arrays, compared with nbdkit's file export, through sockets and virtqueues: `cargo run --release
-//! -p stripewise-bench --bin stripewise-bench-serve -- --help`.
+//! Speed of served arrays, compared with nbdkit's file export, through sockets and virtqueues:
+//! `cargo run --release -p stripewise-bench --bin stripewise-bench-serve -- --help`.
 
 #![deny(unsafe_code)]
 

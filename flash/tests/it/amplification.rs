@@ -1,9 +1,9 @@
 //! Write amplification under uniform random writes, compared with theory. Untimed: map and garbage collection only.
 //!
-//! With `T` physical and `U` live pages, `alpha = T / U`, FIFO collection of large blocks has `A = alpha / (alpha +
-//! W(-alpha e^-alpha))` (Desnoyers, SYSTOR 2012; Xiang and Kurkoski, arXiv 1110.4245). Greedy collection approaches
-//! this value from below as blocks grow. A random victim has the mean valid fraction, so `A = 1 / (1 - 1 / alpha)`.
-//! `T` counts only the pages that collection keeps filled, not the pages that it keeps free.
+//! With `T` physical and `U` live pages, `alpha = T / U`, FIFO collection of large blocks has
+//! `A = alpha / (alpha + W(-alpha e^-alpha))` (Desnoyers, SYSTOR 2012; Xiang and Kurkoski, arXiv 1110.4245). Greedy
+//! collection approaches this value from below as blocks grow. A random victim has the mean valid fraction, so
+//! `A = 1 / (1 - 1 / alpha)`. `T` counts only the pages that collection keeps filled, not those it keeps free.
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::Victim;

@@ -318,7 +318,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
             rig.flash.audit().map_err(TestCaseError::fail)?;
         }
     }
-    // If there are so many pins that programs wait for them, all are released; otherwise some remain.
+    // If programs wait for pins, all pins are released; otherwise some remain.
     while case.pins > MANY && !pins.is_empty() {
         while rig.step() {}
         for finished in &rig.finished[seen..] {
