@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::paper001::Row;
-    use crate::{default_scheme, paper000, paper001, paper002, paper003, paper004};
+    use crate::{default_scheme, paper000, paper001, paper002, paper003};
 
     #[test]
     fn results_come_in_order_and_once_and_unknown_ones_are_told() {
@@ -165,8 +165,6 @@ mod tests {
         assert_eq!(found[0].1, spans(&[hm_0.calibration(paper002::Speed::REAL_TIME)], &of_002)[0].1);
         let of_003 = options(paper003::Row::ALL);
         few(2, spans(&paper003::cells(&of_003)[..2], &of_003));
-        let of_004 = options(paper004::Row::ALL);
-        few(5, spans(&paper004::cells(&of_004)[..5], &of_004));
         let of_all = options(default_scheme::Row::ALL);
         let each = default_scheme::cells(&of_all);
         few(5, spans(&each[each.len() - 5..], &of_all));

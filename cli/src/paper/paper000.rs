@@ -14,7 +14,7 @@ use crate::study::Patient;
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
     let (mut runs, mut all, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    let spans = args.evaluate(&cells(&options), &options, context, |cell, study, finished| {
+    let spans = args.evaluate_cells(&cells(&options), &options, context, |cell, study, finished| {
         if cell.has_printed_intervals() {
             let of = intervals(cell.workload, &mut study.folded(&Patient)?)?;
             crate::interrupt::check()?;

@@ -16,7 +16,7 @@ const CHUNK_BYTES: u64 = 4096;
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
     let (mut runs, mut all, mut logging) = (Vec::new(), Vec::new(), Vec::new());
-    let spans = args.evaluate(&cells(&options), &options, context, |cell, study, finished| {
+    let spans = args.evaluate_cells(&cells(&options), &options, context, |cell, study, finished| {
         let overhead = cell.overhead(&mut study.folded(&Patient)?, CHUNK_BYTES)?;
         crate::interrupt::check()?;
         // The report marks slices as the table does.

@@ -15,7 +15,7 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let (mut runs, mut all, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for workload in workloads(&options) {
         let Some(search) = calibrate(args, &workload, &options, context)? else { continue };
-        spans.extend(args.evaluate(
+        spans.extend(args.evaluate_cells(
             &cells(&workload, search.speed(), &options),
             &options,
             context,
@@ -44,11 +44,16 @@ fn calibrate(
     let mut search = Calibration::new(workload.target);
     loop {
         let mut busy = None;
-        args.evaluate(&[workload.calibration(search.speed())], options, context, |cell, _, finished| {
-            let measured = Measured::of(cell, &finished)?;
-            busy = measured.run(Variant::Fifo).map(|run: &Run| run.busy[0]);
-            Ok(())
-        })?;
+        args.evaluate_cells(
+            &[workload.calibration(search.speed())],
+            options,
+            context,
+            |cell, _, finished| {
+                let measured = Measured::of(cell, &finished)?;
+                busy = measured.run(Variant::Fifo).map(|run: &Run| run.busy[0]);
+                Ok(())
+            },
+        )?;
         // Left out, and said so.
         let Some(busy) = busy else { return Ok(None) };
         crate::interrupt::check()?;

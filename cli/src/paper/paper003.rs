@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
     let (mut runs, mut all) = (Vec::new(), Vec::new());
-    let spans = args.evaluate(&cells(&options), &options, context, |cell, _, finished| {
+    let spans = args.evaluate_cells(&cells(&options), &options, context, |cell, _, finished| {
         all.push(Measured::of(cell, &finished)?);
         // What stands beside the paper's figures has a semicolon in its name. Of the grid they show some points.
         let name = match (cell.part, &cell.workload.requests) {

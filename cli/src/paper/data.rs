@@ -1,0 +1,56 @@
+//! A paper whose evaluation is a file.
+
+use stripewise_papers::{Asked, Paper, StudyPoint};
+use stripewise_report::{Report, Source};
+
+use super::Args;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// A paper of the report, with its number.
+const PAPERS: [(&str, stripewise_report::Paper); 5] = {
+    use stripewise_report::Paper::{P000, P001, P002, P003, P004};
+    [("000", P000), ("001", P001), ("002", P002), ("003", P003), ("004", P004)]
+};
+
+pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outcome {
+    let paper = Paper::find(number)?;
+    let asked = args.asked(&paper, context)?;
+    let points = paper.points(&asked)?;
+    let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
+    let (mut runs, mut all) = (Vec::new(), Vec::new());
+    let spans = args.evaluate(&points, context, StudyPoint::is_slice, spec, |point, _, finished| {
+        all.push(paper.measure(point, &finished, Vec::new())?);
+        if let Some(name) = paper.report_name(point)? {
+            runs.extend(
+                finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }),
+            );
+        }
+        Ok(())
+    })?;
+    let mut report = Report::new(runs);
+    if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
+        report = report.figures_of(figures);
+    }
+    let findings = paper.findings(&asked.claims, &all, &[])?;
+    let json = paper.json(&findings, &all, &[])?;
+    args.finish(report, json, &paper.markdown(&findings, &all, &[])?, &spans, context)
+}
+
+impl Args {
+    /// What is asked for of a paper.
+    fn asked(&self, paper: &Paper, context: &Context<'_>) -> Outcome<Asked> {
+        let requests = self.requests.map(|count| count.0);
+        if requests == Some(0) {
+            return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
+        }
+        let claims =
+            paper.claims_of(&self.rows).map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
+        let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
+        let asked = Asked { requests, quick: self.quick, traces, claims, seed, out };
+        for absent in paper.missing(&asked) {
+            context.remark(&format!("skipped: {absent}"));
+        }
+        Ok(asked)
+    }
+}

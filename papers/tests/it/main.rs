@@ -1,0 +1,8 @@
+//! Papers as data: the language, the errors, and each shipped paper over measurements that are made up.
+
+mod errors;
+mod language;
+#[path = "004.rs"]
+mod p004;
+mod shipped;
+mod support;

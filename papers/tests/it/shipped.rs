@@ -1,0 +1,75 @@
+//! What holds of every shipped paper.
+
+use stripewise_papers::{Paper, Verdict};
+use stripewise_study::{Study, StudySpec, smallest_bytes};
+
+use crate::support::{asked, made_up, only, verdicts};
+
+fn each(test: impl Fn(Paper)) {
+    for number in Paper::shipped() {
+        test(Paper::find(number).unwrap_or_else(|error| panic!("{error}")));
+    }
+}
+
+#[test]
+fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
+    each(|paper| {
+        assert!(verdicts(&paper, &[]).iter().all(|word| *word == Verdict::NotMeasured), "{}", paper.number());
+        let all = made_up(&paper, &asked(&paper), &[], |_, _| Vec::new());
+        let found = paper.findings(&paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!paper.markdown(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}")).is_empty());
+        paper.json(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    });
+}
+
+#[test]
+fn every_study_resolves_in_full_and_in_part() {
+    each(|paper| {
+        for quick in [false, true] {
+            let asked = stripewise_papers::Asked { quick, ..asked(&paper) };
+            for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
+                let spec = paper.study(&point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+                Study::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
+    each(|paper| {
+        let asked = stripewise_papers::Asked { requests: Some(10_000), quick: true, ..asked(&paper) };
+        let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes()).ok();
+        for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
+            let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+            let whole = of(spec.clone());
+            assert_eq!(smallest_bytes(&spec).ok(), whole, "{point}");
+            for one in &spec.schemes {
+                let schemes = vec![one.clone()];
+                assert_eq!(of(StudySpec { schemes, ..spec.clone() }), whole, "{point}: {one:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn each_claim_needs_some_of_the_studies() {
+    each(|paper| {
+        let all = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}")).len();
+        for claim in paper.claims() {
+            let ours = paper.points(&only(&paper, &[&claim])).unwrap_or_else(|error| panic!("{error}")).len();
+            assert!(ours > 0 && ours <= all, "{claim}: {ours} of {all}");
+        }
+    });
+}
+
+#[test]
+fn claims_come_in_order_and_once_and_an_unknown_one_is_refused() {
+    let paper = Paper::find("004").unwrap_or_else(|error| panic!("{error}"));
+    let of = |ids: &[&str]| paper.claims_of(&ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+    assert_eq!(of(&["4d", "4a", "4d"]), Ok(vec!["4a".to_owned(), "4d".to_owned()]));
+    assert_eq!(of(&[]).map(|all| all.len()), Ok(5));
+    assert_eq!(of(&["0a"]), Err("`0a`: no such result; paper 004 has 4a to fig2".to_owned()));
+    let error = Paper::find("005").expect_err("no such paper").to_string();
+    assert_eq!(error, "unknown paper `005`; did you mean `004`?");
+}
