@@ -52,6 +52,8 @@ pub(crate) struct Document {
     pub(crate) scheme: Vec<Scheme>,
     /// What makes a study of a study point.
     pub(crate) spec: Spec,
+    /// What parity logging would cost over the same requests, where the paper compares it.
+    pub(crate) parity_logging: Option<ParityLogging>,
     /// The study points.
     pub(crate) study: Vec<Group>,
     /// What each study point has besides what its groups set.
@@ -115,6 +117,12 @@ pub(crate) struct Spec {
     pub(crate) title: Option<Text>,
     /// An expression: the ids of the schemes.
     pub(crate) schemes: Text,
+    /// What a point has besides when its study is made.
+    #[serde(default)]
+    pub(crate) define: Definitions,
+    /// Whether `define` finds `touched_bytes`, the bytes of the 4 KiB pages that a slice touches.
+    #[serde(default)]
+    pub(crate) touched: bool,
     pub(crate) device: Text,
     /// The simulator's own when left out.
     pub(crate) elements: Option<Text>,
@@ -137,6 +145,19 @@ pub(crate) struct Spec {
     pub(crate) span_of: Option<Text>,
     /// The name of the workload in the report; the runs of a point for which it is empty are not in it.
     pub(crate) report: Text,
+}
+
+/// The array of the model of parity logging, in expressions over a study point.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ParityLogging {
+    /// Data chunks of a stripe.
+    pub(crate) data: Text,
+    /// Parity chunks of a stripe.
+    pub(crate) parity: Text,
+    pub(crate) chunk_bytes: u64,
+    /// Whether the array holds data before the first request.
+    pub(crate) filled: Text,
 }
 
 fn no() -> Text {

@@ -117,16 +117,16 @@ mod tests {
     use stripewise_study::Study;
 
     use super::*;
-    use crate::paper001::Row;
-    use crate::{default_scheme, paper000, paper001, paper002, paper003};
+    use crate::paper002::Row;
+    use crate::{default_scheme, paper000, paper002, paper003};
 
     #[test]
     fn results_come_in_order_and_once_and_unknown_ones_are_told() {
         let of =
             |names: &[&str]| rows::<Row>(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["1d", "1a", "1d"]), Ok(vec![Row::A, Row::D]));
+        assert_eq!(of(&["2d", "2a", "2d"]), Ok(vec![Row::A, Row::D]));
         assert_eq!(of(&[]).map(|rows| rows.len()), Ok(8));
-        assert_eq!(of(&["1a", "0a"]), Err("`0a`: no such result; paper 001 has 1a to 1h".to_owned()));
+        assert_eq!(of(&["2a", "0a"]), Err("`0a`: no such result; paper 002 has 2a to 2h".to_owned()));
     }
 
     fn options<R: Results>(rows: &[R]) -> Options<R> {
@@ -156,8 +156,7 @@ mod tests {
     fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
         let few = |count: usize, spans: Vec<(String, u64)>| assert!(spans.len() >= count, "{spans:?}");
         few(2, spans(&paper000::cells(&options(paper000::Row::ALL))[..2], &options(paper000::Row::ALL)));
-        few(10, spans(&paper001::cells(&options(Row::ALL)), &options(Row::ALL)));
-        let of_002 = options(paper002::Row::ALL);
+        let of_002 = options(Row::ALL);
         let hm_0 = &paper002::workloads(&of_002)[0];
         let cells_002 = paper002::cells(hm_0, paper002::Speed::REAL_TIME, &of_002);
         let found = spans(&cells_002, &of_002);
@@ -166,28 +165,7 @@ mod tests {
         let of_003 = options(paper003::Row::ALL);
         few(2, spans(&paper003::cells(&of_003)[..2], &of_003));
         let of_all = options(default_scheme::Row::ALL);
-        let each = default_scheme::cells(&of_all);
+        let each = default_scheme::cells(&of_all).unwrap_or_else(|error| panic!("{error}"));
         few(5, spans(&each[each.len() - 5..], &of_all));
-    }
-
-    #[test]
-    fn results_that_take_a_part_of_the_schemes_take_the_requests_of_all() {
-        let all: Vec<(String, u64)> = paper001::cells(&options(Row::ALL))
-            .iter()
-            .map(|cell| (cell.to_string(), bytes(cell.study(&options(Row::ALL)).expect("shipped").span)))
-            .collect();
-        for row in Row::ALL {
-            for cell in paper001::cells(&options(&[*row])) {
-                let span = bytes(cell.study(&options(&[*row])).expect("shipped").span);
-                assert!(all.contains(&(cell.to_string(), span)), "{}: {cell}: {span}", row.name());
-            }
-        }
-    }
-
-    fn bytes(span: Span) -> u64 {
-        match span {
-            Span::Bytes(bytes) => bytes,
-            Span::FifthOfMembers => panic!("a paper states its span in bytes"),
-        }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use minijinja::value::{Kwargs, Object, Value};
 use minijinja::{Environment, ErrorKind, State, UndefinedBehavior};
 use stripewise_base::suggest::{ConfigError, unknown};
+use stripewise_reliability::closed_forms;
 
 use crate::document::Text;
 use crate::error::Error;
@@ -57,7 +58,7 @@ pub(crate) fn refuse(reason: impl Into<String>) -> Failure {
 }
 
 /// Functions, besides those of Jinja.
-const FUNCTIONS: [&str; 13] = [
+const FUNCTIONS: [&str; 14] = [
     "dict",
     "falls",
     "is_least",
@@ -66,6 +67,7 @@ const FUNCTIONS: [&str; 13] = [
     "judge_each",
     "judge_range",
     "less",
+    "mttdl",
     "namespace",
     "range",
     "ratio",
@@ -236,7 +238,9 @@ pub(crate) fn of_json(value: &serde_json::Value) -> Value {
         },
         Json::String(text) => text.into(),
         Json::Array(all) => all.iter().map(of_json).collect::<Vec<_>>().into(),
-        Json::Object(all) => all.iter().map(|(name, value)| (name.clone(), of_json(value))).collect(),
+        Json::Object(all) => {
+            Value::from_pairs(all.iter().map(|(name, value)| (name.clone(), of_json(value))))
+        }
     }
 }
 
@@ -300,9 +304,20 @@ fn add_numbers(environment: &mut Environment<'static>) {
     // The part of `theirs` that `ours` is, and how much less it is; none where one is missing, or `theirs` is not above 0.
     let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs.filter(|theirs| *theirs > 0.0)?);
     environment.add_function("ratio", ratio);
+    environment.add_function("mttdl", mttdl);
     environment.add_function("less", move |ours: Option<f64>, theirs: Option<f64>| {
         ratio(ours, theirs).map(|part| 1.0 - part)
     });
+}
+
+/// The mean time to data loss of `ssds` of which each fails `failures` times a year and is replaced `repairs` times a year.
+fn mttdl(level: &str, ssds: u32, failures: f64, repairs: f64) -> Result<f64, Failure> {
+    match level {
+        "raid5" if ssds >= 2 => Ok(closed_forms::raid5(ssds, failures, repairs)),
+        "raid6" if ssds >= 3 => Ok(closed_forms::raid6(ssds, failures, repairs)),
+        "raid5" | "raid6" => Err(refuse(format!("{level} has more than {ssds} SSDs"))),
+        _ => Err(refuse(unknown("level", level, &["raid5", "raid6"]))),
+    }
 }
 
 fn add_lists(environment: &mut Environment<'static>) {
@@ -368,20 +383,15 @@ fn add_lists(environment: &mut Environment<'static>) {
 fn add_shapes(environment: &mut Environment<'static>) {
     // What an expression gives of each member, which it finds as `it`; other names are those around the filter.
     environment.add_filter("each", |state: &mut State, list: Value, text: &str| {
-        let names = state.env().compile_expression(text)?.undeclared_variables(false);
-        let mut around = BTreeMap::new();
-        for name in names.into_iter().filter(|name| name != "it") {
-            if let Some(value) = state.lookup(&name) {
-                around.insert(name, valid(value)?);
-            }
-        }
-        let mut found = Vec::new();
-        for item in list.try_iter()? {
-            around.insert("it".to_owned(), item);
-            let names = Names::value("name", around.clone());
-            found.push(state.env().compile_expression(text)?.eval(&names)?);
-        }
-        Ok::<_, Failure>(found)
+        let items = with_each(state, &list, text)?;
+        Ok::<_, Failure>(items.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+    });
+    // The members for which an expression is true.
+    environment.add_filter("such", |state: &mut State, list: Value, text: &str| {
+        let items = with_each(state, &list, text)?;
+        Ok::<_, Failure>(
+            items.into_iter().filter(|(_, value)| value.is_true()).map(|(item, _)| item).collect::<Vec<_>>(),
+        )
     });
     // The first member; none where there is none.
     environment.add_filter("one", |list: Value| items(&list).into_iter().next().unwrap_or_else(none));
@@ -413,6 +423,24 @@ fn add_shapes(environment: &mut Environment<'static>) {
         let others: Option<Vec<f64>> = others.into_iter().collect();
         Some(others?.iter().all(|other| ours < Some(*other))).filter(|_| ours.is_some())
     });
+}
+
+/// The members of a list, each with what an expression gives of it.
+fn with_each(state: &mut State<'_, '_>, list: &Value, text: &str) -> Result<Vec<(Value, Value)>, Failure> {
+    let names = state.env().compile_expression(text)?.undeclared_variables(false);
+    let mut around = BTreeMap::new();
+    for name in names.into_iter().filter(|name| name != "it") {
+        if let Some(value) = state.lookup(&name) {
+            around.insert(name, valid(value)?);
+        }
+    }
+    let mut found = Vec::new();
+    for item in list.try_iter()? {
+        around.insert("it".to_owned(), item.clone());
+        let names = Names::value("name", around.clone());
+        found.push((item, state.env().compile_expression(text)?.eval(&names)?));
+    }
+    Ok(found)
 }
 
 fn none() -> Value {

@@ -9,12 +9,22 @@ use stripewise_study::Finished;
 
 use crate::document::Document;
 use crate::error::Error;
-use crate::language::{Language, of_table};
-use crate::point::{Attributes, Columns, Measured, MeasuredPoint, Run, StudyPoint};
+use crate::language::{Language, of_json, of_table};
+use crate::point::{Attributes, Columns, Measured, MeasuredPoint, More, Run, StudyPoint};
 
-/// The papers: number, file, text.
-const SHIPPED: [(&str, &str, &str); 1] =
-    [("004", "papers/data/paper004.toml", include_str!("../data/paper004.toml"))];
+/// A paper's number, its file, and the text of that.
+macro_rules! shipped {
+    ($number:literal) => {
+        (
+            $number,
+            concat!("papers/data/paper", $number, ".toml"),
+            include_str!(concat!("../data/paper", $number, ".toml")),
+        )
+    };
+}
+
+/// The papers.
+const SHIPPED: [(&str, &str, &str); 2] = [shipped!("001"), shipped!("004")];
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -102,7 +112,7 @@ impl Paper {
         &self,
         point: &StudyPoint,
         finished: &[Finished],
-        more: Vec<(String, f64)>,
+        more: &More<'_>,
     ) -> Result<Measured, Error> {
         let runs = finished.iter().map(columns).collect::<Result<_, Error>>()?;
         self.measured(point, runs, more)
@@ -116,7 +126,7 @@ impl Paper {
         &self,
         point: &StudyPoint,
         columns: Vec<Columns>,
-        more: Vec<(String, f64)>,
+        more: &More<'_>,
     ) -> Result<Measured, Error> {
         let mut runs = Vec::new();
         for (id, Columns(mut values)) in point.schemes.iter().zip(columns) {
@@ -129,7 +139,7 @@ impl Paper {
             runs.push(Arc::new(Run { scheme: id.clone(), values }));
         }
         let mut attributes = point.attributes.clone();
-        attributes.extend(more.into_iter().map(|(name, value)| (name, value.into())));
+        attributes.extend(more.iter().map(|(name, value)| ((*name).to_owned(), of_json(value))));
         let with =
             |attributes| MeasuredPoint { attributes, runs: runs.clone(), schemes: Arc::clone(&self.schemes) };
         let mut measured = Measured(Arc::new(with(attributes.clone())));

@@ -8,9 +8,11 @@ use minijinja::value::Value;
 use stripewise_base::suggest::unknown;
 use stripewise_study::{
     Document as Preset, Error as StudyError, Origin, SchemeSpec, Setting, Span, StudySpec, Tables, What,
-    WorkloadSpec, smallest_bytes,
+    Workload, WorkloadSpec, smallest_bytes,
 };
 use stripewise_trace::OpenOptions;
+use stripewise_trace::fold::Fold;
+use stripewise_trace::stats::{PAGE_BYTES, Stats};
 
 use crate::document::{Definitions, Group, Scheme, SliceFile, Text};
 use crate::error::Error;
@@ -135,7 +137,14 @@ impl Paper {
     /// What is wrong in the paper's file, or a real trace that cannot be read.
     pub fn study(&self, point: &StudyPoint, asked: &Asked) -> Result<StudySpec, Error> {
         let spec = &self.document.spec;
-        let names = point.names();
+        let mut attributes = point.attributes.clone();
+        if spec.touched {
+            let requests = self.language.count(&spec.requests, &point.names())?;
+            let bytes = point.slice.as_ref().map(|(path, slice)| touched_bytes(trace(path, slice), requests));
+            attributes.insert("touched_bytes".to_owned(), bytes.transpose()?.into());
+        }
+        self.define(ATTRIBUTE, &spec.define, &mut attributes)?;
+        let names = Names::value(ATTRIBUTE, attributes);
         let text = |template: &Text| self.language.line(template, &names);
         let schemes: Vec<String> = point
             .schemes
@@ -214,6 +223,13 @@ impl Paper {
 fn trace(path: &Path, slice: &SliceFile) -> Origin {
     let format = slice.format.as_ref().and_then(|name| name.parse().ok());
     Origin::Trace(path.to_owned(), OpenOptions { format, ..OpenOptions::default() })
+}
+
+/// Bytes of the 4 KiB pages that the first `requests` of a trace touch.
+fn touched_bytes(origin: Origin, requests: Option<u64>) -> Result<u64, StudyError> {
+    let workload = Workload::new(&WorkloadSpec { origin, requests, fold: Fold::Modulo }, 0, &())?;
+    let stats = Stats::collect(&mut workload.open(&())?)?;
+    Ok(stats.footprint.touched_pages_4k * PAGE_BYTES)
 }
 
 /// What an unknown name of a study point is called.

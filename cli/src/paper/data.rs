@@ -1,11 +1,14 @@
 //! A paper whose evaluation is a file.
 
+use serde_json::json;
 use stripewise_papers::{Asked, Paper, StudyPoint};
-use stripewise_report::{Report, Source};
+use stripewise_report::{Logging, Report, Source};
+use stripewise_study::overhead::Cost;
 
 use super::Args;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::study::Patient;
 
 /// A paper of the report, with its number.
 const PAPERS: [(&str, stripewise_report::Paper); 5] = {
@@ -18,17 +21,29 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     let asked = args.asked(&paper, context)?;
     let points = paper.points(&asked)?;
     let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
-    let (mut runs, mut all) = (Vec::new(), Vec::new());
-    let spans = args.evaluate(&points, context, StudyPoint::is_slice, spec, |point, _, finished| {
-        all.push(paper.measure(point, &finished, Vec::new())?);
-        if let Some(name) = paper.report_name(point)? {
+    let (mut runs, mut all, mut logging) = (Vec::new(), Vec::new(), Vec::new());
+    let spans = args.evaluate(&points, context, StudyPoint::is_slice, spec, |point, study, finished| {
+        let name = paper.report_name(point)?;
+        let mut more = Vec::new();
+        if let Some((stripe, overhead)) = paper.parity_logging(point, || study.folded(&Patient))? {
+            crate::interrupt::check()?;
+            let Cost { pre_reads, log_writes, parity_writes, .. } = overhead.parity_logging;
+            let workload = name.clone().unwrap_or_default();
+            logging.push(Logging { workload, parity: stripe.parity, pre_reads, log_writes, parity_writes });
+            let cost =
+                json!({ "pre_reads": pre_reads, "log_writes": log_writes, "parity_writes": parity_writes });
+            let (chunks, unique) = (overhead.chunks.into(), overhead.unique_chunks.into());
+            more.extend([("parity_logging", cost), ("data_chunks", chunks), ("unique_chunks", unique)]);
+        }
+        all.push(paper.measure(point, &finished, &more)?);
+        if let Some(name) = name {
             runs.extend(
                 finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }),
             );
         }
         Ok(())
     })?;
-    let mut report = Report::new(runs);
+    let mut report = Report::new(runs).logging(logging);
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
     }

@@ -13,7 +13,7 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         context.remark("skipped: real traces; the default scheme is held beside the papers' on their generated workloads");
     }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
-    let spans = args.evaluate_cells(&cells(&options), &options, context, |cell, _, finished| {
+    let spans = args.evaluate_cells(&cells(&options)?, &options, context, |cell, _, finished| {
         all.push(Measured::of(cell, &finished)?);
         let name = cell.to_string();
         runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }));

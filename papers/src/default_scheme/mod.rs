@@ -27,7 +27,7 @@ mod tests {
             seed: 1,
             out: "results".into(),
         };
-        let all = cells(&options);
+        let all = cells(&options).unwrap_or_else(|error| panic!("{error}"));
         for row in Row::ALL {
             assert!(all.iter().any(|cell| cell.row.paper() == row.paper()), "{}", row.name());
         }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use stripewise_flash::Level;
 use stripewise_sim::{Layout, Pacing};
-use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
+use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
 use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
-use crate::{paper000, paper001, paper002, paper003};
+use crate::{Asked, Error, Paper, StudyPoint, paper000, paper002, paper003};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,11 +127,9 @@ pub struct Cell {
     pub row: Row,
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
-    study: Box<Asked>,
+    /// The study of the paper's evaluation.
+    spec: StudySpec,
 }
-
-/// Another paper's study, as far as it is asked for.
-type Asked = dyn Fn(&Options<Row>) -> Result<StudySpec, Error>;
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,12 +144,12 @@ impl crate::Cell for Cell {
         Traces::Generated
     }
 
-    fn study(&self, options: &Options<Row>) -> Result<StudySpec, Error> {
+    fn study(&self, _: &Options<Row>) -> Result<StudySpec, stripewise_study::Error> {
         let variation = self.row.variation();
         let mut schemes = vec![self.row.own().1.to_owned(), format!("{OURS}{variation}")];
         schemes.extend(self.row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
         let parsed = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-        over_span_of(StudySpec { schemes: parsed, ..(self.study)(options)? }, schemes)
+        over_span_of(StudySpec { schemes: parsed, ..self.spec.clone() }, schemes)
     }
 }
 
@@ -175,66 +173,69 @@ const SPED_UP: [(&str, u64); 4] = [("HM_0", 1863), ("HM_1", 73129), ("PRN_0", 89
 const PREFIX: u64 = 100_000;
 
 /// Every study that the results take.
-pub fn cells(options: &Options<Row>) -> Vec<Cell> {
+///
+/// # Errors
+/// None as long as the papers' schemes and devices are shipped.
+pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
     let has = |paper: &str| options.rows.iter().any(|row| row.paper() == paper);
     if has("000") {
-        let cells = paper000::cells(&asked(options, paper000::Row::ALL));
+        let asked = asked(options, paper000::Row::ALL);
         let is_shown = |cell: &paper000::Cell| cell.clock.printed && cell.data == 5;
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::A,
-            workload: cell.workload.to_owned(),
-            study: Box::new(move |options| cell.study(&asked(options, paper000::Row::ALL))),
-        }));
+        for cell in paper000::cells(&asked).into_iter().filter(is_shown) {
+            let spec = cell.study(&asked)?;
+            all.push(Cell { row: Row::A, workload: cell.workload.to_owned(), spec });
+        }
     }
     if has("001") {
-        let cells = paper001::cells(&asked(options, paper001::Row::ALL));
-        let is_shown = |cell: &paper001::Cell| cell.level == paper001::Level::Raid5;
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::B,
-            workload: cell.workload.to_owned(),
-            study: Box::new(move |options| cell.study(&asked(options, paper001::Row::ALL))),
-        }));
+        add(&mut all, Row::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
     }
     if has("002") {
-        let asked_of = |options: &Options<Row>| {
-            let whole = asked(options, paper002::Row::ALL);
-            Options { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole }
-        };
-        let workloads = paper002::workloads(&asked_of(options));
+        let whole = asked(options, paper002::Row::ALL);
+        let asked = Options { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
+        let workloads = paper002::workloads(&asked);
         for (name, speed) in SPED_UP {
             let Some(workload) = workloads.iter().find(|workload| workload.name == name) else { continue };
-            let cells = paper002::cells(workload, paper002::Speed::REAL_TIME, &asked_of(options));
-            all.extend(cells.into_iter().take(1).map(|cell| Cell {
-                row: Row::E,
-                workload: name.to_owned(),
-                study: Box::new(move |options| {
-                    let spec = cell.study(&asked_of(options))?;
-                    Ok(StudySpec { pacing: Some(Pacing::Open { numerator: speed, denominator: 1 }), ..spec })
-                }),
-            }));
+            let cells = paper002::cells(workload, paper002::Speed::REAL_TIME, &asked);
+            let pacing = Some(Pacing::Open { numerator: speed, denominator: 1 });
+            let spec = StudySpec { pacing, ..cells[0].study(&asked)? };
+            all.push(Cell { row: Row::E, workload: name.to_owned(), spec });
         }
     }
     if has("003") {
-        let cells = paper003::cells(&asked(options, paper003::Row::ALL));
+        let asked = asked(options, paper003::Row::ALL);
         let is_shown = |cell: &paper003::Cell| {
             let is_main = cell.part == paper003::Part::Main && cell.gc == paper003::Gc::Greedy;
             is_main && cell.level == paper003::Level::Raid5
         };
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::F,
-            workload: cell.label(),
-            study: Box::new(move |options| cell.study(&asked(options, paper003::Row::ALL))),
-        }));
+        for cell in paper003::cells(&asked).into_iter().filter(is_shown) {
+            all.push(Cell { row: Row::F, workload: cell.label(), spec: cell.study(&asked)? });
+        }
     }
     if has("004") {
-        all.extend(WORKLOADS_004.into_iter().map(|workload| Cell {
-            row: Row::G,
-            workload: workload.to_owned(),
-            study: Box::new(move |options| paper004(workload, options)),
-        }));
+        for workload in WORKLOADS_004 {
+            all.push(Cell { row: Row::G, workload: workload.to_owned(), spec: paper004(workload, options)? });
+        }
     }
-    all
+    Ok(all)
+}
+
+/// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.
+fn add(
+    all: &mut Vec<Cell>,
+    row: Row,
+    number: &str,
+    name: &str,
+    options: &Options<Row>,
+    shown: impl Fn(&StudyPoint) -> bool,
+) -> Result<(), Error> {
+    let paper = Paper::find(number)?;
+    let Options { requests, quick, seed, out, .. } = options.clone();
+    let asked = Asked { requests, quick, traces: None, claims: paper.claims(), seed, out };
+    for point in paper.points(&asked)?.iter().filter(|point| shown(point)) {
+        all.push(Cell { row, workload: point.text(name), spec: paper.study(point, &asked)? });
+    }
+    Ok(())
 }
 
 /// The workloads of paper 004's Table 2 that are shipped.

@@ -65,7 +65,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
             columns.set("response_mean_ns", ns);
             columns
         };
-        all.push(paper.measured(&point, vec![columns(900.0), columns(1000.0)], Vec::new())?);
+        all.push(paper.measured(&point, vec![columns(900.0), columns(1000.0)], &[])?);
     }
     let found = paper.findings(&asked.claims, &all, &[])?;
     paper.json(&found, &all, &[])?;

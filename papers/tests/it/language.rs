@@ -45,7 +45,7 @@ run = {{}}
     let point = &paper.points(&asked)?[0];
     let mut run = Columns::default();
     columns.iter().for_each(|(name, value)| run.set(name, *value));
-    let all = [paper.measured(point, vec![run], Vec::new())?];
+    let all = [paper.measured(point, vec![run], &[])?];
     let found = paper.findings(&asked.claims, &all, &[])?;
     Ok((found.claims[0].measured[0].clone(), found.claims[0].verdict.to_string()))
 }

@@ -2,6 +2,8 @@
 
 mod errors;
 mod language;
+#[path = "001.rs"]
+mod p001;
 #[path = "004.rs"]
 mod p004;
 mod shipped;

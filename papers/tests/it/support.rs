@@ -1,6 +1,7 @@
 //! Papers with measurements that are made up.
 
-use stripewise_papers::{Asked, Columns, Measured, Paper, StudyPoint, Verdict};
+use serde_json::{Value as Json, json};
+use stripewise_papers::{Asked, Columns, Measured, More, Paper, StudyPoint, Verdict};
 
 /// All claims of a paper, in full, with generated requests.
 pub(crate) fn asked(paper: &Paper) -> Asked {
@@ -19,11 +20,17 @@ pub(crate) fn only(paper: &Paper, claims: &[&str]) -> Asked {
     Asked { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
 }
 
+/// What the model of parity logging counts where nothing is written.
+pub(crate) fn no_logging() -> [(&'static str, Json); 3] {
+    let cost = json!({ "pre_reads": 0, "log_writes": 0, "parity_writes": 0 });
+    [("parity_logging", cost), ("data_chunks", json!(0)), ("unique_chunks", json!(0))]
+}
+
 /// The points of `asked` with runs whose columns are those that `run` gives, and 0 in all others.
 pub(crate) fn made_up(
     paper: &Paper,
     asked: &Asked,
-    more: &[(&str, f64)],
+    more: &More<'_>,
     run: impl Fn(&StudyPoint, &str) -> Vec<(&'static str, f64)>,
 ) -> Vec<Measured> {
     let points = paper.points(asked).unwrap_or_else(|error| panic!("{error}"));
@@ -34,7 +41,6 @@ pub(crate) fn made_up(
             run(point, scheme).into_iter().for_each(|(name, value)| columns.set(name, value));
             columns
         });
-        let more = more.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         paper.measured(point, columns.collect(), more)
     });
     measured.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
@@ -47,10 +53,17 @@ pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 16] = [
+const ALL_COLUMNS: [&str; 27] = [
+    "array_gc_moved_chunks",
+    "array_gc_parity_chunks",
+    "array_gc_segments",
+    "buffer_absorbed_chunks",
     "erase_blocks",
     "gc_move_pages",
+    "hotness_bytes",
+    "least_erase_blocks",
     "map_bytes",
+    "most_erase_blocks",
     "parity_write_pages",
     "pre_read_pages",
     "programs_per_member_page",
@@ -60,7 +73,11 @@ const ALL_COLUMNS: [&str; 16] = [
     "response_deviation_ns",
     "response_mean_ns",
     "response_p999_ns",
+    "short_stripes",
     "simulated_ns",
+    "stripe_data_chunks",
+    "stripe_parity_chunks",
+    "stripes",
     "write_mean_ns",
     "written_bytes",
     "write_requests",
