@@ -90,13 +90,15 @@ impl Paper {
             word.to_string().parse().map_err(|error| self.language.error(&key(&claim.verdict), error))?;
         names.insert("verdict".to_owned(), word);
         let rationale = text(&claim.rationale, &names)?;
+        let rationale = rationale.trim_end_matches(';');
         Ok(Finding {
             id: claim.id.to_string(),
             what: text(&claim.what, &names)?,
             printed: key(&claim.printed).to_string(),
             measured: shown,
             verdict,
-            rationale: rationale.trim_end_matches(';').to_owned(),
+            // The word alone where nothing speaks for it.
+            rationale: if rationale.is_empty() { verdict.to_string() } else { rationale.to_owned() },
         })
     }
 

@@ -45,6 +45,9 @@ pub(crate) struct Document {
     /// Constants that every expression and template may use.
     #[serde(default)]
     pub(crate) constants: Table,
+    /// Whether texts find `decisions`, what choosing a parity update routine costs on this machine.
+    #[serde(default)]
+    pub(crate) decisions: bool,
     /// Real traces of which slices are replayed.
     #[serde(default)]
     pub(crate) slice: Vec<SliceFile>,
@@ -54,6 +57,8 @@ pub(crate) struct Document {
     pub(crate) spec: Spec,
     /// What parity logging would cost over the same requests, where the paper compares it.
     pub(crate) parity_logging: Option<ParityLogging>,
+    /// The intervals between requests that the paper prints.
+    pub(crate) intervals: Option<Intervals>,
     /// The study points.
     pub(crate) study: Vec<Group>,
     /// What each study point has besides what its groups set.
@@ -127,6 +132,7 @@ pub(crate) struct Spec {
     /// The simulator's own when left out.
     pub(crate) elements: Option<Text>,
     pub(crate) precondition: Option<Text>,
+    /// That of the trace when left out, or empty.
     #[serde(default)]
     pub(crate) pacing: Text,
     #[serde(default)]
@@ -143,8 +149,9 @@ pub(crate) struct Spec {
     pub(crate) collections: Text,
     /// An expression: the ids of the schemes whose smallest array is the span; those of the point when left out.
     pub(crate) span_of: Option<Text>,
-    /// The name of the workload in the report; the runs of a point for which it is empty are not in it.
-    pub(crate) report: Text,
+    /// The name of the workload in the report, the trace's own when left out; the runs of a point for which it is empty are not
+    /// in it.
+    pub(crate) report: Option<Text>,
 }
 
 /// The array of the model of parity logging, in expressions over a study point.
@@ -158,6 +165,20 @@ pub(crate) struct ParityLogging {
     pub(crate) chunk_bytes: u64,
     /// Whether the array holds data before the first request.
     pub(crate) filled: Text,
+}
+
+/// Printed intervals between requests.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Intervals {
+    /// The points whose requests are compared, an expression.
+    pub(crate) when: Text,
+    /// The shares of intervals that do not exceed the printed ones.
+    pub(crate) shares: Vec<f64>,
+    /// How far a share may be from the printed one.
+    pub(crate) tolerance: f64,
+    /// For each workload the intervals of those shares, in nanoseconds.
+    pub(crate) printed: BTreeMap<String, Vec<u64>>,
 }
 
 fn no() -> Text {

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::paper002::Row;
-    use crate::{default_scheme, paper000, paper002, paper003};
+    use crate::{default_scheme, paper002, paper003};
 
     #[test]
     fn results_come_in_order_and_once_and_unknown_ones_are_told() {
@@ -155,7 +155,6 @@ mod tests {
     #[test]
     fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
         let few = |count: usize, spans: Vec<(String, u64)>| assert!(spans.len() >= count, "{spans:?}");
-        few(2, spans(&paper000::cells(&options(paper000::Row::ALL))[..2], &options(paper000::Row::ALL)));
         let of_002 = options(Row::ALL);
         let hm_0 = &paper002::workloads(&of_002)[0];
         let cells_002 = paper002::cells(hm_0, paper002::Speed::REAL_TIME, &of_002);

@@ -9,6 +9,7 @@ use minijinja::value::{Kwargs, Object, Value};
 use minijinja::{Environment, ErrorKind, State, UndefinedBehavior};
 use stripewise_base::suggest::{ConfigError, unknown};
 use stripewise_reliability::closed_forms;
+use stripewise_sim::uniformity::chi2_critical;
 
 use crate::document::Text;
 use crate::error::Error;
@@ -58,7 +59,8 @@ pub(crate) fn refuse(reason: impl Into<String>) -> Failure {
 }
 
 /// Functions, besides those of Jinja.
-const FUNCTIONS: [&str; 14] = [
+const FUNCTIONS: [&str; 15] = [
+    "chi2_critical",
     "dict",
     "falls",
     "is_least",
@@ -305,6 +307,9 @@ fn add_numbers(environment: &mut Environment<'static>) {
     let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs.filter(|theirs| *theirs > 0.0)?);
     environment.add_function("ratio", ratio);
     environment.add_function("mttdl", mttdl);
+    environment.add_function("chi2_critical", |freedom: u32, significance: f64| {
+        chi2_critical(freedom, significance)
+    });
     environment.add_function("less", move |ours: Option<f64>, theirs: Option<f64>| {
         ratio(ours, theirs).map(|part| 1.0 - part)
     });

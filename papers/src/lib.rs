@@ -8,15 +8,16 @@
 #![forbid(unsafe_code)]
 
 mod claims;
+mod decisions;
 pub mod default_scheme;
 mod document;
 mod error;
 mod evaluation;
 mod finding;
+mod intervals;
 mod language;
 mod logging;
 mod paper;
-pub mod paper000;
 pub mod paper002;
 pub mod paper003;
 mod plan;
@@ -27,9 +28,11 @@ mod text;
 mod verdict;
 
 pub use claims::{Finding as ClaimFinding, Findings as ClaimFindings};
+pub use decisions::{Decisions, measure_decisions};
 pub use error::Error;
 pub use evaluation::{Cell, Options, Results, Traces, rows};
 pub use finding::{Column, Finding, Findings};
+pub use intervals::Intervals;
 pub use paper::{Asked, Paper};
 pub use point::{Columns, Measured, More, StudyPoint};
 pub use verdict::{Verdict, judge, judge_range};

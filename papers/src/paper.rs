@@ -24,7 +24,7 @@ macro_rules! shipped {
 }
 
 /// The papers.
-const SHIPPED: [(&str, &str, &str); 2] = [shipped!("001"), shipped!("004")];
+const SHIPPED: [(&str, &str, &str); 3] = [shipped!("000"), shipped!("001"), shipped!("004")];
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -151,13 +151,18 @@ impl Paper {
         Ok(measured)
     }
 
-    /// How the runs of a point are named in a report: as the point says; none where they are no part of it.
+    /// How a report names the workload of a point: empty where its runs are no part of it, none where the trace's own name stands.
     ///
     /// # Errors
     /// What is wrong in the paper's file.
     pub fn report_name(&self, point: &StudyPoint) -> Result<Option<String>, Error> {
-        let name = self.language.line(&self.document.spec.report, &point.names())?;
-        Ok(Some(name).filter(|name| !name.is_empty()))
+        let template = self.document.spec.report.as_ref();
+        template.map(|template| self.language.line(template, &point.names())).transpose()
+    }
+
+    /// Whether its texts tell what choosing a parity update routine costs.
+    pub fn has_decisions(&self) -> bool {
+        self.document.decisions
     }
 }
 

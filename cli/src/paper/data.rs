@@ -1,7 +1,7 @@
 //! A paper whose evaluation is a file.
 
 use serde_json::json;
-use stripewise_papers::{Asked, Paper, StudyPoint};
+use stripewise_papers::{Asked, Intervals, Paper, StudyPoint, measure_decisions};
 use stripewise_report::{Logging, Report, Source};
 use stripewise_study::overhead::Cost;
 
@@ -21,12 +21,13 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     let asked = args.asked(&paper, context)?;
     let points = paper.points(&asked)?;
     let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
-    let (mut runs, mut all, mut logging) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut runs, mut all, mut logging, mut intervals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let spans = args.evaluate(&points, context, StudyPoint::is_slice, spec, |point, study, finished| {
+        let requests = || study.folded(&Patient);
         let name = paper.report_name(point)?;
-        let mut more = Vec::new();
-        if let Some((stripe, overhead)) = paper.parity_logging(point, || study.folded(&Patient))? {
-            crate::interrupt::check()?;
+        intervals.extend(paper.intervals(point, requests)?);
+        let mut more = vec![("span_ns", span_ns(&intervals, point).into())];
+        if let Some((stripe, overhead)) = paper.parity_logging(point, requests)? {
             let Cost { pre_reads, log_writes, parity_writes, .. } = overhead.parity_logging;
             let workload = name.clone().unwrap_or_default();
             logging.push(Logging { workload, parity: stripe.parity, pre_reads, log_writes, parity_writes });
@@ -35,11 +36,10 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
             let (chunks, unique) = (overhead.chunks.into(), overhead.unique_chunks.into());
             more.extend([("parity_logging", cost), ("data_chunks", chunks), ("unique_chunks", unique)]);
         }
+        crate::interrupt::check()?;
         all.push(paper.measure(point, &finished, &more)?);
-        if let Some(name) = name {
-            runs.extend(
-                finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }),
-            );
+        if name.as_deref() != Some("") {
+            runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
         }
         Ok(())
     })?;
@@ -47,9 +47,25 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
     }
-    let findings = paper.findings(&asked.claims, &all, &[])?;
-    let json = paper.json(&findings, &all, &[])?;
-    args.finish(report, json, &paper.markdown(&findings, &all, &[])?, &spans, context)
+    let mut more = vec![("intervals", intervals.iter().map(Intervals::json).collect())];
+    if paper.has_decisions() {
+        let decisions = measure_decisions().map_err(|error| Failure::failed(error.to_string()))?;
+        report = report
+            .decision_ns("baseline", decisions.baseline_ns)
+            .decision_ns("bpu", decisions.bpu_ns)
+            .decision_ns("adaptive", decisions.adaptive_ns);
+        more.push(("decisions", decisions.json()));
+    }
+    let findings = paper.findings(&asked.claims, &all, &more)?;
+    let json = paper.json(&findings, &all, &more)?;
+    args.finish(report, json, &paper.markdown(&findings, &all, &more)?, &spans, context)
+}
+
+/// How long the requests of a point take, where its workload's intervals are known; 0 otherwise.
+fn span_ns(intervals: &[Intervals], point: &StudyPoint) -> u64 {
+    let workload = point.text("workload");
+    let known = intervals.iter().find(|one| one.workload == workload && !point.is_slice());
+    known.map_or(0, |one| one.span_ns)
 }
 
 impl Args {

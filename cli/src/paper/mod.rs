@@ -2,7 +2,6 @@
 
 mod data;
 mod default_scheme;
-mod paper000;
 mod paper002;
 mod paper003;
 
@@ -146,7 +145,7 @@ impl Which {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.paper {
-        Which::P000 => paper000::run(&args, context),
+        Which::P000 => data::run("000", &args, context),
         Which::P001 => data::run("001", &args, context),
         Which::P002 => paper002::run(&args, context),
         Which::P003 => paper003::run(&args, context),

@@ -9,7 +9,7 @@ use stripewise_trace::fold::Fold;
 
 use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
-use crate::{Asked, Error, Paper, StudyPoint, paper000, paper002, paper003};
+use crate::{Asked, Error, Paper, StudyPoint, paper002, paper003};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,12 +180,8 @@ pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
     let has = |paper: &str| options.rows.iter().any(|row| row.paper() == paper);
     if has("000") {
-        let asked = asked(options, paper000::Row::ALL);
-        let is_shown = |cell: &paper000::Cell| cell.clock.printed && cell.data == 5;
-        for cell in paper000::cells(&asked).into_iter().filter(is_shown) {
-            let spec = cell.study(&asked)?;
-            all.push(Cell { row: Row::A, workload: cell.workload.to_owned(), spec });
-        }
+        let shown = |point: &StudyPoint| point.is("printed") && point.count("data") == Some(5);
+        add(&mut all, Row::A, "000", "workload", options, shown)?;
     }
     if has("001") {
         add(&mut all, Row::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, Verdict};
 
-use crate::support::{asked, made_up, no_logging, only, verdicts};
+use crate::support::{asked, made_up, only, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -26,7 +26,7 @@ fn columns(scheme: &str, value: f64) -> Vec<(&'static str, f64)> {
 
 /// Studies whose runs are made up: `value` of the scheme.
 fn studies(paper: &Paper, value: impl Fn(&str) -> f64) -> Vec<Measured> {
-    made_up(paper, &asked(paper), &no_logging(), |_, scheme| columns(scheme, value(scheme)))
+    made_up(paper, &asked(paper), |_, scheme| columns(scheme, value(scheme)))
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn gains_are_told_by_what_they_are_and_a_scheme_without_collection_is_named() {
     let paper = paper();
     let asked = only(&paper, &["1a"]);
     let of = |value: f64, segments: f64| {
-        let all = made_up(&paper, &asked, &no_logging(), |_, scheme| {
+        let all = made_up(&paper, &asked, |_, scheme| {
             let mut run = columns(scheme, if scheme == "was2" { value } else { 1.0 });
             run[1].1 = segments;
             run

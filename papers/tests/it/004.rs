@@ -44,7 +44,7 @@ fn shown(paper: &Paper, measured: &[Measured], claim: &str) -> String {
 #[test]
 fn what_is_as_printed_agrees() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), &[], as_printed);
+    let all = made_up(&paper, &asked(&paper), as_printed);
     assert_eq!(shown(&paper, &all, "4a"), "40.2 % / 43.4 % / 49.8 %");
     assert_eq!(shown(&paper, &all, "4c"), "59.0 % / 45.8 %; 4 KB-RAIS least");
     let trends = "falls with SSDs; falls with zones on 3 of 3 traces; best in 12 of 12";
@@ -59,7 +59,7 @@ fn what_is_as_printed_agrees() {
 #[test]
 fn where_zones_lose_all_of_it_differs() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), &[], |point, scheme| {
+    let all = made_up(&paper, &asked(&paper), |point, scheme| {
         let mut run = as_printed(point, scheme);
         if scheme == "mc" {
             let size = number(point, "ssds") * number(point, "blocks");
@@ -76,7 +76,7 @@ fn where_zones_lose_all_of_it_differs() {
 fn the_trend_of_zones_is_that_of_mc_rais_against_fixed_arrays_of_the_largest_size() {
     // MC-RAIS with the smallest zones loses to 4 KB chunks on the largest array, although it wins on its own size.
     let paper = paper();
-    let all = made_up(&paper, &only(&paper, &["4d"]), &[], |point, scheme| {
+    let all = made_up(&paper, &only(&paper, &["4d"]), |point, scheme| {
         let mut run = as_printed(point, scheme);
         if scheme == "k4" && point.count("blocks") == Some(128) {
             run[1].1 = 1e6 / 4.0 / 1_080.0;
@@ -91,7 +91,7 @@ fn the_trend_of_zones_is_that_of_mc_rais_against_fixed_arrays_of_the_largest_siz
 #[test]
 fn tables_and_json_have_every_run() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), &[], as_printed);
+    let all = made_up(&paper, &asked(&paper), as_printed);
     let found = paper.findings(&paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     let text = paper.markdown(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     for part in ["Fig. 2: random reads", "Fig. 2: random writes", "Fig. 5 and 6", "Fig. 7", "Fig. 8"] {

@@ -2,6 +2,8 @@
 
 mod errors;
 mod language;
+#[path = "000.rs"]
+mod p000;
 #[path = "001.rs"]
 mod p001;
 #[path = "004.rs"]

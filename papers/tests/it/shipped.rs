@@ -3,7 +3,7 @@
 use stripewise_papers::{Asked, Paper, Verdict};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
-use crate::support::{asked, made_up, no_logging, only, verdicts};
+use crate::support::{asked, made_up, of_all, only, verdicts};
 
 fn each(test: impl Fn(Paper)) {
     for number in Paper::shipped() {
@@ -15,10 +15,13 @@ fn each(test: impl Fn(Paper)) {
 fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
     each(|paper| {
         assert!(verdicts(&paper, &[]).iter().all(|word| *word == Verdict::NotMeasured), "{}", paper.number());
-        let all = made_up(&paper, &asked(&paper), &no_logging(), |_, _| Vec::new());
-        let found = paper.findings(&paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
-        assert!(!paper.markdown(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}")).is_empty());
-        paper.json(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
+        let found =
+            paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(
+            !paper.markdown(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}")).is_empty()
+        );
+        paper.json(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     });
 }
 

@@ -1,7 +1,7 @@
 //! Papers with measurements that are made up.
 
 use serde_json::{Value as Json, json};
-use stripewise_papers::{Asked, Columns, Measured, More, Paper, StudyPoint, Verdict};
+use stripewise_papers::{Asked, Columns, Measured, Paper, StudyPoint, Verdict};
 
 /// All claims of a paper, in full, with generated requests.
 pub(crate) fn asked(paper: &Paper) -> Asked {
@@ -20,17 +20,23 @@ pub(crate) fn only(paper: &Paper, claims: &[&str]) -> Asked {
     Asked { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
 }
 
-/// What the model of parity logging counts where nothing is written.
-pub(crate) fn no_logging() -> [(&'static str, Json); 3] {
+/// What is found besides of each study point: nothing was written, and intervals are not known.
+pub(crate) fn of_point() -> [(&'static str, Json); 4] {
     let cost = json!({ "pre_reads": 0, "log_writes": 0, "parity_writes": 0 });
-    [("parity_logging", cost), ("data_chunks", json!(0)), ("unique_chunks", json!(0))]
+    [("parity_logging", cost), ("data_chunks", json!(0)), ("unique_chunks", json!(0)), ("span_ns", json!(0))]
+}
+
+/// What is found besides of an evaluation: no intervals, and what decisions cost.
+pub(crate) fn of_all() -> [(&'static str, Json); 2] {
+    let decisions =
+        json!({ "baseline_ns": 5.0, "bpu_ns": 50.0, "adaptive_ns": 40.0, "machine": "a machine" });
+    [("intervals", json!([])), ("decisions", decisions)]
 }
 
 /// The points of `asked` with runs whose columns are those that `run` gives, and 0 in all others.
 pub(crate) fn made_up(
     paper: &Paper,
     asked: &Asked,
-    more: &More<'_>,
     run: impl Fn(&StudyPoint, &str) -> Vec<(&'static str, f64)>,
 ) -> Vec<Measured> {
     let points = paper.points(asked).unwrap_or_else(|error| panic!("{error}"));
@@ -41,22 +47,27 @@ pub(crate) fn made_up(
             run(point, scheme).into_iter().for_each(|(name, value)| columns.set(name, value));
             columns
         });
-        paper.measured(point, columns.collect(), more)
+        paper.measured(point, columns.collect(), &of_point())
     });
     measured.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The verdicts on all claims.
 pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
-    let findings = paper.findings(&paper.claims(), measured, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let findings =
+        paper.findings(&paper.claims(), measured, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     findings.claims.iter().map(|claim| claim.verdict).collect()
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 27] = [
+const ALL_COLUMNS: [&str; 33] = [
     "array_gc_moved_chunks",
     "array_gc_parity_chunks",
     "array_gc_segments",
+    "blocked_chi2",
+    "blocked_chi2_served",
+    "blocked_cv",
+    "blocked_cv_served",
     "buffer_absorbed_chunks",
     "erase_blocks",
     "gc_move_pages",
@@ -78,7 +89,9 @@ const ALL_COLUMNS: [&str; 27] = [
     "stripe_data_chunks",
     "stripe_parity_chunks",
     "stripes",
+    "updates",
+    "updates_adjusted",
     "write_mean_ns",
-    "written_bytes",
     "write_requests",
+    "written_bytes",
 ];

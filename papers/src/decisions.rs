@@ -22,6 +22,15 @@ pub struct Decisions {
     pub machine: String,
 }
 
+impl Decisions {
+    /// As the names that expressions find.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "baseline_ns": self.baseline_ns, "bpu_ns": self.bpu_ns, "adaptive_ns": self.adaptive_ns, "machine": self.machine,
+        })
+    }
+}
+
 /// Elements of the array, the larger of the paper's two.
 const ELEMENTS: u32 = 8;
 /// Decisions timed at a time, each on other loads and rows.
