@@ -70,6 +70,8 @@ pub(crate) struct Document {
     /// What is computed of each study point when its runs are there.
     #[serde(default)]
     pub(crate) measured: Definitions,
+    /// The search for a speed, where the paper has one.
+    pub(crate) search: Option<Search>,
     /// The columns of what was measured.
     pub(crate) column: Vec<Column>,
     /// Macros that the texts of claims, tables and reports may use.
@@ -204,6 +206,20 @@ pub(crate) struct Group {
     pub(crate) study: Vec<Group>,
 }
 
+/// A search for the speed at which a metric of a scheme meets its target: for each workload, before its study points are made.
+/// A point finds the speed as `speed`, in hundredths.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Search {
+    /// What the points have by which the search is made.
+    #[serde(default)]
+    pub(crate) set: Table,
+    pub(crate) scheme: Text,
+    pub(crate) metric: Text,
+    /// An expression over such a point.
+    pub(crate) target: Text,
+}
+
 /// A column of what was measured.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -325,7 +341,7 @@ impl Document {
 
     fn check(&self) -> Result<(), Wrong> {
         let claims = unique("claim", self.claim.iter().map(|claim| &claim.id))?;
-        unique("scheme", self.scheme.iter().map(|scheme| &scheme.id))?;
+        let schemes = unique("scheme", self.scheme.iter().map(|scheme| &scheme.id))?;
         let columns = unique("column", self.column.iter().map(|column| &column.key))?;
         if self.claim.is_empty() || self.column.is_empty() {
             return Err((
@@ -353,7 +369,7 @@ impl Document {
         for claim in self.scheme.iter().filter_map(|scheme| scheme.claims.as_ref()).flatten() {
             known("claim", claim, &claims)?;
         }
-        Ok(())
+        self.search.as_ref().map_or(Ok(()), |search| known("scheme", &search.scheme, &schemes))
     }
 }
 

@@ -117,16 +117,16 @@ mod tests {
     use stripewise_study::Study;
 
     use super::*;
-    use crate::paper002::Row;
-    use crate::{default_scheme, paper002, paper003};
+    use crate::paper003::Row;
+    use crate::{default_scheme, paper003};
 
     #[test]
     fn results_come_in_order_and_once_and_unknown_ones_are_told() {
         let of =
             |names: &[&str]| rows::<Row>(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["2d", "2a", "2d"]), Ok(vec![Row::A, Row::D]));
-        assert_eq!(of(&[]).map(|rows| rows.len()), Ok(8));
-        assert_eq!(of(&["2a", "0a"]), Err("`0a`: no such result; paper 002 has 2a to 2h".to_owned()));
+        assert_eq!(of(&["3d", "3a", "3d"]), Ok(vec![Row::A, Row::D]));
+        assert_eq!(of(&[]).map(|rows| rows.len()), Ok(12));
+        assert_eq!(of(&["3a", "0a"]), Err("`0a`: no such result; paper 003 has 3a to 3l".to_owned()));
     }
 
     fn options<R: Results>(rows: &[R]) -> Options<R> {
@@ -155,13 +155,7 @@ mod tests {
     #[test]
     fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
         let few = |count: usize, spans: Vec<(String, u64)>| assert!(spans.len() >= count, "{spans:?}");
-        let of_002 = options(Row::ALL);
-        let hm_0 = &paper002::workloads(&of_002)[0];
-        let cells_002 = paper002::cells(hm_0, paper002::Speed::REAL_TIME, &of_002);
-        let found = spans(&cells_002, &of_002);
-        // What finds the speed-up runs one scheme; it gets the requests of the comparison.
-        assert_eq!(found[0].1, spans(&[hm_0.calibration(paper002::Speed::REAL_TIME)], &of_002)[0].1);
-        let of_003 = options(paper003::Row::ALL);
+        let of_003 = options(Row::ALL);
         few(2, spans(&paper003::cells(&of_003)[..2], &of_003));
         let of_all = options(default_scheme::Row::ALL);
         let each = default_scheme::cells(&of_all).unwrap_or_else(|error| panic!("{error}"));

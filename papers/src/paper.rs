@@ -24,7 +24,7 @@ macro_rules! shipped {
 }
 
 /// The papers.
-const SHIPPED: [(&str, &str, &str); 3] = [shipped!("000"), shipped!("001"), shipped!("004")];
+const SHIPPED: [(&str, &str, &str); 4] = [shipped!("000"), shipped!("001"), shipped!("002"), shipped!("004")];
 
 /// What is asked for.
 #[derive(Clone, Debug)]

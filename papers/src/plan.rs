@@ -19,13 +19,34 @@ use crate::error::Error;
 use crate::language::{Names, items, of_table, of_toml};
 use crate::paper::{Asked, Paper};
 use crate::point::{Attributes, StudyPoint};
+use crate::speed::REAL_TIME;
 
 /// A study point while its groups are read.
-#[derive(Clone)]
-struct Draft<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Draft<'a> {
     attributes: Attributes,
     when: Vec<&'a Text>,
     slice: Option<(PathBuf, SliceFile)>,
+}
+
+impl Draft<'_> {
+    /// Sets attributes.
+    pub(crate) fn set(&mut self, attributes: &toml::Table) {
+        self.attributes.extend(of_table(attributes));
+    }
+
+    /// The same, sent so many hundredths times as fast as it came.
+    pub(crate) fn at(&self, hundredths: u64) -> Self {
+        let mut draft = self.clone();
+        draft.attributes.insert("speed".to_owned(), hundredths.into());
+        draft
+    }
+
+    /// Whether both are of the same workload.
+    pub(crate) fn is_of_workload_of(&self, other: &Self) -> bool {
+        let workload = |draft: &Self| draft.attributes.get("workload").map(Value::to_string);
+        workload(self) == workload(other) && self.slice.is_some() == other.slice.is_some()
+    }
 }
 
 impl Paper {
@@ -47,25 +68,32 @@ impl Paper {
     /// # Errors
     /// What is wrong in the paper's file.
     pub fn points(&self, asked: &Asked) -> Result<Vec<StudyPoint>, Error> {
-        let mut drafts = Vec::new();
-        let mut start = Draft { attributes: self.constants.clone(), when: Vec::new(), slice: None };
-        let requests = asked.requests.map_or(Value::from(()), Value::from);
-        start.attributes.extend([
-            ("asked".to_owned(), requests),
-            ("quick".to_owned(), asked.quick.into()),
-            ("real".to_owned(), false.into()),
-        ]);
-        let slices: Vec<_> = self.slices(asked).filter(|(path, _)| path.is_file()).collect();
-        self.document.study.iter().for_each(|group| expand(group, &start, &slices, &mut drafts));
         let mut points = Vec::new();
-        for draft in drafts {
+        for draft in self.drafts(asked) {
             points.extend(self.point(draft, asked)?);
         }
         Ok(points)
     }
 
+    /// All study points that the groups make, in real time.
+    pub(crate) fn drafts(&self, asked: &Asked) -> Vec<Draft<'_>> {
+        let mut start = Draft { attributes: self.constants.clone(), when: Vec::new(), slice: None };
+        let requests = asked.requests.map_or(Value::from(()), Value::from);
+        start.attributes.extend([
+            ("asked".to_owned(), requests),
+            ("claims".to_owned(), asked.claims.iter().map(Value::from).collect()),
+            ("quick".to_owned(), asked.quick.into()),
+            ("real".to_owned(), false.into()),
+            ("speed".to_owned(), REAL_TIME.into()),
+        ]);
+        let slices: Vec<_> = self.slices(asked).filter(|(path, _)| path.is_file()).collect();
+        let mut drafts = Vec::new();
+        self.document.study.iter().for_each(|group| expand(group, &start, &slices, &mut drafts));
+        drafts
+    }
+
     /// The study point of a draft; none where it is no part of what is asked for.
-    fn point(&self, draft: Draft<'_>, asked: &Asked) -> Result<Option<StudyPoint>, Error> {
+    pub(crate) fn point(&self, draft: Draft<'_>, asked: &Asked) -> Result<Option<StudyPoint>, Error> {
         let Draft { mut attributes, when, slice } = draft;
         self.define(ATTRIBUTE, &self.document.point, &mut attributes)?;
         let spec = &self.document.spec;

@@ -1,11 +1,12 @@
 //! A paper whose evaluation is a file.
 
 use serde_json::json;
-use stripewise_papers::{Asked, Intervals, Paper, StudyPoint, measure_decisions};
+use stripewise_papers::{Asked, Intervals, Paper, Search, StudyPoint, measure_decisions};
 use stripewise_report::{Logging, Report, Source};
 use stripewise_study::overhead::Cost;
+use stripewise_study::{Finished, Study};
 
-use super::Args;
+use super::{Args, Spans};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Patient;
@@ -19,10 +20,9 @@ const PAPERS: [(&str, stripewise_report::Paper); 5] = {
 pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outcome {
     let paper = Paper::find(number)?;
     let asked = args.asked(&paper, context)?;
-    let points = paper.points(&asked)?;
     let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
     let (mut runs, mut all, mut logging, mut intervals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let spans = args.evaluate(&points, context, StudyPoint::is_slice, spec, |point, study, finished| {
+    let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
         let requests = || study.folded(&Patient);
         let name = paper.report_name(point)?;
         intervals.extend(paper.intervals(point, requests)?);
@@ -42,7 +42,17 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
             runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
         }
         Ok(())
-    })?;
+    };
+    let mut spans = Spans::new();
+    let searches = paper.searches(&asked)?;
+    if searches.is_empty() {
+        spans = args.evaluate(&paper.points(&asked)?, context, StudyPoint::is_slice, spec, &mut take)?;
+    }
+    for search in searches {
+        let Some(found) = args.calibrate(&paper, search, &asked, context)? else { continue };
+        let points = found.points(&asked)?;
+        spans.extend(args.evaluate(&points, context, StudyPoint::is_slice, spec, &mut take)?);
+    }
     let mut report = Report::new(runs).logging(logging);
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
@@ -69,6 +79,36 @@ fn span_ns(intervals: &[Intervals], point: &StudyPoint) -> u64 {
 }
 
 impl Args {
+    /// Finds how fast a workload is to be sent; none where it cannot be replayed.
+    fn calibrate<'p>(
+        &self,
+        paper: &Paper,
+        mut search: Search<'p>,
+        asked: &Asked,
+        context: &Context<'_>,
+    ) -> Outcome<Option<Search<'p>>> {
+        let spec = |point: &StudyPoint| Ok(paper.study(point, asked)?);
+        loop {
+            let mut found = None;
+            self.evaluate(
+                &search.point(asked)?,
+                context,
+                StudyPoint::is_slice,
+                spec,
+                |point, _, finished| {
+                    found = Some(paper.measure(point, &finished, &[])?);
+                    Ok(())
+                },
+            )?;
+            // Left out, and said so.
+            let Some(found) = found else { return Ok(None) };
+            crate::interrupt::check()?;
+            if !search.take(&found)? {
+                return Ok(Some(search));
+            }
+        }
+    }
+
     /// What is asked for of a paper.
     fn asked(&self, paper: &Paper, context: &Context<'_>) -> Outcome<Asked> {
         let requests = self.requests.map(|count| count.0);

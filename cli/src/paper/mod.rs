@@ -2,7 +2,6 @@
 
 mod data;
 mod default_scheme;
-mod paper002;
 mod paper003;
 
 use std::fmt::Display;
@@ -147,7 +146,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.paper {
         Which::P000 => data::run("000", &args, context),
         Which::P001 => data::run("001", &args, context),
-        Which::P002 => paper002::run(&args, context),
+        Which::P002 => data::run("002", &args, context),
         Which::P003 => paper003::run(&args, context),
         Which::Default => default_scheme::run(&args, context),
         Which::P004 => data::run("004", &args, context),

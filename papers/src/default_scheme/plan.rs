@@ -3,13 +3,13 @@
 use std::fmt;
 
 use stripewise_flash::Level;
-use stripewise_sim::{Layout, Pacing};
+use stripewise_sim::Layout;
 use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
 use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
-use crate::{Asked, Error, Paper, StudyPoint, paper002, paper003};
+use crate::{Asked, Error, Paper, StudyPoint, paper003};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,15 +187,14 @@ pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
         add(&mut all, Row::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
     }
     if has("002") {
-        let whole = asked(options, paper002::Row::ALL);
-        let asked = Options { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
-        let workloads = paper002::workloads(&asked);
-        for (name, speed) in SPED_UP {
-            let Some(workload) = workloads.iter().find(|workload| workload.name == name) else { continue };
-            let cells = paper002::cells(workload, paper002::Speed::REAL_TIME, &asked);
-            let pacing = Some(Pacing::Open { numerator: speed, denominator: 1 });
-            let spec = StudySpec { pacing, ..cells[0].study(&asked)? };
-            all.push(Cell { row: Row::E, workload: name.to_owned(), spec });
+        let paper = Paper::find("002")?;
+        let whole = asked_of(&paper, options);
+        let asked = Asked { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
+        for (workload, speed) in SPED_UP {
+            let points = paper.points_at(workload, 100 * speed, &asked)?;
+            let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
+            let spec = paper.study(point, &asked)?;
+            all.push(Cell { row: Row::E, workload: workload.to_owned(), spec });
         }
     }
     if has("003") {
@@ -216,6 +215,12 @@ pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
+/// All claims of a paper, as far as they are asked for.
+fn asked_of(paper: &Paper, options: &Options<Row>) -> Asked {
+    let Options { requests, quick, seed, out, .. } = options.clone();
+    Asked { requests, quick, traces: None, claims: paper.claims(), seed, out }
+}
+
 /// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.
 fn add(
     all: &mut Vec<Cell>,
@@ -226,8 +231,7 @@ fn add(
     shown: impl Fn(&StudyPoint) -> bool,
 ) -> Result<(), Error> {
     let paper = Paper::find(number)?;
-    let Options { requests, quick, seed, out, .. } = options.clone();
-    let asked = Asked { requests, quick, traces: None, claims: paper.claims(), seed, out };
+    let asked = asked_of(&paper, options);
     for point in paper.points(&asked)?.iter().filter(|point| shown(point)) {
         all.push(Cell { row, workload: point.text(name), spec: paper.study(point, &asked)? });
     }

@@ -6,6 +6,8 @@ mod language;
 mod p000;
 #[path = "001.rs"]
 mod p001;
+#[path = "002.rs"]
+mod p002;
 #[path = "004.rs"]
 mod p004;
 mod shipped;

@@ -60,7 +60,7 @@ pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 33] = [
+const ALL_COLUMNS: [&str; 44] = [
     "array_gc_moved_chunks",
     "array_gc_parity_chunks",
     "array_gc_segments",
@@ -69,8 +69,12 @@ const ALL_COLUMNS: [&str; 33] = [
     "blocked_cv",
     "blocked_cv_served",
     "buffer_absorbed_chunks",
+    "busy_share_after",
+    "busy_share_before",
+    "decode_read_pages",
     "erase_blocks",
     "gc_move_pages",
+    "host_read_pages",
     "hotness_bytes",
     "least_erase_blocks",
     "map_bytes",
@@ -78,8 +82,14 @@ const ALL_COLUMNS: [&str; 33] = [
     "parity_write_pages",
     "pre_read_pages",
     "programs_per_member_page",
+    "read_bus_mean_ns",
     "read_bytes",
+    "read_cell_mean_ns",
     "read_mean_ns",
+    "read_p999_ns",
+    "read_requests",
+    "read_wait_mean_ns",
+    "redirected_chunks",
     "requests",
     "response_deviation_ns",
     "response_mean_ns",
@@ -93,5 +103,6 @@ const ALL_COLUMNS: [&str; 33] = [
     "updates_adjusted",
     "write_mean_ns",
     "write_requests",
+    "write_wait_mean_ns",
     "written_bytes",
 ];

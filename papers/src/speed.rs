@@ -1,32 +1,10 @@
-//! How much faster than they came requests must be sent for the chips to be as busy as the paper's.
+//! How much faster than they came requests must be sent for a metric to be what a paper prints.
 
-use std::fmt;
+/// A speed-up in hundredths; 100 is as the requests came, less is slower.
+type Speed = u64;
 
-use stripewise_sim::Pacing;
-
-/// A speed-up in hundredths; 1 is as the requests came, less is slower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Speed(u64);
-
-impl Speed {
-    /// As the requests came.
-    pub const REAL_TIME: Self = Self(100);
-
-    /// The pacing of a run.
-    pub fn pacing(self) -> Pacing {
-        if self.0.is_multiple_of(100) {
-            Pacing::Open { numerator: self.0 / 100, denominator: 1 }
-        } else {
-            Pacing::Open { numerator: self.0, denominator: 100 }
-        }
-    }
-}
-
-impl fmt::Display for Speed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0 as f64 / 100.0)
-    }
-}
+/// As the requests came.
+pub(crate) const REAL_TIME: Speed = 100;
 
 /// Utilisation is met when it is off by no more than one part in so many.
 const PARTS: f64 = 100.0;
@@ -41,7 +19,7 @@ const BOUNDS: [u64; 2] = [1, 1 << 40];
 /// faster. Inside the bracket, and as long as there is none, the next try is where utilisation would be met if it were in
 /// proportion to the speed, as it is in an open queueing system that is not saturated.
 #[derive(Clone, Debug)]
-pub struct Calibration {
+pub(crate) struct Calibration {
     target: f64,
     now: Speed,
     /// A speed that is too slow, and one that is too fast.
@@ -53,19 +31,19 @@ pub struct Calibration {
 
 impl Calibration {
     /// A search for `target`, a share of the chips.
-    pub fn new(target: f64) -> Self {
-        let now = Speed::REAL_TIME;
+    pub(crate) fn new(target: f64) -> Self {
+        let now = REAL_TIME;
         Self { target, now, slow: BOUNDS[0], fast: BOUNDS[1], best: (f64::INFINITY, now), tries: 0 }
     }
 
     /// The speed to try next; in the end the one that was found.
-    pub fn speed(&self) -> Speed {
+    pub(crate) fn speed(&self) -> Speed {
         self.now
     }
 
     /// At [`Self::speed`], utilisation was `found`. Returns whether to try again.
-    pub fn take(&mut self, found: f64) -> bool {
-        let Speed(now) = self.now;
+    pub(crate) fn take(&mut self, found: f64) -> bool {
+        let now = self.now;
         let off = (found / self.target - 1.0).abs();
         if off <= self.best.0 {
             self.best = (off, self.now);
@@ -87,7 +65,7 @@ impl Calibration {
         let middle = (u128::from(self.slow) * u128::from(self.fast)).isqrt() as u64;
         let is_open = self.slow == BOUNDS[0] || self.fast == BOUNDS[1];
         let next = if is_inside && (is_open || !self.tries.is_multiple_of(2)) { next } else { middle };
-        self.now = Speed(next.clamp((now / STEP).max(1), now * STEP));
+        self.now = next.clamp((now / STEP).max(1), now * STEP);
         true
     }
 }
@@ -99,8 +77,8 @@ mod tests {
     /// What is found when utilisation is this of the speed-up, and after how many tries.
     fn found(target: f64, of: impl Fn(f64) -> f64) -> (f64, u32) {
         let mut search = Calibration::new(target);
-        while search.take(of(search.now.0 as f64 / 100.0)) {}
-        (search.now.0 as f64 / 100.0, search.tries)
+        while search.take(of(search.now as f64 / 100.0)) {}
+        (search.now as f64 / 100.0, search.tries)
     }
 
     #[test]
@@ -118,12 +96,5 @@ mod tests {
         let (speed, tries) = found(0.5, |speed| if speed < 7.0 { 0.1 } else { 0.52 });
         assert!((7.0..7.1).contains(&speed) && tries <= TRIES, "{speed} after {tries}");
         assert!(found(0.9, |_| 0.3).1 == TRIES);
-    }
-
-    #[test]
-    fn a_speed_is_told_as_a_pacing() {
-        assert_eq!(Speed(12_300).pacing(), Pacing::Open { numerator: 123, denominator: 1 });
-        assert_eq!(Speed(50).pacing().to_string(), "open:50/100");
-        assert_eq!([Speed(50), Speed(12_300)].map(|speed| speed.to_string()), ["0.5", "123"]);
     }
 }
