@@ -64,7 +64,7 @@ impl Paper {
         let expression = |text: &Option<Text>, names: &Attributes| {
             self.language.expression(&key(text), &Names::value("name", names.clone()))
         };
-        let mut names = self.names(measured, more);
+        let mut names = self.names(measured, more)?;
         names.extend(of_table(&claim.set));
         let (mut shown, mut values, mut judged) = (Vec::new(), Vec::new(), None);
         for column in &self.document.column {
@@ -103,11 +103,12 @@ impl Paper {
     }
 
     /// The names that every claim and table finds: constants, what was found besides, and all points.
-    pub(crate) fn names(&self, measured: &[Measured], more: &More<'_>) -> Attributes {
+    pub(crate) fn names(&self, measured: &[Measured], more: &More<'_>) -> Result<Attributes, Error> {
         let mut names = self.constants.clone();
         names.extend(more.iter().map(|(name, value)| ((*name).to_owned(), of_json(value))));
-        names.insert("all".to_owned(), measured.iter().map(Measured::value).collect::<Vec<_>>().into());
-        names
+        names.insert("all".to_owned(), measured.iter().map(Measured::value).collect());
+        self.define("name", &self.document.evaluation, &mut names)?;
+        Ok(names)
     }
 
     /// The points for which an expression is true.

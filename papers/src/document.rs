@@ -48,6 +48,9 @@ pub(crate) struct Document {
     /// Whether texts find `decisions`, what choosing a parity update routine costs on this machine.
     #[serde(default)]
     pub(crate) decisions: bool,
+    /// Whether runs have `collecting` and `collection_ns`: how many members collect together, and for how long.
+    #[serde(default)]
+    pub(crate) collections: bool,
     /// Real traces of which slices are replayed.
     #[serde(default)]
     pub(crate) slice: Vec<SliceFile>,
@@ -70,6 +73,9 @@ pub(crate) struct Document {
     /// What is computed of each study point when its runs are there.
     #[serde(default)]
     pub(crate) measured: Definitions,
+    /// What is computed of all study points.
+    #[serde(default)]
+    pub(crate) evaluation: Definitions,
     /// The search for a speed, where the paper has one.
     pub(crate) search: Option<Search>,
     /// The columns of what was measured.

@@ -1,7 +1,7 @@
 //! The language of a paper's expressions and templates: Jinja, with what papers need of arithmetic and words.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -432,11 +432,12 @@ fn add_shapes(environment: &mut Environment<'static>) {
 
 /// The members of a list, each with what an expression gives of it.
 fn with_each(state: &mut State<'_, '_>, list: &Value, text: &str) -> Result<Vec<(Value, Value)>, Failure> {
-    let names = state.env().compile_expression(text)?.undeclared_variables(false);
+    // All names that the expression has, also within the texts of inner filters.
+    let names: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let mut around = BTreeMap::new();
-    for name in names.into_iter().filter(|name| name != "it") {
-        if let Some(value) = state.lookup(&name) {
-            around.insert(name, valid(value)?);
+    for name in names {
+        if let Some(Ok(value)) = state.lookup(name).map(valid) {
+            around.insert(name.to_owned(), value);
         }
     }
     let mut found = Vec::new();

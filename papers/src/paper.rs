@@ -7,6 +7,7 @@ use stripewise_base::suggest::unknown;
 use stripewise_results::Figure;
 use stripewise_study::Finished;
 
+use crate::collections;
 use crate::document::Document;
 use crate::error::Error;
 use crate::language::{Language, of_json, of_table};
@@ -24,7 +25,8 @@ macro_rules! shipped {
 }
 
 /// The papers.
-const SHIPPED: [(&str, &str, &str); 4] = [shipped!("000"), shipped!("001"), shipped!("002"), shipped!("004")];
+const SHIPPED: [(&str, &str, &str); 5] =
+    [shipped!("000"), shipped!("001"), shipped!("002"), shipped!("003"), shipped!("004")];
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -41,6 +43,18 @@ pub struct Asked {
     pub seed: u64,
     /// The directory of results.
     pub out: PathBuf,
+}
+
+/// The claims of `all`, those of a paper, that `ids` ask for, in order and each once; all where nothing is asked for.
+///
+/// # Errors
+/// An id that the paper has not.
+pub fn claims_of(paper: &str, all: Vec<String>, ids: &[String]) -> Result<Vec<String>, String> {
+    if let Some(id) = ids.iter().find(|id| !all.contains(id)) {
+        let (first, last) = (&all[0], &all[all.len() - 1]);
+        return Err(format!("`{id}`: no such result; paper {paper} has {first} to {last}"));
+    }
+    Ok(all.into_iter().filter(|id| ids.is_empty() || ids.contains(id)).collect())
 }
 
 /// A paper.
@@ -91,19 +105,6 @@ impl Paper {
         self.document.claim.iter().map(|claim| claim.id.to_string()).collect()
     }
 
-    /// The claims that `ids` ask for, in order and each once; all where nothing is asked for.
-    ///
-    /// # Errors
-    /// An id that the paper has not.
-    pub fn claims_of(&self, ids: &[String]) -> Result<Vec<String>, String> {
-        let all = self.claims();
-        if let Some(id) = ids.iter().find(|id| !all.contains(id)) {
-            let (first, last) = (&all[0], &all[all.len() - 1]);
-            return Err(format!("`{id}`: no such result; paper {} has {first} to {last}", self.number()));
-        }
-        Ok(all.into_iter().filter(|id| ids.is_empty() || ids.contains(id)).collect())
-    }
-
     /// What `finished`, the runs of `point`, measured; `more` is what was counted besides of the whole point.
     ///
     /// # Errors
@@ -114,7 +115,14 @@ impl Paper {
         finished: &[Finished],
         more: &More<'_>,
     ) -> Result<Measured, Error> {
-        let runs = finished.iter().map(columns).collect::<Result<_, Error>>()?;
+        let mut runs = Vec::new();
+        for one in finished {
+            let mut columns = totals(one)?;
+            if self.document.collections {
+                collections::add(&mut columns, one)?;
+            }
+            runs.push(columns);
+        }
         self.measured(point, runs, more)
     }
 
@@ -167,7 +175,7 @@ impl Paper {
 }
 
 /// The totals of a run.
-fn columns(finished: &Finished) -> Result<Columns, Error> {
+fn totals(finished: &Finished) -> Result<Columns, Error> {
     let mut columns = Columns::default();
     for total in finished.run.totals()?.iter() {
         let value = match total.value {

@@ -302,7 +302,7 @@ fn expand<'a>(
 
 /// `spec` over the span that a paper's comparison has: what the smallest of `all` holds at first, its schemes as the command line
 /// takes them. It does not depend on which of them `spec` asks for, so a part of a comparison gets the requests of the whole.
-fn over_span_of(spec: StudySpec, all: Vec<String>) -> Result<StudySpec, StudyError> {
+pub(crate) fn over_span_of(spec: StudySpec, all: Vec<String>) -> Result<StudySpec, StudyError> {
     let schemes = all.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
     let span = Span::Bytes(smallest_bytes(&StudySpec { schemes, ..spec.clone() })?);
     Ok(StudySpec { span, ..spec })

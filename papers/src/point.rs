@@ -78,6 +78,11 @@ impl Columns {
         self.0.insert(name.to_owned(), value.into());
     }
 
+    /// A column that is a number.
+    pub(crate) fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name).and_then(|value| f64::try_from(value.clone()).ok())
+    }
+
     /// Adds a column with a value for each of something.
     pub fn set_list(&mut self, name: &str, values: &[f64]) {
         self.0.insert(name.to_owned(), values.to_vec().into());

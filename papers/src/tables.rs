@@ -47,7 +47,7 @@ impl Paper {
         more: &More<'_>,
         each: Option<Value>,
     ) -> Result<String, Error> {
-        let mut names = self.names(measured, more);
+        let mut names = self.names(measured, more)?;
         names.insert("points".to_owned(), self.select(spec.points.as_ref(), measured)?);
         names.extend(each.map(|value| ("each".to_owned(), value)));
         let names = Names::value("name", names);
@@ -103,7 +103,7 @@ impl Paper {
             study.insert("runs".to_owned(), runs.collect::<Result<_, _>>()?);
             studies.push(serde_json::Value::Object(study));
         }
-        let mut all = self.fields(&json.evaluation, &Names::value("name", self.names(measured, more)))?;
+        let mut all = self.fields(&json.evaluation, &Names::value("name", self.names(measured, more)?))?;
         all.insert("rows".to_owned(), findings.json());
         all.insert("studies".to_owned(), json!(studies));
         Ok(serde_json::Value::Object(all))

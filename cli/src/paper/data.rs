@@ -19,7 +19,10 @@ const PAPERS: [(&str, stripewise_report::Paper); 5] = {
 
 pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outcome {
     let paper = Paper::find(number)?;
-    let asked = args.asked(&paper, context)?;
+    let asked = args.asked(number, paper.claims())?;
+    for absent in paper.missing(&asked) {
+        context.remark(&format!("skipped: {absent}"));
+    }
     let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
     let (mut runs, mut all, mut logging, mut intervals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
@@ -107,21 +110,5 @@ impl Args {
                 return Ok(Some(search));
             }
         }
-    }
-
-    /// What is asked for of a paper.
-    fn asked(&self, paper: &Paper, context: &Context<'_>) -> Outcome<Asked> {
-        let requests = self.requests.map(|count| count.0);
-        if requests == Some(0) {
-            return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
-        }
-        let claims =
-            paper.claims_of(&self.rows).map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
-        let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
-        let asked = Asked { requests, quick: self.quick, traces, claims, seed, out };
-        for absent in paper.missing(&asked) {
-            context.remark(&format!("skipped: {absent}"));
-        }
-        Ok(asked)
     }
 }

@@ -2,7 +2,6 @@
 
 mod data;
 mod default_scheme;
-mod paper003;
 
 use std::fmt::Display;
 use std::num::NonZero;
@@ -12,7 +11,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use stripewise_base::human;
 use stripewise_base::units::Count;
-use stripewise_papers::{Cell, Options, Results, Traces, rows};
+use stripewise_papers::{Asked, claims_of};
 use stripewise_report::Report;
 use stripewise_study::{Finished, Study, StudySpec};
 
@@ -147,7 +146,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Which::P000 => data::run("000", &args, context),
         Which::P001 => data::run("001", &args, context),
         Which::P002 => data::run("002", &args, context),
-        Which::P003 => paper003::run(&args, context),
+        Which::P003 => data::run("003", &args, context),
         Which::Default => default_scheme::run(&args, context),
         Which::P004 => data::run("004", &args, context),
         Which::All => all(&args, context),
@@ -168,19 +167,16 @@ fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
 }
 
 impl Args {
-    /// What is asked for.
-    fn options<R: Results>(&self, context: &Context<'_>) -> Outcome<Options<R>> {
+    /// What is asked for of a paper with these claims.
+    fn asked(&self, paper: &str, claims: Vec<String>) -> Outcome<Asked> {
         let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
         }
-        let rows = rows(&self.rows).map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
+        let claims = claims_of(paper, claims, &self.rows);
+        let claims = claims.map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
         let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
-        let options = Options { requests, quick: self.quick, traces, rows, seed, out };
-        for absent in options.missing() {
-            context.remark(&format!("skipped: {absent}"));
-        }
-        Ok(options)
+        Ok(Asked { requests, quick: self.quick, traces, claims, seed, out })
     }
 
     /// Makes the study of each point, one after the other, and hands each with its runs to `take`. Returns each study's name and
@@ -217,18 +213,6 @@ impl Args {
             }
         }
         Ok(spans)
-    }
-
-    /// The same of the studies of a paper that is written in Rust.
-    fn evaluate_cells<C: Cell>(
-        &self,
-        cells: &[C],
-        options: &Options<C::Results>,
-        context: &Context<'_>,
-        take: impl FnMut(&C, &Study, Vec<Finished>) -> Outcome,
-    ) -> Outcome<Spans> {
-        let is_slice = |cell: &C| cell.traces() == Traces::Slice;
-        self.evaluate(cells, context, is_slice, |cell| Ok(cell.study(options)?), take)
     }
 
     /// Writes the report, and prints the evaluation and the spans of its studies.

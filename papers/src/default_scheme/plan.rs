@@ -7,9 +7,8 @@ use stripewise_sim::Layout;
 use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
-use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
-use crate::slice::Slice;
-use crate::{Asked, Error, Paper, StudyPoint, paper003};
+use crate::plan::over_span_of;
+use crate::{Asked, Error, Paper, StudyPoint};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,17 +29,25 @@ pub enum Row {
     G,
 }
 
-impl Results for Row {
-    const PAPER: &'static str = "default";
-    const ALL: &'static [Self] = &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
-    const SLICES: &'static [Slice] = &[];
+impl Row {
+    /// All, in order.
+    pub const ALL: [Self; 7] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
 
-    fn name(self) -> &'static str {
+    /// As the table names it: `5a`.
+    pub fn name(self) -> &'static str {
         ["5a", "5b", "5c", "5d", "5e", "5f", "5g"][self as usize]
     }
-}
 
-impl Row {
+    /// The ids of all, in order.
+    pub fn ids() -> Vec<String> {
+        Self::ALL.iter().map(|row| row.name().to_owned()).collect()
+    }
+
+    /// The results that are asked for.
+    pub fn asked(asked: &Asked) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|row| asked.claims.iter().any(|id| id == row.name())).collect()
+    }
+
     /// The paper.
     pub fn paper(self) -> &'static str {
         match self {
@@ -127,8 +134,8 @@ pub struct Cell {
     pub row: Row,
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
-    /// The study of the paper's evaluation.
-    spec: StudySpec,
+    /// The study.
+    pub spec: StudySpec,
 }
 
 impl fmt::Display for Cell {
@@ -137,31 +144,15 @@ impl fmt::Display for Cell {
     }
 }
 
-impl crate::Cell for Cell {
-    type Results = Row;
-
-    fn traces(&self) -> Traces {
-        Traces::Generated
-    }
-
-    fn study(&self, _: &Options<Row>) -> Result<StudySpec, stripewise_study::Error> {
-        let variation = self.row.variation();
-        let mut schemes = vec![self.row.own().1.to_owned(), format!("{OURS}{variation}")];
-        schemes.extend(self.row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
+impl Cell {
+    /// `spec`, a study of the paper's evaluation, with the schemes of the contest.
+    fn new(row: Row, workload: String, spec: StudySpec) -> Result<Self, Error> {
+        let variation = row.variation();
+        let mut schemes = vec![row.own().1.to_owned(), format!("{OURS}{variation}")];
+        schemes.extend(row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
         let parsed = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-        over_span_of(StudySpec { schemes: parsed, ..self.spec.clone() }, schemes)
-    }
-}
-
-/// What is asked for of another paper's evaluation.
-fn asked<R: Results>(options: &Options<Row>, rows: &[R]) -> Options<R> {
-    Options {
-        requests: options.requests,
-        quick: options.quick,
-        traces: None,
-        rows: rows.to_vec(),
-        seed: options.seed,
-        out: options.out.clone(),
+        let spec = over_span_of(StudySpec { schemes: parsed, ..spec }, schemes)?;
+        Ok(Self { row, workload, spec })
     }
 }
 
@@ -176,9 +167,10 @@ const PREFIX: u64 = 100_000;
 ///
 /// # Errors
 /// None as long as the papers' schemes and devices are shipped.
-pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
+pub fn cells(options: &Asked) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
-    let has = |paper: &str| options.rows.iter().any(|row| row.paper() == paper);
+    let rows = Row::asked(options);
+    let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
         let shown = |point: &StudyPoint| point.is("printed") && point.count("data") == Some(5);
         add(&mut all, Row::A, "000", "workload", options, shown)?;
@@ -194,31 +186,26 @@ pub fn cells(options: &Options<Row>) -> Result<Vec<Cell>, Error> {
             let points = paper.points_at(workload, 100 * speed, &asked)?;
             let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
             let spec = paper.study(point, &asked)?;
-            all.push(Cell { row: Row::E, workload: workload.to_owned(), spec });
+            all.push(Cell::new(Row::E, workload.to_owned(), spec)?);
         }
     }
     if has("003") {
-        let asked = asked(options, paper003::Row::ALL);
-        let is_shown = |cell: &paper003::Cell| {
-            let is_main = cell.part == paper003::Part::Main && cell.gc == paper003::Gc::Greedy;
-            is_main && cell.level == paper003::Level::Raid5
+        let shown = |point: &StudyPoint| {
+            point.text("part") == "main" && point.text("gc") == "greedy" && point.text("level") == "RAID-5"
         };
-        for cell in paper003::cells(&asked).into_iter().filter(is_shown) {
-            all.push(Cell { row: Row::F, workload: cell.label(), spec: cell.study(&asked)? });
-        }
+        add(&mut all, Row::F, "003", "label", options, shown)?;
     }
     if has("004") {
         for workload in WORKLOADS_004 {
-            all.push(Cell { row: Row::G, workload: workload.to_owned(), spec: paper004(workload, options)? });
+            all.push(Cell::new(Row::G, workload.to_owned(), paper004(workload, options)?)?);
         }
     }
     Ok(all)
 }
 
 /// All claims of a paper, as far as they are asked for.
-fn asked_of(paper: &Paper, options: &Options<Row>) -> Asked {
-    let Options { requests, quick, seed, out, .. } = options.clone();
-    Asked { requests, quick, traces: None, claims: paper.claims(), seed, out }
+fn asked_of(paper: &Paper, options: &Asked) -> Asked {
+    Asked { traces: None, claims: paper.claims(), ..options.clone() }
 }
 
 /// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.
@@ -227,13 +214,13 @@ fn add(
     row: Row,
     number: &str,
     name: &str,
-    options: &Options<Row>,
+    options: &Asked,
     shown: impl Fn(&StudyPoint) -> bool,
 ) -> Result<(), Error> {
     let paper = Paper::find(number)?;
     let asked = asked_of(&paper, options);
     for point in paper.points(&asked)?.iter().filter(|point| shown(point)) {
-        all.push(Cell { row, workload: point.text(name), spec: paper.study(point, &asked)? });
+        all.push(Cell::new(row, point.text(name), paper.study(point, &asked)?)?);
     }
     Ok(())
 }
@@ -246,7 +233,7 @@ const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";
 
 /// A workload of paper 004 over its four SSDs.
-fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> {
+fn paper004(workload: &str, options: &Asked) -> Result<StudySpec, Error> {
     let requests = Some(options.requests.unwrap_or(REQUESTS_004));
     let origin = Origin::Profile(format!("paper004/{workload}"));
     Ok(StudySpec {

@@ -8,6 +8,8 @@ mod p000;
 mod p001;
 #[path = "002.rs"]
 mod p002;
+#[path = "003.rs"]
+mod p003;
 #[path = "004.rs"]
 mod p004;
 mod shipped;

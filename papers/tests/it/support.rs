@@ -39,12 +39,25 @@ pub(crate) fn made_up(
     asked: &Asked,
     run: impl Fn(&StudyPoint, &str) -> Vec<(&'static str, f64)>,
 ) -> Vec<Measured> {
+    made_up_with(paper, asked, |point, scheme, columns| {
+        run(point, scheme).into_iter().for_each(|(name, value)| columns.set(name, value));
+    })
+}
+
+/// The same where `run` sets the columns itself.
+pub(crate) fn made_up_with(
+    paper: &Paper,
+    asked: &Asked,
+    run: impl Fn(&StudyPoint, &str, &mut Columns),
+) -> Vec<Measured> {
     let points = paper.points(asked).unwrap_or_else(|error| panic!("{error}"));
     let measured = points.iter().map(|point| {
         let columns = point.schemes().iter().map(|scheme| {
             let mut columns = Columns::default();
             ALL_COLUMNS.iter().for_each(|name| columns.set(name, 0.0));
-            run(point, scheme).into_iter().for_each(|(name, value)| columns.set(name, value));
+            columns.set_list("collecting", &[0.0; 10]);
+            columns.set_none("collection_ns");
+            run(point, scheme, &mut columns);
             columns
         });
         paper.measured(point, columns.collect(), &of_point())
@@ -60,7 +73,7 @@ pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 44] = [
+const ALL_COLUMNS: [&str; 52] = [
     "array_gc_moved_chunks",
     "array_gc_parity_chunks",
     "array_gc_segments",
@@ -71,11 +84,18 @@ const ALL_COLUMNS: [&str; 44] = [
     "buffer_absorbed_chunks",
     "busy_share_after",
     "busy_share_before",
+    "cache_absorbed_chunks",
+    "cache_hit_chunks",
+    "cache_room_waits",
+    "cache_write_chunks",
     "decode_read_pages",
+    "destages",
+    "die_utilisation",
     "erase_blocks",
     "gc_move_pages",
     "host_read_pages",
     "hotness_bytes",
+    "incomplete_releases",
     "least_erase_blocks",
     "map_bytes",
     "most_erase_blocks",
@@ -96,6 +116,7 @@ const ALL_COLUMNS: [&str; 44] = [
     "response_p999_ns",
     "short_stripes",
     "simulated_ns",
+    "strip_releases",
     "stripe_data_chunks",
     "stripe_parity_chunks",
     "stripes",
