@@ -151,6 +151,18 @@ impl From<stripewise_results::Error> for Failure {
     }
 }
 
+impl From<stripewise_papers::Error> for Failure {
+    fn from(error: stripewise_papers::Error) -> Self {
+        use stripewise_papers::Error;
+        match error {
+            Error::Study(error) => error.into(),
+            Error::Results(error) => error.into(),
+            Error::Trace(error) => error.into(),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {

@@ -1,22 +1,35 @@
-//! Evaluations of papers, repeated: which runs they take, what they printed, what is measured here, and a verdict.
+//! The papers' evaluations: which studies each takes, and what its results are beside those that it printed.
 //!
-//! One module a paper. A plan lists the studies; whoever drives it makes their runs and hands back what they measured;
-//! the paper's module judges. Nothing here prints or runs anything.
+//! A paper is a TOML file of study points, metrics, claims and tables (`papers/data/`), which one engine reads. `README.md`
+//! describes the file. The default scheme beside each paper's own is a module: its studies are those of the papers.
+//!
+//! Studies are described and results judged here. Nothing here prints or runs anything.
 
 #![forbid(unsafe_code)]
 
+mod claims;
+mod collections;
+mod decisions;
 pub mod default_scheme;
-mod evaluation;
-mod finding;
-pub mod paper000;
-pub mod paper001;
-pub mod paper002;
-pub mod paper003;
-pub mod paper004;
-mod slice;
+mod document;
+mod error;
+mod intervals;
+mod language;
+mod logging;
+mod paper;
+mod plan;
+mod point;
+mod search;
+mod speed;
+mod tables;
 mod text;
 mod verdict;
 
-pub use evaluation::{Cell, Options, Results, Traces, rows};
-pub use finding::{Column, Finding, Findings};
+pub use claims::{Finding, Findings};
+pub use decisions::{Decisions, measure_decisions};
+pub use error::Error;
+pub use intervals::Intervals;
+pub use paper::{Asked, Paper, claims_of};
+pub use point::{Columns, Measured, More, StudyPoint};
+pub use search::Search;
 pub use verdict::{Verdict, judge, judge_range};

@@ -1,6 +1,9 @@
 //! What a printed result and a measured one have to do with each other, in a word.
 
 use std::fmt;
+use std::str::FromStr;
+
+use stripewise_base::suggest::unknown;
 
 /// A measured gain agrees with a printed one from this share of it ...
 const SHARE: f64 = 0.25;
@@ -20,6 +23,27 @@ pub enum Verdict {
     Differs,
     /// There is nothing to judge.
     NotMeasured,
+}
+
+impl Verdict {
+    /// All.
+    const ALL: [Self; 4] = [Self::Agrees, Self::SameDirection, Self::Differs, Self::NotMeasured];
+
+    /// The worst of some words, where something was measured.
+    pub(crate) fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
+        let measured = verdicts.into_iter().filter(|word| *word != Self::NotMeasured);
+        measured.max().unwrap_or(Self::NotMeasured)
+    }
+}
+
+impl FromStr for Verdict {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|word| word.to_string());
+        let found = Self::ALL.into_iter().find(|word| word.to_string() == text);
+        found.ok_or_else(|| unknown("verdict", text, &names.each_ref().map(String::as_str)))
+    }
 }
 
 impl fmt::Display for Verdict {

@@ -1,6 +1,6 @@
 //! The default scheme beside each paper's own.
 
-use stripewise_papers::default_scheme::{Measured, Row, cells, json, markdown};
+use stripewise_papers::default_scheme::{Cell, Measured, Row, cells, json, markdown};
 use stripewise_report::{Report, Source};
 
 use super::Args;
@@ -8,16 +8,26 @@ use crate::context::Context;
 use crate::failure::Outcome;
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
-    let options = args.options::<Row>(context)?;
-    if options.traces.is_some() {
+    let asked = args.asked("default", Row::ids())?;
+    if asked.traces.is_some() {
         context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");
     }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
-    let spans = args.evaluate(&cells(&options), &options, context, |cell, _, finished| {
-        all.push(Measured::of(cell, &finished)?);
-        let name = cell.to_string();
-        runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }));
-        Ok(())
-    })?;
-    args.finish(Report::new(runs), json(&options.rows, &all), &markdown(&options.rows, &all), &spans, context)
+    let spec = |cell: &Cell| Ok(cell.spec.clone());
+    let spans = args.evaluate(
+        &cells(&asked)?,
+        context,
+        |_| false,
+        spec,
+        |cell, _, finished| {
+            all.push(Measured::of(cell, &finished)?);
+            let name = cell.to_string();
+            runs.extend(
+                finished.into_iter().map(|run| Source { run: run.run, workload: Some(name.clone()) }),
+            );
+            Ok(())
+        },
+    )?;
+    let rows = Row::asked(&asked);
+    args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), &spans, context)
 }

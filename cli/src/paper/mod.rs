@@ -1,12 +1,9 @@
 //! `stripewise paper`: a paper's evaluation, repeated, with a verdict on each of its results.
 
+mod data;
 mod default_scheme;
-mod paper000;
-mod paper001;
-mod paper002;
-mod paper003;
-mod paper004;
 
+use std::fmt::Display;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -14,9 +11,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use stripewise_base::human;
 use stripewise_base::units::Count;
-use stripewise_papers::{Cell, Options, Results, Traces, rows};
+use stripewise_papers::{Asked, claims_of};
 use stripewise_report::Report;
-use stripewise_study::{Finished, Study};
+use stripewise_study::{Finished, Study, StudySpec};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -146,12 +143,12 @@ impl Which {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.paper {
-        Which::P000 => paper000::run(&args, context),
-        Which::P001 => paper001::run(&args, context),
-        Which::P002 => paper002::run(&args, context),
-        Which::P003 => paper003::run(&args, context),
+        Which::P000 => data::run("000", &args, context),
+        Which::P001 => data::run("001", &args, context),
+        Which::P002 => data::run("002", &args, context),
+        Which::P003 => data::run("003", &args, context),
         Which::Default => default_scheme::run(&args, context),
-        Which::P004 => paper004::run(&args, context),
+        Which::P004 => data::run("004", &args, context),
         Which::All => all(&args, context),
     }
 }
@@ -170,48 +167,47 @@ fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
 }
 
 impl Args {
-    /// What is asked for.
-    fn options<R: Results>(&self, context: &Context<'_>) -> Outcome<Options<R>> {
+    /// What is asked for of a paper with these claims.
+    fn asked(&self, paper: &str, claims: Vec<String>) -> Outcome<Asked> {
         let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
         }
-        let rows = rows(&self.rows).map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
+        let claims = claims_of(paper, claims, &self.rows);
+        let claims = claims.map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
         let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
-        let options = Options { requests, quick: self.quick, traces, rows, seed, out };
-        for absent in options.missing() {
-            context.remark(&format!("skipped: {absent}"));
-        }
-        Ok(options)
+        Ok(Asked { requests, quick: self.quick, traces, claims, seed, out })
     }
 
-    /// Makes every study, one after the other, and hands each with its runs to `take`. Returns each study's name and span.
-    fn evaluate<C: Cell>(
+    /// Makes the study of each point, one after the other, and hands each with its runs to `take`. Returns each study's name and
+    /// span.
+    fn evaluate<P: Display>(
         &self,
-        cells: &[C],
-        options: &Options<C::Results>,
+        points: &[P],
         context: &Context<'_>,
-        mut take: impl FnMut(&C, &Study, Vec<Finished>) -> Outcome,
+        is_slice: impl Fn(&P) -> bool,
+        spec: impl Fn(&P) -> Outcome<StudySpec>,
+        mut take: impl FnMut(&P, &Study, Vec<Finished>) -> Outcome,
     ) -> Outcome<Spans> {
         let mut spans = Spans::new();
         let jobs =
             self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
-        for (index, cell) in cells.iter().enumerate() {
-            context.remark(&format!("study {} of {}: {cell}", index + 1, cells.len()));
+        for (index, point) in points.iter().enumerate() {
+            context.remark(&format!("study {} of {}: {point}", index + 1, points.len()));
             let made = || -> Outcome<(Study, Vec<Finished>)> {
-                let study = Study::new(cell.study(options)?, &Patient)?;
+                let study = Study::new(spec(point)?, &Patient)?;
                 let finished = study::run(&study, jobs, context).into_iter().collect::<Result<_, _>>()?;
                 Ok((study, finished))
             };
             let taken = made().and_then(|(study, finished)| {
-                spans.push((cell.to_string(), study.span_bytes()));
-                take(cell, &study, finished)
+                spans.push((point.to_string(), study.span_bytes()));
+                take(point, &study, finished)
             });
             match taken {
                 Ok(()) => {}
-                // A real trace that this program cannot read or place is left out, and said to be.
-                Err(Failure::Usage(reason) | Failure::Failed(reason)) if cell.traces() == Traces::Slice => {
-                    context.remark(&format!("skipped: {cell}: {reason}"));
+                // A real trace that this program cannot read or place is left out, and the output names it.
+                Err(Failure::Usage(reason) | Failure::Failed(reason)) if is_slice(point) => {
+                    context.remark(&format!("skipped: {point}: {reason}"));
                 }
                 Err(failure) => return Err(failure),
             }

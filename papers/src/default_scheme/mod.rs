@@ -14,27 +14,20 @@ pub use text::{AIM, json, markdown};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Cell as _;
-    use crate::evaluation::{Options, Results as _};
+    use crate::Asked;
 
     #[test]
     fn every_study_resolves_with_the_papers_own_scheme_and_ours() {
-        let options = Options {
-            requests: Some(10_000),
-            quick: false,
-            traces: None,
-            rows: Row::ALL.to_vec(),
-            seed: 1,
-            out: "results".into(),
-        };
-        let all = cells(&options);
+        let (requests, claims, out) = (Some(10_000), Row::ids(), "results".into());
+        let asked = Asked { requests, quick: false, traces: None, claims, seed: 1, out };
+        let all = cells(&asked).unwrap_or_else(|error| panic!("{error}"));
         for row in Row::ALL {
             assert!(all.iter().any(|cell| cell.row.paper() == row.paper()), "{}", row.name());
         }
         for cell in all {
-            let spec = cell.study(&options).unwrap_or_else(|error| panic!("{cell}: {error}"));
-            assert_eq!(spec.schemes.len(), if cell.row == Row::F { 2 } else { 3 }, "{cell}");
-            stripewise_study::Study::new(spec, &()).unwrap_or_else(|error| panic!("{cell}: {error}"));
+            assert_eq!(cell.spec.schemes.len(), if cell.row == Row::F { 2 } else { 3 }, "{cell}");
+            stripewise_study::Study::new(cell.spec.clone(), &())
+                .unwrap_or_else(|error| panic!("{cell}: {error}"));
         }
     }
 }

@@ -3,13 +3,12 @@
 use std::fmt;
 
 use stripewise_flash::Level;
-use stripewise_sim::{Layout, Pacing};
-use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
+use stripewise_sim::Layout;
+use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
-use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
-use crate::slice::Slice;
-use crate::{paper000, paper001, paper002, paper003};
+use crate::plan::over_span_of;
+use crate::{Asked, Error, Paper, StudyPoint};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,17 +29,25 @@ pub enum Row {
     G,
 }
 
-impl Results for Row {
-    const PAPER: &'static str = "default";
-    const ALL: &'static [Self] = &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
-    const SLICES: &'static [Slice] = &[];
+impl Row {
+    /// All, in order.
+    pub const ALL: [Self; 7] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
 
-    fn name(self) -> &'static str {
+    /// As the table names it: `5a`.
+    pub fn name(self) -> &'static str {
         ["5a", "5b", "5c", "5d", "5e", "5f", "5g"][self as usize]
     }
-}
 
-impl Row {
+    /// The ids of all, in order.
+    pub fn ids() -> Vec<String> {
+        Self::ALL.iter().map(|row| row.name().to_owned()).collect()
+    }
+
+    /// The results that are asked for.
+    pub fn asked(asked: &Asked) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|row| asked.claims.iter().any(|id| id == row.name())).collect()
+    }
+
     /// The paper.
     pub fn paper(self) -> &'static str {
         match self {
@@ -98,7 +105,7 @@ impl Row {
     /// When that is, in words.
     pub fn acknowledges(self) -> &'static str {
         match self {
-            Self::A | Self::E | Self::G => "when a write is on the elements",
+            Self::A | Self::E | Self::G => "when a write is on the members",
             Self::B | Self::C | Self::D => "from memory, but for writes that let a group leave",
             Self::F => "from its cache, like the default",
         }
@@ -127,11 +134,9 @@ pub struct Cell {
     pub row: Row,
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
-    study: Box<Asked>,
+    /// The study.
+    pub spec: StudySpec,
 }
-
-/// Another paper's study, as far as it is asked for.
-type Asked = dyn Fn(&Options<Row>) -> Result<StudySpec, Error>;
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,31 +144,15 @@ impl fmt::Display for Cell {
     }
 }
 
-impl crate::Cell for Cell {
-    type Results = Row;
-
-    fn traces(&self) -> Traces {
-        Traces::Generated
-    }
-
-    fn study(&self, options: &Options<Row>) -> Result<StudySpec, Error> {
-        let variation = self.row.variation();
-        let mut schemes = vec![self.row.own().1.to_owned(), format!("{OURS}{variation}")];
-        schemes.extend(self.row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
+impl Cell {
+    /// `spec`, a study of the paper's evaluation, with the schemes of the contest.
+    fn new(row: Row, workload: String, spec: StudySpec) -> Result<Self, Error> {
+        let variation = row.variation();
+        let mut schemes = vec![row.own().1.to_owned(), format!("{OURS}{variation}")];
+        schemes.extend(row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
         let parsed = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-        over_span_of(StudySpec { schemes: parsed, ..(self.study)(options)? }, schemes)
-    }
-}
-
-/// What is asked for of another paper's evaluation.
-fn asked<R: Results>(options: &Options<Row>, rows: &[R]) -> Options<R> {
-    Options {
-        requests: options.requests,
-        quick: options.quick,
-        traces: None,
-        rows: rows.to_vec(),
-        seed: options.seed,
-        out: options.out.clone(),
+        let spec = over_span_of(StudySpec { schemes: parsed, ..spec }, schemes)?;
+        Ok(Self { row, workload, spec })
     }
 }
 
@@ -175,66 +164,65 @@ const SPED_UP: [(&str, u64); 4] = [("HM_0", 1863), ("HM_1", 73129), ("PRN_0", 89
 const PREFIX: u64 = 100_000;
 
 /// Every study that the results take.
-pub fn cells(options: &Options<Row>) -> Vec<Cell> {
+///
+/// # Errors
+/// None as long as the papers' schemes and devices are shipped.
+pub fn cells(options: &Asked) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
-    let has = |paper: &str| options.rows.iter().any(|row| row.paper() == paper);
+    let rows = Row::asked(options);
+    let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
-        let cells = paper000::cells(&asked(options, paper000::Row::ALL));
-        let is_shown = |cell: &paper000::Cell| cell.clock.printed && cell.data == 5;
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::A,
-            workload: cell.workload.to_owned(),
-            study: Box::new(move |options| cell.study(&asked(options, paper000::Row::ALL))),
-        }));
+        let shown = |point: &StudyPoint| point.is("printed") && point.count("data") == Some(5);
+        add(&mut all, Row::A, "000", "workload", options, shown)?;
     }
     if has("001") {
-        let cells = paper001::cells(&asked(options, paper001::Row::ALL));
-        let is_shown = |cell: &paper001::Cell| cell.level == paper001::Level::Raid5;
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::B,
-            workload: cell.workload.to_owned(),
-            study: Box::new(move |options| cell.study(&asked(options, paper001::Row::ALL))),
-        }));
+        add(&mut all, Row::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
     }
     if has("002") {
-        let asked_of = |options: &Options<Row>| {
-            let whole = asked(options, paper002::Row::ALL);
-            Options { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole }
-        };
-        let workloads = paper002::workloads(&asked_of(options));
-        for (name, speed) in SPED_UP {
-            let Some(workload) = workloads.iter().find(|workload| workload.name == name) else { continue };
-            let cells = paper002::cells(workload, paper002::Speed::REAL_TIME, &asked_of(options));
-            all.extend(cells.into_iter().take(1).map(|cell| Cell {
-                row: Row::E,
-                workload: name.to_owned(),
-                study: Box::new(move |options| {
-                    let spec = cell.study(&asked_of(options))?;
-                    Ok(StudySpec { pacing: Some(Pacing::Open { numerator: speed, denominator: 1 }), ..spec })
-                }),
-            }));
+        let paper = Paper::find("002")?;
+        let whole = asked_of(&paper, options);
+        let asked = Asked { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
+        for (workload, speed) in SPED_UP {
+            let points = paper.points_at(workload, 100 * speed, &asked)?;
+            let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
+            let spec = paper.study(point, &asked)?;
+            all.push(Cell::new(Row::E, workload.to_owned(), spec)?);
         }
     }
     if has("003") {
-        let cells = paper003::cells(&asked(options, paper003::Row::ALL));
-        let is_shown = |cell: &paper003::Cell| {
-            let is_main = cell.part == paper003::Part::Main && cell.gc == paper003::Gc::Greedy;
-            is_main && cell.level == paper003::Level::Raid5
+        let shown = |point: &StudyPoint| {
+            point.text("part") == "main" && point.text("gc") == "greedy" && point.text("level") == "RAID-5"
         };
-        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
-            row: Row::F,
-            workload: cell.label(),
-            study: Box::new(move |options| cell.study(&asked(options, paper003::Row::ALL))),
-        }));
+        add(&mut all, Row::F, "003", "label", options, shown)?;
     }
     if has("004") {
-        all.extend(WORKLOADS_004.into_iter().map(|workload| Cell {
-            row: Row::G,
-            workload: workload.to_owned(),
-            study: Box::new(move |options| paper004(workload, options)),
-        }));
+        for workload in WORKLOADS_004 {
+            all.push(Cell::new(Row::G, workload.to_owned(), paper004(workload, options)?)?);
+        }
     }
-    all
+    Ok(all)
+}
+
+/// All claims of a paper, as far as they are asked for.
+fn asked_of(paper: &Paper, options: &Asked) -> Asked {
+    Asked { traces: None, claims: paper.claims(), ..options.clone() }
+}
+
+/// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.
+fn add(
+    all: &mut Vec<Cell>,
+    row: Row,
+    number: &str,
+    name: &str,
+    options: &Asked,
+    shown: impl Fn(&StudyPoint) -> bool,
+) -> Result<(), Error> {
+    let paper = Paper::find(number)?;
+    let asked = asked_of(&paper, options);
+    for point in paper.points(&asked)?.iter().filter(|point| shown(point)) {
+        all.push(Cell::new(row, point.text(name), paper.study(point, &asked)?)?);
+    }
+    Ok(())
 }
 
 /// The workloads of paper 004's Table 2 that are shipped.
@@ -245,7 +233,7 @@ const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";
 
 /// A workload of paper 004 over its four SSDs.
-fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> {
+fn paper004(workload: &str, options: &Asked) -> Result<StudySpec, Error> {
     let requests = Some(options.requests.unwrap_or(REQUESTS_004));
     let origin = Origin::Profile(format!("paper004/{workload}"));
     Ok(StudySpec {

@@ -27,7 +27,7 @@ pub fn markdown(rows: &[Row], measured: &[Measured]) -> String {
         let gain = |side| mean_gain(measured, row, side, row.metric());
         let verdict = verdict(gain(Side::Default));
         let cells = [
-            crate::Results::name(row).to_owned(),
+            row.name().to_owned(),
             row.paper().to_owned(),
             row.own().0.to_owned(),
             row.what().to_owned(),
@@ -36,14 +36,14 @@ pub fn markdown(rows: &[Row], measured: &[Measured]) -> String {
             verdict.to_owned(),
         ];
         summary.add_row(cells);
-        reasons += &format!("- {}: {}\n", crate::Results::name(row), reason(measured, row));
+        reasons += &format!("- {}: {}\n", row.name(), reason(measured, row));
     }
     let mut runs = table(&["", "workload", "metric", "own", "default", "gain", "alike", "gain"]);
     for one in measured {
         for &row in rows.iter().filter(|row| row.paper() == one.row.paper()) {
             let value = |side| figure(row, one.value(side, row.metric()));
             runs.add_row([
-                crate::Results::name(row).to_owned(),
+                row.name().to_owned(),
                 one.workload.clone(),
                 row.metric().to_owned(),
                 value(Side::Own),
@@ -72,7 +72,7 @@ pub fn json(rows: &[Row], measured: &[Measured]) -> Value {
         let gain = |side| mean_gain(measured, row, side, row.metric());
         let of_paper = measured.iter().filter(|one| one.row.paper() == row.paper());
         json!({
-            "row": crate::Results::name(row),
+            "row": row.name(),
             "paper": row.paper(),
             "own": row.own().1,
             "metric": row.metric(),

@@ -1,0 +1,136 @@
+//! Paper 002: what its claims say of measurements that are made up, and the search for a speed.
+
+use stripewise_papers::{Asked, Columns, Paper, StudyPoint, Verdict};
+
+use crate::support::{asked, made_up, of_all, only, verdicts};
+
+const AGREES: Verdict = Verdict::Agrees;
+const SAME: Verdict = Verdict::SameDirection;
+
+fn paper() -> Paper {
+    Paper::find("002").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn of(wait: f64, write: f64, busy: f64) -> Vec<(&'static str, f64)> {
+    vec![
+        ("requests", 10.0),
+        ("read_wait_mean_ns", wait),
+        ("write_wait_mean_ns", write),
+        ("busy_share_before", busy),
+        ("busy_share_after", busy),
+    ]
+}
+
+fn as_printed(point: &StudyPoint, scheme: &str) -> Vec<(&'static str, f64)> {
+    match scheme {
+        "fifo" => of(1000.0, 1000.0, if point.text("part") == "realtime" { 0.227 } else { 0.2 }),
+        "piq" | "piq-4" | "piq-16" => of(888.0, 974.0, 0.2057),
+        "queue-1" => of(762.0 * 1.25, 968.0, 0.2146),
+        "length-4" => of(762.0 * 0.92, 968.0, 0.2146),
+        "length-16" => of(762.0 * 1.08, 968.0, 0.2146),
+        _ => {
+            let mut run = of(762.0, 968.0, 0.2146);
+            run.extend([("redirected_chunks", 3.0), ("decode_read_pages", 21.0), ("host_read_pages", 7.0)]);
+            run
+        }
+    }
+}
+
+#[test]
+fn what_is_as_printed_agrees() {
+    let paper = paper();
+    let all = made_up(&paper, &asked(&paper), as_printed);
+    // Every trace is as the mean of all: far below 2b, far above 2c.
+    assert_eq!(verdicts(&paper, &all), [AGREES, SAME, SAME, AGREES, AGREES, AGREES, AGREES, AGREES]);
+    let found = paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(found.claims[0].measured[0], "23.8 % (14.2 %)");
+    let cause = &found.claims[0].rationale;
+    assert!(cause.contains("30.0 % of the chunks that are read"), "{cause}");
+    assert!(cause.contains("reads 7.00 chunks for each"), "{cause}");
+    assert_eq!(found.claims[4].measured[0], "+7.3 % (+4.3 %)");
+    let text = paper.markdown(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(text.matches("BRR, AT oracle").count(), 12);
+    assert!(text.contains("3993316 / 10"), "{text}");
+}
+
+#[test]
+fn the_other_way_differs() {
+    let paper = paper();
+    let all = made_up(&paper, &asked(&paper), |point, scheme| match scheme {
+        "fifo" | "piq" | "piq-4" | "piq-16" => of(1000.0, 1000.0, 0.2),
+        "queue-1" | "length-16" => of(500.0, 1000.0, 0.1),
+        _ if point.text("part") == "realtime" => of(1000.0, 1000.0, 0.0),
+        _ => of(1500.0, 1500.0, 0.1),
+    });
+    assert_eq!(verdicts(&paper, &all)[..7], [Verdict::Differs; 7]);
+}
+
+#[test]
+fn the_profiles_are_those_of_table_2() {
+    let paper = paper();
+    let asked = asked(&paper);
+    let searches = paper.searches(&asked).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(searches.len(), 12);
+    for search in &searches {
+        let point = &search.point(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+        let name = format!("paper002/{}", point.text("workload"));
+        let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
+        let profile = found.profile.expect("a profile");
+        let line: Vec<f64> = point
+            .text("line")
+            .trim_matches(['[', ']'])
+            .split(", ")
+            .map(|cell| cell.parse().expect("a number"))
+            .collect();
+        assert_eq!(profile.requests.0, line[0] as u64, "{name}");
+        assert!((profile.write_ratio + line[1] - 1.0).abs() < 1e-9, "{name}");
+    }
+}
+
+#[test]
+fn results_about_one_trace_take_that_one_and_no_sweeps() {
+    let paper = paper();
+    let names = |claims: &[&str]| -> Vec<String> {
+        let points = paper.points(&only(&paper, claims)).unwrap_or_else(|error| panic!("{error}"));
+        points.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(names(&["2b"]), ["HM_0, real time", "HM_0, speed-up 1"]);
+    assert_eq!(names(&["2c"]), ["PROJ_3, real time", "PROJ_3, speed-up 1"]);
+    assert_eq!(names(&["2d"]).len(), 24);
+    assert_eq!(names(&["2f"]).len(), 48);
+}
+
+#[test]
+fn a_workload_is_sent_as_fast_as_makes_its_chips_as_busy_as_printed() {
+    let paper = paper();
+    let asked = Asked { requests: Some(10_000), ..only(&paper, &["2b"]) };
+    let mut searches = paper.searches(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let mut search = searches.remove(0);
+    loop {
+        let point = &search.point(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+        assert_eq!((point.text("part").as_str(), point.schemes()), ("calibration", &["fifo".to_owned()][..]));
+        let mut run = Columns::default();
+        let known = [
+            "read_wait_mean_ns",
+            "write_wait_mean_ns",
+            "read_mean_ns",
+            "redirected_chunks",
+            "host_read_pages",
+        ];
+        known.iter().for_each(|name| run.set(name, 0.0));
+        run.set("busy_share_before", point.count("speed").expect("a speed") as f64 * 1e-6);
+        let measured = paper.measured(point, vec![run], &[]).unwrap_or_else(|error| panic!("{error}"));
+        if !search.take(&measured).unwrap_or_else(|error| panic!("{error}")) {
+            break;
+        }
+    }
+    let points = search.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let speed = points[1].count("speed").expect("a speed") as f64;
+    assert!((speed * 1e-6 / 0.157_154 - 1.0).abs() < 0.01, "{speed}");
+    let pacing = |at: usize| {
+        let spec = paper.study(&points[at], &asked).unwrap_or_else(|error| panic!("{error}"));
+        spec.pacing.map(|pacing| pacing.to_string())
+    };
+    assert_eq!(pacing(0).as_deref(), Some("open:1"));
+    assert_eq!(pacing(1), Some(format!("open:{}/100", speed as u64)));
+}

@@ -1,0 +1,98 @@
+//! What holds of every shipped paper.
+
+use stripewise_papers::{Asked, Paper, Verdict, claims_of};
+use stripewise_study::{Study, StudySpec, smallest_bytes};
+
+use crate::support::{asked, made_up, of_all, only, verdicts};
+
+fn each(test: impl Fn(Paper)) {
+    for number in Paper::shipped() {
+        test(Paper::find(number).unwrap_or_else(|error| panic!("{error}")));
+    }
+}
+
+#[test]
+fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
+    each(|paper| {
+        assert!(verdicts(&paper, &[]).iter().all(|word| *word == Verdict::NotMeasured), "{}", paper.number());
+        let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
+        let found =
+            paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(
+            !paper.markdown(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}")).is_empty()
+        );
+        paper.json(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    });
+}
+
+#[test]
+fn every_study_resolves_in_full_and_in_part() {
+    each(|paper| {
+        for quick in [false, true] {
+            let asked = Asked { quick, ..asked(&paper) };
+            for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
+                let spec = paper.study(&point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+                Study::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
+    each(|paper| {
+        let asked = Asked { requests: Some(10_000), quick: true, ..asked(&paper) };
+        let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes()).ok();
+        for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
+            let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+            let whole = of(spec.clone());
+            assert_eq!(smallest_bytes(&spec).ok(), whole, "{point}");
+            for one in &spec.schemes {
+                let schemes = vec![one.clone()];
+                assert_eq!(of(StudySpec { schemes, ..spec.clone() }), whole, "{point}: {one:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn each_claim_needs_some_of_the_studies() {
+    each(|paper| {
+        let all = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}")).len();
+        for claim in paper.claims() {
+            let ours = paper.points(&only(&paper, &[&claim])).unwrap_or_else(|error| panic!("{error}")).len();
+            assert!(ours > 0 && ours <= all, "{claim}: {ours} of {all}");
+        }
+    });
+}
+
+#[test]
+fn claims_come_in_order_and_once_and_an_unknown_one_is_refused() {
+    let all = || ["4a", "4b", "4d"].map(str::to_owned).to_vec();
+    let of =
+        |ids: &[&str]| claims_of("004", all(), &ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+    assert_eq!(of(&["4d", "4a", "4d"]), Ok(vec!["4a".to_owned(), "4d".to_owned()]));
+    assert_eq!(of(&[]), Ok(all()));
+    assert_eq!(of(&["0a"]), Err("`0a`: no such result; paper 004 has 4a to 4d".to_owned()));
+    let error = Paper::find("005").expect_err("no such paper").to_string();
+    assert!(error.starts_with("unknown paper `005`; did you mean"), "{error}");
+}
+
+#[test]
+fn claims_that_need_a_part_of_the_schemes_get_the_requests_of_all() {
+    each(|paper| {
+        let of = |asked: Asked| -> Vec<(String, String)> {
+            let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+            let spans = points.iter().map(|point| {
+                let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+                (point.to_string(), format!("{:?}", spec.span))
+            });
+            spans.collect()
+        };
+        let all = of(asked(&paper));
+        for claim in paper.claims() {
+            let ours = of(only(&paper, &[&claim]));
+            assert!(ours.iter().all(|one| all.contains(one)), "{claim}: {ours:?}");
+        }
+    });
+}
