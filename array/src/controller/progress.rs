@@ -12,7 +12,7 @@ use crate::placement::elastic::durable::Durable;
 pub enum Halt {
     /// More members of this group failed than its parity tolerates. All failed members may return together.
     Beyond(u32),
-    /// This many rows could not be rebuilt, so that no more rows can be marked as unrecovered.
+    /// This number of rows could not be rebuilt, and the list of unrecovered rows is full.
     Unmade(u64),
 }
 
