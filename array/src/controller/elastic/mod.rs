@@ -242,8 +242,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Lets request `id` wait until what is in `place` is durable, if that is the rule and there is space. A write that was
-    /// reading its chunk when the array was found to have none comes to this without being asked before.
+    /// Lets request `id` wait until the content of `place` is durable, if the scheme requires it and there is space. A write
+    /// that was reading its chunk when the array ran out of space reaches this point without an earlier check.
     fn await_durability(&mut self, id: u32, place: u32) {
         if !self.is_durable() || self.has_bug(Bug::DurableTooEarly) {
             return;
