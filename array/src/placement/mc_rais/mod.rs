@@ -98,7 +98,7 @@ struct Eviction {
     is_stopped: bool,
 }
 
-/// A page that is moving.
+/// The page of the array that it moves to.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     /// The page of the array that it moves to.
