@@ -1,7 +1,7 @@
-//! Plans: what the controller does with one row for one or more host requests.
+//! Plans: the work of the controller on one row for one or more host requests.
 //!
-//! A plan is at most [`STEPS_MAX`] steps in a reused arena. A step is a slice of operations, or a parity computation,
-//! and starts when the one before it is complete. One mark says after which step hosts are acknowledged.
+//! A plan has at most [`STEPS_MAX`] steps, in a reused arena. A step is a slice of operations, or a parity computation, and
+//! starts when the previous step is complete. A mark records the step after which hosts are acknowledged.
 
 use stripewise_base::Nanos;
 
@@ -16,53 +16,53 @@ use crate::update::Decision;
 /// The most steps of a plan.
 pub const STEPS_MAX: usize = 8;
 
-/// What a plan is for.
+/// The purpose of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reading chunks of a row.
+    /// Read chunks of a row.
     #[default]
     Read,
-    /// Updating chunks of a row, parity included or left late.
+    /// Update chunks of a row, with its parity updated or deferred.
     Write,
-    /// Updating the late parity of a row, or committing its deltas.
+    /// Update the deferred parity of a row, or commit its deltas.
     Parity,
-    /// Telling members that a row is unused.
+    /// Notify members that a row is unused.
     Trim,
-    /// Telling members that a row of a free segment of the log is unused.
+    /// Notify members that a row of a free segment of the log is unused.
     Discard,
-    /// Making completed writes durable on all members.
+    /// Make completed writes durable on all members.
     Flush,
-    /// Writing a stripe of chunks from controller memory to the log.
+    /// Write a stripe of chunks from controller memory to the log.
     Append,
-    /// Writing a page from the write cache that parity covers already.
+    /// Write a page from the write cache that parity covers already.
     Destage,
-    /// Reading a chunk of the log of which a part is written.
+    /// Read a chunk of the log that is written in part.
     Merge,
-    /// Reading chunks of a segment that is collected.
+    /// Read chunks of a segment that is collected.
     Collect,
-    /// Making the parity of a row that of its data after a loss of power.
+    /// Make the parity of a row match its data after a loss of power.
     Resync,
-    /// Making what a stripe of the log, or a row, has on a member that is being rebuilt.
+    /// Rebuild the chunk of a stripe of the log, or of a row, on a member that is being rebuilt.
     Rebuild,
-    /// Writing a copy of a summary anew, from another.
+    /// Rewrite a copy of a summary from another copy.
     RepairSummary,
-    /// Reading a summary of the log, during a walk over its segments.
+    /// Read a summary of the log, during a walk over its segments.
     ReadSummary,
-    /// Reading a whole stripe of the log, and moving it if a part of it is bad; or a row, and repairing it.
+    /// Read a whole stripe of the log, and move it if a column is bad; or read a row, and repair it.
     Scrub,
-    /// Writing the summary of a batch of stripes of the log.
+    /// Write the summary of a batch of stripes of the log.
     Summary,
-    /// Writing metadata, or flushing, to make the log durable.
+    /// Write metadata, or flush, to make the log durable.
     Commit,
-    /// Doing once more what a loss of power interrupted, from persistent memory.
+    /// Repeat an update that a loss of power interrupted, from persistent memory.
     Redo,
-    /// Writing a record of the redo journal.
+    /// Write a record of the redo journal.
     JournalWrite,
-    /// Freeing records of the redo journal.
+    /// Free records of the redo journal.
     JournalReclaim,
-    /// Writing superblocks that tell of a member of an array in place.
+    /// Write superblocks that record an event of a member of an array in place.
     WriteSuperblocks,
-    /// Reading a copy of metadata, to scrub it.
+    /// Read a copy of metadata, to scrub it.
     Inspect,
 }
 
@@ -73,27 +73,27 @@ pub enum Step {
     Operations {
         /// First of the plan's operations.
         first: u16,
-        /// How many.
+        /// Number of operations.
         count: u16,
     },
-    /// A parity computation (or decoding) over so many pages.
+    /// A parity computation (or decoding) over this number of pages.
     Compute {
         /// Pages combined.
         pages: u16,
     },
-    /// A wait until the redo journal has, for good, all that the steps behind it write.
+    /// A wait until the redo journal durably has all content that the following steps write.
     Journal,
 }
 
-/// What a read of the log goes by that decodes.
+/// How a decoding read of the log verifies its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// What it decodes has to have the chunk's checksum.
+    /// The decoded content must match the chunk's checksum.
     #[default]
     Result,
-    /// That was not so: the summary is read, which tells the checksums of the whole stripe.
+    /// It did not match: the summary is read, which has the checksums of the whole stripe.
     Asks,
-    /// All that it decodes from has to have its checksum too.
+    /// All columns that it decodes from must match their checksums too.
     Sources,
     /// Even that did not help.
     Nothing,
@@ -105,95 +105,96 @@ pub(crate) struct Plan {
     pub(crate) row: u64,
     pub(crate) place: Place,
     pub(crate) purpose: Purpose,
-    /// Whether it is taken, and not finished.
+    /// Whether the plan is taken and not finished.
     pub(crate) is_under_way: bool,
     pub(crate) lock: RowLock,
-    /// Data members that hosts read or write.
+    /// Data columns that hosts read or write.
     pub(crate) wanted: u64,
-    /// Of those written: the ones that are covered only in part.
+    /// Of those written: the columns that are covered only in part.
     pub(crate) partial: u64,
-    /// Members that gave an error in this plan, beside those on failed members.
+    /// Columns that returned an error in this plan, besides those on failed members.
     pub(crate) lost: u64,
-    /// Of a resync: members that gave an error once; of who reads a summary, those whose copies did.
+    /// In a resync: columns that returned an error once. In a plan that reads a summary: columns whose copies did.
     pub(crate) unread_once: u64,
-    /// Members that the steps do without: those that were lost when the steps were made.
+    /// Columns that the steps do not use: those that were lost when the steps were built.
     pub(crate) missing: u64,
-    /// Data members that parity does not cover though they are written: of them memory has the new content.
+    /// Data columns that are written and that parity does not cover: memory has their new content.
     pub(crate) dirty: u64,
-    /// Members of which memory has the content that parity covers: late ones, and what the write cache has.
+    /// Columns whose covered content is in memory: deferred ones, and those in the write cache.
     pub(crate) kept: u64,
-    /// Of `wanted`: the ones that were written before the steps were made.
+    /// Of `wanted`: the columns that were written before the steps were built.
     pub(crate) written: u64,
-    /// Members whose old versions its writes have their members keep.
+    /// Columns whose members keep old versions for the writes of this plan.
     pub(crate) pinned: u64,
-    /// Whether it writes data and leaves parity late.
+    /// Whether the plan writes data and defers its parity.
     pub(crate) defers: bool,
-    /// Of a chunk that is written in part: the stream that it belongs to.
+    /// For a chunk that is written in part: its stream.
     pub(crate) stream: u8,
-    /// Members that it writes from the write cache; 0 if hosts wait for what it writes.
+    /// Columns that the plan writes from the write cache; 0 if hosts wait for its writes.
     pub(crate) carried: u64,
-    /// Over zones: members that pages move to by what it writes.
+    /// Over zones: columns to which the plan's writes move pages.
     pub(crate) moves: u64,
-    /// Of those: what they leave the cache together with.
+    /// For writes from the write cache: the unit with which they leave the cache.
     pub(crate) unit: u32,
-    /// Whether what it writes goes into the write cache, with the parity that it makes.
+    /// Whether the plan's data goes into the write cache, with the parity that it computes.
     pub(crate) absorbs: bool,
-    /// Members that the cache has promised it room for.
+    /// Columns for which the cache has reserved room for the plan.
     pub(crate) reserved: u64,
-    /// Of a read: members of which it has noted what the write cache has.
+    /// For a read: columns whose cached content it has recorded.
     pub(crate) overlaid: u64,
-    /// Of a read: how it gets at its chunks.
+    /// For a read: how it gets its chunks.
     pub(crate) path: Path,
-    /// The slot of the log that its deltas go to, or [`NONE`].
+    /// The slot of the log for its deltas, or [`NONE`].
     pub(crate) delta: u32,
-    /// Its reads of deltas: the first of them among its operations, and how many there are.
+    /// Its reads of deltas: the first of them among its operations, and their number.
     pub(crate) delta_first: u16,
     pub(crate) delta_reads: u16,
-    /// Whether it ends without having done its work.
+    /// Whether the plan ends without having done its work.
     pub(crate) gave_up: bool,
-    /// The record of the redo journal that has what it writes, or 0.
+    /// The record of the redo journal with its changes, or 0.
     pub(crate) record: u64,
-    /// The first record of the redo journal with what was late of its row and it is to cover, or 0.
+    /// The first record of the redo journal with deferred content of its row that it is to cover, or 0.
     pub(crate) covers: u64,
-    /// Whether it read, without holding its row, what is not the row's content by its checksum: a write may have come between.
+    /// Whether the plan read, without the row lock, content that does not match the row's checksums: a write may have
+    /// intervened.
     pub(crate) doubts: bool,
     pub(crate) trust: Trust,
-    /// Whether what it computed shows that its steps must be made anew.
+    /// Whether the result of its computation requires its steps to be built again.
     pub(crate) anew: bool,
     pub(crate) decision: Decision,
-    /// Whether the driver was told of the decision.
+    /// Whether the decision was reported to the driver.
     pub(crate) told: bool,
     steps: [Step; STEPS_MAX],
     step_count: u8,
     pub(crate) current: u8,
     /// Hosts are acknowledged when this step is complete.
     pub(crate) ack_after: u8,
-    /// Operations of the current step that are not back yet.
+    /// Number of operations of the current step that have not completed.
     pub(crate) outstanding: u16,
-    /// Operations in the plan's slice of the arena.
+    /// Number of operations in the plan's slice of the arena.
     pub(crate) operations: u16,
-    /// Whether it read anew what had given errors, because too much of the row seemed lost.
+    /// Whether columns with errors were read again, because too much of the row seemed lost.
     pub(crate) looked_again: bool,
     /// Whether an operation of the current step failed.
     pub(crate) trouble: bool,
     /// Hosts to acknowledge: a list of [`Attachment`]s.
     pub(crate) first_request: u32,
-    /// The number of the host request that it was made for, as [`crate::Operation::request`] has it.
+    /// The number of the host request that it was created for, as in [`crate::Operation::request`].
     pub(crate) request: u32,
     /// Next plan that waits for the same row, or next free plan.
     pub(crate) next: u32,
     pub(crate) begun_at: Nanos,
-    /// When the current step began, or when the plan began to wait for its row.
+    /// The time when the current step began, or when the plan began to wait for its row.
     pub(crate) step_begun_at: Nanos,
-    /// Waiting for the row after it had begun: a read that found it must decode.
+    /// Time of waiting for the row after the plan had begun: for a read that had to decode.
     pub(crate) rewait_ns: Nanos,
-    /// Where the time of its pre-reads went, each step's by the operation that ended it.
+    /// The time breakdown of its pre-reads, for each step by the operation that ended it.
     pub(crate) pre_read: PreReadTimes,
     pub(crate) parity_ns: Nanos,
     pub(crate) last: LastOperation,
 }
 
-/// Where the time of a plan's pre-reads went.
+/// The time breakdown of a plan's pre-reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PreReadTimes {
     pub(crate) all_ns: Nanos,
@@ -202,7 +203,7 @@ pub(crate) struct PreReadTimes {
 }
 
 impl PreReadTimes {
-    /// What was the last step of operations was not the last after all: others follow it.
+    /// The last step of operations was not the last after all: others follow it.
     #[inline]
     pub(crate) fn add(&mut self, last: &LastOperation) {
         self.all_ns += last.step_ns;
@@ -211,58 +212,58 @@ impl PreReadTimes {
     }
 }
 
-/// How a read gets at its chunks: by choice around some members, or by two ways of which the faster counts.
+/// How a read gets its chunks: by choice without some members, or on two ways of which the faster counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
     /// Counts the uses of this slot of the arena.
     pub(crate) life: u32,
-    /// Whether its way was chosen: only once.
+    /// Whether the read path was chosen: it is chosen only once.
     pub(crate) is_chosen: bool,
-    /// Members that it decodes by choice, what that is expected to take, and what the direct way would.
+    /// The columns that it decodes by choice, with the expected time of decoding and of the direct read.
     pub(crate) around: Option<Way>,
     pub(crate) race: Race,
-    /// Of a race: members whose direct reads are back.
+    /// In a race: columns whose direct reads have completed.
     pub(crate) returned: u64,
-    /// Members that its second side decodes.
+    /// Columns that its second side decodes.
     pub(crate) hedged: u64,
-    /// Members that its second side does without: those, and what is lost or slow.
+    /// Columns that its second side does not read: those, and lost or slow ones.
     pub(crate) without: u64,
-    /// The first operation of the second side, and how many it has.
+    /// The first operation of the second side, and the number of its operations.
     pub(crate) second_first: u16,
     pub(crate) second_count: u16,
-    /// Operations of the two sides that are not back.
+    /// Number of operations of the two sides that have not completed.
     pub(crate) first_left: u16,
     pub(crate) second_left: u16,
     /// Whether an operation of a side failed.
     pub(crate) is_first_spoilt: bool,
     pub(crate) is_second_spoilt: bool,
-    /// Whether the second side was first.
+    /// Whether the second side finished first.
     pub(crate) is_second_first: bool,
-    /// When the second side began, and when it had read everything.
+    /// The time when the second side began, and when it had read everything.
     pub(crate) second_at: Nanos,
     pub(crate) second_read_at: Nanos,
-    /// Where the time of its last operation went.
+    /// The time breakdown of its last operation.
     pub(crate) second_last: LastOperation,
 }
 
-/// Where the race of a hedged read stands.
+/// State of the race of a hedged read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Race {
-    /// There is none.
+    /// There is no race.
     #[default]
     None,
     /// The other members are asked if the direct read takes long.
     Armed,
-    /// They are asked.
+    /// The other members are asked.
     Running,
     /// Their content is decoded.
     Computing,
-    /// One side has won; the other's operations are awaited.
+    /// One side has won; the operations of the other are awaited.
     Decided,
 }
 
 impl Path {
-    /// Members that it decodes by choice.
+    /// Columns that it decodes by choice.
     #[inline]
     pub(crate) fn avoided(&self) -> u64 {
         self.around.map_or(0, |way| way.avoided)
@@ -275,7 +276,7 @@ impl Path {
     }
 }
 
-/// Where the time of the operation went that ended the last step of operations.
+/// The time breakdown of the operation that ended the last step of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastOperation {
     pub(crate) step_ns: Nanos,
@@ -340,7 +341,7 @@ impl Plan {
         }
     }
 
-    /// Forgets all steps.
+    /// Clears all steps.
     #[inline]
     pub(crate) fn clear_steps(&mut self) {
         self.step_count = 0;
@@ -357,7 +358,7 @@ impl Plan {
         self.step_count += 1;
     }
 
-    /// The operation behind those that it has belongs to its last step.
+    /// Adds the operation after the existing ones to the last step.
     #[inline]
     pub(crate) fn add_to_step(&mut self) {
         self.operations += 1;
@@ -366,7 +367,7 @@ impl Plan {
         }
     }
 
-    /// Takes the operations of the last step out of the order of steps: first and count.
+    /// Removes the last step from the sequence of steps and returns its operations: first and count.
     pub(crate) fn take_step(&mut self) -> (u16, u16) {
         self.step_count -= 1;
         match self.steps[self.step_count as usize] {
@@ -384,7 +385,7 @@ impl Plan {
         &self.steps[..self.step_count as usize]
     }
 
-    /// The steps that were begun.
+    /// The steps that have begun.
     pub(crate) fn steps_begun(&self) -> &[Step] {
         &self.steps[..(self.current + 1).min(self.step_count) as usize]
     }
@@ -395,13 +396,13 @@ impl Plan {
         self.current + 1 >= self.step_count
     }
 
-    /// Whether a read of what is not its row's content may have met a write, because nothing holds the row.
+    /// Whether content that does not match the row may be due to a concurrent write, because the plan has no row lock.
     #[inline]
     pub(crate) fn may_doubt(&self) -> bool {
         self.lock == RowLock::None && self.path.race <= Race::Armed
     }
 
-    /// It need not know the checksums of its whole stripe.
+    /// The plan no longer needs the checksums of its whole stripe.
     #[inline]
     pub(crate) fn end_asking(&mut self) {
         if self.trust == Trust::Asks {
@@ -409,13 +410,13 @@ impl Plan {
         }
     }
 
-    /// The steps behind the current one are not done.
+    /// Drops the steps after the current one.
     pub(crate) fn end_here(&mut self) {
         self.step_count = self.current + 1;
         self.acknowledge_last();
     }
 
-    /// Hosts that are not acknowledged yet are so after the last step.
+    /// Hosts that are not acknowledged yet are acknowledged after the last step.
     pub(crate) fn acknowledge_last(&mut self) {
         if self.current <= self.ack_after {
             self.ack_after = self.step_count - 1;
@@ -435,17 +436,18 @@ pub(crate) struct Slot {
     pub(crate) operation: Operation,
     pub(crate) link: Link,
     pub(crate) queued_at: Nanos,
-    /// When it was started; [`NOT_STARTED`] while it waits in its member's queue, [`OVER`] once it is back.
+    /// The time when the operation was started; [`NOT_STARTED`] while it waits in its member's queue, [`OVER`] once it has
+    /// completed.
     pub(crate) started_at: Nanos,
-    /// The member's clock of garbage collection when the operation was queued; while in flight, the wait for
-    /// garbage collection that it had in the queue.
+    /// The member's clock of garbage collection when the operation was queued; while the operation is in flight, the time that
+    /// it waited for garbage collection in the queue.
     pub(crate) gc_ns: Nanos,
 }
 
 /// The mark of an operation that was not started.
 pub(crate) const NOT_STARTED: Nanos = Nanos::MAX;
 
-/// The mark of an operation that is over.
+/// The mark of an operation that has completed.
 pub(crate) const OVER: Nanos = Nanos::MAX - 1;
 
 impl AsMut<Link> for Slot {
@@ -469,29 +471,29 @@ pub struct PlanView<'a> {
     pub id: u32,
     /// Its row; under the elastic placement the first slot of its stripe.
     pub row: u64,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// How it holds its row.
+    /// Its row lock.
     pub lock: RowLock,
-    /// Data members read or written for hosts.
+    /// Data columns read or written for hosts.
     pub wanted: u64,
-    /// Data members that parity does not cover though they are written, and that this plan makes it cover.
+    /// Data columns that are written, that parity does not cover, and that this plan makes it cover.
     pub dirty: u64,
-    /// Members that cannot be used.
+    /// Columns that cannot be used.
     pub lost: u64,
-    /// Members that could be read and are decoded, because their members are expected to take longer.
+    /// Columns that are decoded although they could be read, because their members are expected to take longer.
     pub around: u64,
-    /// What the way around them is expected to take, and what the direct one would, in ns.
+    /// The expected time of the read without them, and of the direct read, in ns.
     pub around_ns: (Nanos, Nanos),
-    /// Of a hedged read whose other members are asked: the members that those stand in for.
+    /// In a hedged read whose other members are asked: the columns that those replace.
     pub hedged: u64,
-    /// The routine of a parity update, and why.
+    /// The routine of a parity update, and the reason.
     pub decision: Decision,
-    /// Whether it is about a stripe of the log of the elastic placement.
+    /// Whether the plan works on a stripe of the log of the elastic placement.
     pub is_stripe: bool,
-    /// Whether it writes what the write cache had, for which no host waits.
+    /// Whether the plan destages content of the write cache, for which no host waits.
     pub destages: bool,
-    /// Whether what it writes goes into the write cache, with the parity that it makes.
+    /// Whether the plan's data goes into the write cache, with the parity that it computes.
     pub absorbs: bool,
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
@@ -529,7 +531,7 @@ impl<'a> PlanView<'a> {
         self.steps
     }
 
-    /// The reads of a hedged read that run beside its step; none while other members are not asked.
+    /// The reads of a hedged read that run beside its step; none unless other members are asked.
     pub fn beside(&self) -> impl Iterator<Item = Operation> + 'a {
         self.operations(self.second)
     }
