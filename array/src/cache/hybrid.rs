@@ -31,7 +31,7 @@ pub(super) struct Hybrid {
 }
 
 impl Hybrid {
-    /// Of groups of `group_pages` data pages.
+    /// A policy for groups of `group_pages` data pages.
     pub(super) fn new(section: &CacheSection, group_pages: u32) -> Self {
         Self {
             group_pages,

@@ -14,7 +14,7 @@ pub(super) struct Isc {
     /// Pages that each cache may hold.
     pub(super) room: u32,
     law: Law,
-    /// The ring that is asked first next time.
+    /// The ring that is tried first next time.
     turn: u32,
 }
 

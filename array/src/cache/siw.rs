@@ -27,7 +27,7 @@ struct Nominee {
 #[derive(Debug)]
 pub(super) struct Siw {
     strips: u32,
-    /// The same once the cache has been full for long.
+    /// Like `strips`, once the cache has been full for long.
     most: u32,
     patience: Nanos,
     full_since: Option<Nanos>,

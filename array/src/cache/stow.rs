@@ -32,7 +32,7 @@ pub(super) struct Stow {
 }
 
 impl Stow {
-    /// Of `size` pages, with `groups` groups of `group_pages` data pages.
+    /// A policy for a cache of `size` pages, with `groups` groups of `group_pages` data pages.
     pub(super) fn new(outstanding: u32, size: u32, groups: u64, group_pages: u32) -> Self {
         Self {
             queues: [Wow::new(outstanding), Wow::new(outstanding)],

@@ -98,7 +98,7 @@ struct Eviction {
     is_stopped: bool,
 }
 
-/// The page of the array that it moves to.
+/// A page that is moving.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     /// The page of the array that it moves to.
