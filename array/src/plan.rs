@@ -1,7 +1,7 @@
 //! Plans: the work of the controller on one row for one or more host requests.
 //!
-//! A plan has at most [`STEPS_MAX`] steps, in a reused arena. A step is a slice of operations or a parity computation; it
-//! starts when the step before it is complete. The plan also records after which step hosts are acknowledged.
+//! A plan has at most [`STEPS_MAX`] steps, in a reused arena. A step is a slice of operations, or a parity computation, and
+//! starts when the previous step is complete. A mark records the step after which hosts are acknowledged.
 
 use stripewise_base::Nanos;
 
@@ -19,50 +19,50 @@ pub const STEPS_MAX: usize = 8;
 /// The purpose of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reading chunks of a row.
+    /// Read chunks of a row.
     #[default]
     Read,
-    /// Updating chunks of a row. Parity is updated too, or deferred.
+    /// Update chunks of a row, with its parity updated or deferred.
     Write,
-    /// Updating the deferred parity of a row, or committing its deltas.
+    /// Update the deferred parity of a row, or commit its deltas.
     Parity,
-    /// Telling members that a row is unused.
+    /// Notify members that a row is unused.
     Trim,
-    /// Telling members that a row of a free segment of the log is unused.
+    /// Notify members that a row of a free segment of the log is unused.
     Discard,
-    /// Making completed writes durable on all members.
+    /// Make completed writes durable on all members.
     Flush,
-    /// Writing a stripe of chunks from controller memory to the log.
+    /// Write a stripe of chunks from controller memory to the log.
     Append,
-    /// Writing a page from the write cache that parity already covers.
+    /// Write a page from the write cache that parity covers already.
     Destage,
-    /// Reading a chunk of the log that is written in part.
+    /// Read a chunk of the log that is written in part.
     Merge,
-    /// Reading chunks of a segment that is collected.
+    /// Read chunks of a segment that is collected.
     Collect,
-    /// Recomputing the parity of a row from its data after a power loss.
+    /// Make the parity of a row match its data after a loss of power.
     Resync,
-    /// Computing and writing the part of a stripe of the log, or of a row, on a member that is being rebuilt.
+    /// Rebuild the chunk of a stripe of the log, or of a row, on a member that is being rebuilt.
     Rebuild,
-    /// Rewriting a copy of a summary from another copy.
+    /// Rewrite a copy of a summary from another copy.
     RepairSummary,
-    /// Reading a summary of the log, during a walk over its segments.
+    /// Read a summary of the log, during a walk over its segments.
     ReadSummary,
-    /// Reading a whole stripe of the log and moving it if a part of it is bad, or reading a row and repairing it.
+    /// Read a whole stripe of the log, and move it if a column is bad; or read a row, and repair it.
     Scrub,
-    /// Writing the summary of a batch of stripes of the log.
+    /// Write the summary of a batch of stripes of the log.
     Summary,
-    /// Writing metadata, or flushing, to make the log durable.
+    /// Write metadata, or flush, to make the log durable.
     Commit,
-    /// Repeating, from persistent memory, an update that a power loss interrupted.
+    /// Repeat an update that a loss of power interrupted, from persistent memory.
     Redo,
-    /// Writing a record of the redo journal.
+    /// Write a record of the redo journal.
     JournalWrite,
-    /// Freeing records of the redo journal.
+    /// Free records of the redo journal.
     JournalReclaim,
-    /// Writing superblocks that record the state of a member of an array in place.
+    /// Write superblocks that record an event of a member of an array in place.
     WriteSuperblocks,
-    /// Reading a copy of metadata, to scrub it.
+    /// Read a copy of metadata, to scrub it.
     Inspect,
 }
 
@@ -73,27 +73,27 @@ pub enum Step {
     Operations {
         /// First of the plan's operations.
         first: u16,
-        /// The number of operations.
+        /// Number of operations.
         count: u16,
     },
-    /// A parity computation (or decoding) over `pages` pages.
+    /// A parity computation (or decoding) over this number of pages.
     Compute {
         /// The number of pages combined.
         pages: u16,
     },
-    /// A wait until the redo journal durably has all content that the later steps write.
+    /// A wait until the redo journal durably has all content that the following steps write.
     Journal,
 }
 
-/// How a decoding read of the log verifies its result.
+/// How a decoding read of the log verifies its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The decoded chunk must match its checksum.
+    /// The decoded content must match the chunk's checksum.
     #[default]
     Result,
-    /// The decoded chunk did not match: the summary is read, which has the checksums of the whole stripe.
+    /// It did not match: the summary is read, which has the checksums of the whole stripe.
     Asks,
-    /// All chunks from which it decodes must match their checksums too.
+    /// All columns that it decodes from must match their checksums too.
     Sources,
     /// Even those checksums did not lead to a matching result.
     Nothing,
@@ -105,96 +105,96 @@ pub(crate) struct Plan {
     pub(crate) row: u64,
     pub(crate) place: Place,
     pub(crate) purpose: Purpose,
-    /// Whether the slot is taken and its plan is not finished.
+    /// Whether the plan is taken and not finished.
     pub(crate) is_under_way: bool,
     pub(crate) lock: RowLock,
     /// Data columns that hosts read or write.
     pub(crate) wanted: u64,
-    /// Columns of `wanted` that a write covers only in part.
+    /// Of those written: the columns that are covered only in part.
     pub(crate) partial: u64,
-    /// Columns whose operations failed in this plan, in addition to the columns on failed members.
+    /// Columns that returned an error in this plan, besides those on failed members.
     pub(crate) lost: u64,
-    /// For a resync: columns whose operations failed once. For a read of a summary: members whose copies could not be
-    /// read.
+    /// In a resync: columns that returned an error once. In a plan that reads a summary: columns whose copies did.
     pub(crate) unread_once: u64,
-    /// Columns that the steps do without: those that were lost when the steps were built.
+    /// Columns that the steps do not use: those that were lost when the steps were built.
     pub(crate) missing: u64,
-    /// Data columns that are written but not covered by parity: memory has their new content.
+    /// Data columns that are written and that parity does not cover: memory has their new content.
     pub(crate) dirty: u64,
-    /// Columns for which memory has the content that parity covers: deferred ones, and those in the write cache.
+    /// Columns whose covered content is in memory: deferred ones, and those in the write cache.
     pub(crate) kept: u64,
-    /// Columns of `wanted` that were written before the steps were built.
+    /// Of `wanted`: the columns that were written before the steps were built.
     pub(crate) written: u64,
-    /// Columns whose old versions the members keep when this plan writes.
+    /// Columns whose members keep old versions for the writes of this plan.
     pub(crate) pinned: u64,
-    /// Whether the plan writes data and defers the parity.
+    /// Whether the plan writes data and defers its parity.
     pub(crate) defers: bool,
-    /// For a chunk that is written in part: the stream that it belongs to.
+    /// For a chunk that is written in part: its stream.
     pub(crate) stream: u8,
     /// Columns that the plan writes from the write cache; 0 if hosts wait for its writes.
     pub(crate) carried: u64,
     /// Over zones: columns to which the plan's writes move pages.
     pub(crate) moves: u64,
-    /// Over zones: the unit in which pages leave the cache together. Other plans use the field for a number of their own.
+    /// For writes from the write cache: the unit with which they leave the cache.
     pub(crate) unit: u32,
-    /// Whether the writes go into the write cache, together with the parity that the plan computes.
+    /// Whether the plan's data goes into the write cache, with the parity that it computes.
     pub(crate) absorbs: bool,
-    /// Columns for which the cache has reserved room for this plan.
+    /// Columns for which the cache has reserved room for the plan.
     pub(crate) reserved: u64,
-    /// For a read: columns for which the plan has noted the content of the write cache.
+    /// For a read: columns whose cached content it has recorded.
     pub(crate) overlaid: u64,
-    /// For a read: how it obtains its chunks.
+    /// For a read: how it gets its chunks.
     pub(crate) path: Path,
-    /// The slot of the log that the plan's deltas go to, or [`NONE`].
+    /// The slot of the log for its deltas, or [`NONE`].
     pub(crate) delta: u32,
-    /// The plan's reads of deltas: the index of the first among its operations, and their number.
+    /// Its reads of deltas: the first of them among its operations, and their number.
     pub(crate) delta_first: u16,
     pub(crate) delta_reads: u16,
     /// Whether the plan ends without having done its work.
     pub(crate) gave_up: bool,
-    /// The record of the redo journal that has the content of the plan's writes, or 0.
+    /// The record of the redo journal with its changes, or 0.
     pub(crate) record: u64,
-    /// The first record of the redo journal with deferred content of the row that this plan makes parity cover, or 0.
+    /// The first record of the redo journal with deferred content of its row that it is to cover, or 0.
     pub(crate) covers: u64,
-    /// Whether the plan, without a row lock, read content that does not match its checksum: a write may have come between.
+    /// Whether the plan read, without the row lock, content that does not match the row's checksums: a write may have
+    /// intervened.
     pub(crate) doubts: bool,
     pub(crate) trust: Trust,
-    /// Whether the result of a computation requires the steps to be rebuilt.
+    /// Whether the result of its computation requires its steps to be built again.
     pub(crate) anew: bool,
     pub(crate) decision: Decision,
-    /// Whether the driver was notified of the decision.
+    /// Whether the decision was reported to the driver.
     pub(crate) told: bool,
     steps: [Step; STEPS_MAX],
     step_count: u8,
     pub(crate) current: u8,
     /// Hosts are acknowledged when this step is complete.
     pub(crate) ack_after: u8,
-    /// Operations of the current step that have not finished.
+    /// Number of operations of the current step that have not completed.
     pub(crate) outstanding: u16,
-    /// Operations in the plan's slice of the arena.
+    /// Number of operations in the plan's slice of the arena.
     pub(crate) operations: u16,
-    /// Whether the plan reread pages that had failed, because too much of the row seemed lost.
+    /// Whether columns with errors were read again, because too much of the row seemed lost.
     pub(crate) looked_again: bool,
     /// Whether an operation of the current step failed.
     pub(crate) trouble: bool,
     /// Hosts to acknowledge: a list of [`Attachment`]s.
     pub(crate) first_request: u32,
-    /// The number of the host request that the plan was built for, as in [`crate::Operation::request`].
+    /// The number of the host request that it was created for, as in [`crate::Operation::request`].
     pub(crate) request: u32,
     /// The next plan that waits for the same row, or the next free plan.
     pub(crate) next: u32,
     pub(crate) begun_at: Nanos,
-    /// When the current step began, or when the plan began to wait for its row.
+    /// The time when the current step began, or when the plan began to wait for its row.
     pub(crate) step_begun_at: Nanos,
-    /// Waiting for the row after the plan had begun: a read that found that it must decode.
+    /// Time of waiting for the row after the plan had begun: for a read that had to decode.
     pub(crate) rewait_ns: Nanos,
-    /// The time of the plan's pre-reads by part; in each step, the operation that finished last counts.
+    /// The time breakdown of its pre-reads, for each step by the operation that ended it.
     pub(crate) pre_read: PreReadTimes,
     pub(crate) parity_ns: Nanos,
     pub(crate) last: LastOperation,
 }
 
-/// The time of a plan's pre-reads, by part.
+/// The time breakdown of a plan's pre-reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PreReadTimes {
     pub(crate) all_ns: Nanos,
@@ -203,7 +203,7 @@ pub(crate) struct PreReadTimes {
 }
 
 impl PreReadTimes {
-    /// Adds a step that was the last step of operations until others followed it.
+    /// The last step of operations was not the last after all: others follow it.
     #[inline]
     pub(crate) fn add(&mut self, last: &LastOperation) {
         self.all_ns += last.step_ns;
@@ -212,26 +212,26 @@ impl PreReadTimes {
     }
 }
 
-/// How a read obtains its chunks: redirected around some members, or on two paths of which the faster counts.
+/// How a read gets its chunks: by choice without some members, or on two ways of which the faster counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
     /// Counts the uses of this slot of the arena.
     pub(crate) life: u32,
-    /// Whether the path was chosen; it is chosen only once.
+    /// Whether the read path was chosen: it is chosen only once.
     pub(crate) is_chosen: bool,
-    /// Columns that the read decodes by choice, with the expected times of the redirected and of the direct read.
+    /// The columns that it decodes by choice, with the expected time of decoding and of the direct read.
     pub(crate) around: Option<Way>,
     pub(crate) race: Race,
-    /// For a race: columns whose direct reads have finished.
+    /// In a race: columns whose direct reads have completed.
     pub(crate) returned: u64,
-    /// Columns that the second side decodes.
+    /// Columns that its second side decodes.
     pub(crate) hedged: u64,
-    /// Columns that the second side does not read: the decoded ones, and those that are lost or slow.
+    /// Columns that its second side does not read: those, and lost or slow ones.
     pub(crate) without: u64,
     /// The first operation of the second side, and the number of its operations.
     pub(crate) second_first: u16,
     pub(crate) second_count: u16,
-    /// Unfinished operations of the two sides.
+    /// Number of operations of the two sides that have not completed.
     pub(crate) first_left: u16,
     pub(crate) second_left: u16,
     /// Whether an operation of a side failed.
@@ -239,31 +239,31 @@ pub(crate) struct Path {
     pub(crate) is_second_spoilt: bool,
     /// Whether the second side finished first.
     pub(crate) is_second_first: bool,
-    /// When the second side began, and when it had read all its pages.
+    /// The time when the second side began, and when it had read everything.
     pub(crate) second_at: Nanos,
     pub(crate) second_read_at: Nanos,
-    /// The time of the second side's last operation, by part.
+    /// The time breakdown of its last operation.
     pub(crate) second_last: LastOperation,
 }
 
-/// The state of the race of a hedged read.
+/// State of the race of a hedged read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Race {
-    /// No race.
+    /// There is no race.
     #[default]
     None,
     /// The second side starts if the direct read takes long.
     Armed,
-    /// The second side is reading.
+    /// The other members are asked.
     Running,
     /// The second side is decoding.
     Computing,
-    /// One side has won; the other side's operations are still in flight.
+    /// One side has won; the operations of the other are awaited.
     Decided,
 }
 
 impl Path {
-    /// Columns that the read decodes by choice.
+    /// Columns that it decodes by choice.
     #[inline]
     pub(crate) fn avoided(&self) -> u64 {
         self.around.map_or(0, |way| way.avoided)
@@ -276,7 +276,7 @@ impl Path {
     }
 }
 
-/// The time of the operation that finished the last step of operations, by part.
+/// The time breakdown of the operation that ended the last step of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastOperation {
     pub(crate) step_ns: Nanos,
@@ -341,7 +341,7 @@ impl Plan {
         }
     }
 
-    /// Forgets all steps.
+    /// Clears all steps.
     #[inline]
     pub(crate) fn clear_steps(&mut self) {
         self.step_count = 0;
@@ -358,7 +358,7 @@ impl Plan {
         self.step_count += 1;
     }
 
-    /// Adds the next operation to the last step.
+    /// Adds the operation after the existing ones to the last step.
     #[inline]
     pub(crate) fn add_to_step(&mut self) {
         self.operations += 1;
@@ -367,7 +367,7 @@ impl Plan {
         }
     }
 
-    /// Removes the last step and returns its operations: first and count.
+    /// Removes the last step from the sequence of steps and returns its operations: first and count.
     pub(crate) fn take_step(&mut self) -> (u16, u16) {
         self.step_count -= 1;
         match self.steps[self.step_count as usize] {
@@ -396,13 +396,13 @@ impl Plan {
         self.current + 1 >= self.step_count
     }
 
-    /// Whether content that does not match may be due to a concurrent write, because no lock protects the row.
+    /// Whether content that does not match the row may be due to a concurrent write, because the plan has no row lock.
     #[inline]
     pub(crate) fn may_doubt(&self) -> bool {
         self.lock == RowLock::None && self.path.race <= Race::Armed
     }
 
-    /// The plan does not need the checksums of the whole stripe.
+    /// The plan no longer needs the checksums of its whole stripe.
     #[inline]
     pub(crate) fn end_asking(&mut self) {
         if self.trust == Trust::Asks {
@@ -416,7 +416,7 @@ impl Plan {
         self.acknowledge_last();
     }
 
-    /// Hosts that are not yet acknowledged are acknowledged after the last step.
+    /// Hosts that are not acknowledged yet are acknowledged after the last step.
     pub(crate) fn acknowledge_last(&mut self) {
         if self.current <= self.ack_after {
             self.ack_after = self.step_count - 1;
@@ -436,17 +436,18 @@ pub(crate) struct Slot {
     pub(crate) operation: Operation,
     pub(crate) link: Link,
     pub(crate) queued_at: Nanos,
-    /// When the operation started; [`NOT_STARTED`] while it waits in its member's queue, [`OVER`] once it has finished.
+    /// The time when the operation was started; [`NOT_STARTED`] while it waits in its member's queue, [`OVER`] once it has
+    /// completed.
     pub(crate) started_at: Nanos,
-    /// The member's clock of garbage collection when the operation was queued; while the operation is in flight, the time
-    /// that it waited for garbage collection in the queue.
+    /// The member's clock of garbage collection when the operation was queued; while the operation is in flight, the time that
+    /// it waited for garbage collection in the queue.
     pub(crate) gc_ns: Nanos,
 }
 
 /// Marks an operation that has not started.
 pub(crate) const NOT_STARTED: Nanos = Nanos::MAX;
 
-/// Marks an operation that has finished.
+/// The mark of an operation that has completed.
 pub(crate) const OVER: Nanos = Nanos::MAX - 1;
 
 impl AsMut<Link> for Slot {
@@ -470,29 +471,29 @@ pub struct PlanView<'a> {
     pub id: u32,
     /// The plan's row; under the elastic placement, the first slot of its stripe.
     pub row: u64,
-    /// The purpose of the plan.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// How the plan locks its row.
+    /// Its row lock.
     pub lock: RowLock,
     /// Data columns read or written for hosts.
     pub wanted: u64,
-    /// Data columns that are written but not yet covered by parity, and that this plan makes parity cover.
+    /// Data columns that are written, that parity does not cover, and that this plan makes it cover.
     pub dirty: u64,
     /// Columns that cannot be used.
     pub lost: u64,
-    /// Columns that could be read but are decoded, because their members are expected to take longer.
+    /// Columns that are decoded although they could be read, because their members are expected to take longer.
     pub around: u64,
-    /// The expected times of the redirected and of the direct read, in ns.
+    /// The expected time of the read without them, and of the direct read, in ns.
     pub around_ns: (Nanos, Nanos),
-    /// For a hedged read whose second side has started: the columns that the second side decodes.
+    /// In a hedged read whose other members are asked: the columns that those replace.
     pub hedged: u64,
-    /// The routine of a parity update, and why.
+    /// The routine of a parity update, and the reason.
     pub decision: Decision,
-    /// Whether the plan concerns a stripe of the log of the elastic placement.
+    /// Whether the plan works on a stripe of the log of the elastic placement.
     pub is_stripe: bool,
-    /// Whether the plan writes content of the write cache, for which no host waits.
+    /// Whether the plan destages content of the write cache, for which no host waits.
     pub destages: bool,
-    /// Whether the writes go into the write cache, together with the parity that the plan computes.
+    /// Whether the plan's data goes into the write cache, with the parity that it computes.
     pub absorbs: bool,
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
@@ -530,7 +531,7 @@ impl<'a> PlanView<'a> {
         self.steps
     }
 
-    /// The reads of a hedged read that run in parallel with its step; empty until the second side starts.
+    /// The reads of a hedged read that run beside its step; none unless other members are asked.
     pub fn beside(&self) -> impl Iterator<Item = Operation> + 'a {
         self.operations(self.second)
     }

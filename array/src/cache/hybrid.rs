@@ -1,12 +1,12 @@
-//! The hybrid: WOW's write groups and SIW's short queues, as many groups at a time as the load asks for.
+//! The hybrid: WOW's write groups and SIW's short queues, with as many groups at a time as the load requires.
 //!
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
-//! workload"; all of it is ours. What it takes from each is what each gains by (docs/paper-003.md). From WOW: writes are
-//! acknowledged at once whatever parity will take, and a group leaves as a whole, so that its SSDs stay in step. From SIW:
-//! little is on its way, one group, so that reads find short queues. Where SIW's members wait for each other to collect
-//! together, here groups leave in bursts, from half-way between the thresholds down to the low one: a collection that one
-//! write makes due is met by the next write of the burst, not by a read. The time for which the cache was full lately says
-//! whether that is enough; where it is not, ever more is on its way, up to WOW's groups.
+//! workload"; all of it is ours. It takes from each policy the source of that policy's gains (docs/paper-003.md). From WOW:
+//! writes are acknowledged at once, whatever time parity takes, and a group leaves as a whole, so that its SSDs stay in step.
+//! From SIW: little is in flight, one group, so that reads find short queues. SIW's members wait for each other to collect
+//! together; here groups leave in bursts, from half-way between the thresholds down to the low one: a collection that one
+//! write makes due delays the next write of the burst, not a read. The recent time for which the cache was full shows whether
+//! that is enough; if not, more and more is in flight, up to WOW's number of groups.
 
 use stripewise_base::Nanos;
 
@@ -17,21 +17,21 @@ use super::rings::Rings;
 /// When groups leave the ring.
 #[derive(Debug)]
 pub(super) struct Hybrid {
-    /// Pages of a whole group, and the most groups on their way.
+    /// Pages of a whole group, and the most groups in flight.
     group_pages: u32,
     most: u32,
     patience: Nanos,
-    /// For how long the cache was full lately; [`Self::weigh`] says how lately.
+    /// The recent time for which the cache was full; [`Self::weigh`] defines "recent".
     load: Nanos,
     weighed: Nanos,
     is_full: bool,
     is_burst: bool,
-    /// This burst, or between bursts the last one, met a full cache.
+    /// Whether this burst, or between bursts the last one, met a full cache.
     is_heavy: bool,
 }
 
 impl Hybrid {
-    /// Of groups of `group_pages` data pages.
+    /// A policy for groups of `group_pages` data pages.
     pub(super) fn new(section: &CacheSection, group_pages: u32) -> Self {
         Self {
             group_pages,
@@ -45,7 +45,7 @@ impl Hybrid {
         }
     }
 
-    /// The group that leaves `ring` now, while `leaving` pages are on their way.
+    /// The group that leaves `ring` now, while `leaving` pages are in flight.
     pub(super) fn next(
         &mut self,
         now: Nanos,
@@ -60,7 +60,8 @@ impl Hybrid {
         is_room.then(|| rings.advance(ring)).flatten()
     }
 
-    /// How many groups may be on their way, and how many whole ones their pages may come to before the next begins.
+    /// The number of groups that may be in flight, and the number of whole groups that their pages may amount to before the
+    /// next begins.
     fn rate(&mut self, now: Nanos, filling: &Filling) -> (u32, u32) {
         self.weigh(now - self.weighed);
         (self.weighed, self.is_full) = (now, filling.is_full());
@@ -78,9 +79,9 @@ impl Hybrid {
         }
     }
 
-    /// The load after `time` more: it grows while the cache is full, and falls while it is not, half as fast while a burst
-    /// goes on and twice as fast between bursts (choices). So it lasts where the cache is full for a third of the time and
-    /// never has a rest. It is no more than one `patience` for each of the most groups, which bounds how long it is remembered.
+    /// Updates the load after `time`: it grows while the cache is full, and falls while it is not, half as fast during a burst
+    /// and twice as fast between bursts (choices). So the load persists where the cache is full for a third of the time and
+    /// has no pauses. It is at most one `patience` for each of the most groups, which bounds how long it is remembered.
     fn weigh(&mut self, time: Nanos) {
         if self.is_full {
             let most = self.patience.saturating_mul(self.most.into());
@@ -98,7 +99,7 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    /// What leaves at these milliseconds and pages held, of 100: groups, and how many whole ones they may come to.
+    /// The rates at these milliseconds and pages held, of 100: groups, and the number of whole groups that they may amount to.
     fn rates(hybrid: &mut Hybrid, steps: &[(Nanos, u32)]) -> Vec<(u32, u32)> {
         let law = Law::new(&CacheSection::default(), 100);
         let filling = |occupied| Filling { law, occupied, is_pressed: false };
@@ -116,13 +117,13 @@ mod tests {
     #[test]
     fn what_is_on_its_way_doubles_for_each_patience_that_the_cache_was_full_and_halves_when_it_is_no_more() {
         let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
-        // Full at 90 for 50 ms, and not for 50 ms, which take half as many back; then full for 100 ms, on top of 24.5.
+        // Full at 90 for 50 ms, and not for 50 ms, which subtract half of that; then full for 100 ms, in addition to 24.5.
         let steps = [(10, 90), (59, 99), (60, 88), (110, 88), (111, 90), (211, 85)];
         assert_eq!(rates(&mut hybrid, &steps), [(20, 1), (20, 1), (20, 2), (20, 1), (20, 1), (20, 4)]);
-        // The burst ends with 119.5 ms, of which 10 ms between bursts take 20; the next does not wait for half-way.
+        // The burst ends with 119.5 ms, of which 10 ms between bursts subtract 20; the next burst does not wait for half-way.
         assert_eq!(rates(&mut hybrid, &[(221, 80), (231, 81), (241, 80)]), [(0, 0), (20, 2), (0, 0)]);
         assert_eq!(rates(&mut hybrid, &[(300, 80), (301, 84)]), [(0, 0); 2], "it is forgotten");
-        // No more than WOW's groups; half a second between bursts forgets however long it was.
+        // No more than WOW's number of groups; half a second between bursts clears any load.
         assert_eq!(rates(&mut hybrid, &[(400, 95), (10_000, 95)]), [(20, 1), (20, 20)]);
         assert_eq!(rates(&mut hybrid, &[(10_001, 80), (10_501, 81)]), [(0, 0), (1, 1)]);
     }

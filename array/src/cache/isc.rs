@@ -1,4 +1,4 @@
-//! ISC: each member has a cache of its own, which writes its pages back by address whatever the others do.
+//! ISC: each member has its own cache, which writes its pages back by address, independently of the others.
 //!
 //! Source: paper 003, section 4 and figure 4(b) ("individual SSD has its own write cache and the total amount of write cache
 //! is the same"). How such a cache chooses is not printed: a ring of pages with recency bits and linear thresholds of its own
@@ -11,10 +11,10 @@ use super::rings::Rings;
 #[derive(Debug)]
 pub(super) struct Isc {
     outstanding: u32,
-    /// Pages that each may hold.
+    /// Pages that each cache may hold.
     pub(super) room: u32,
     law: Law,
-    /// The ring that is asked first next time.
+    /// The ring that is tried first next time.
     turn: u32,
 }
 
@@ -23,7 +23,7 @@ impl Isc {
         Self { outstanding, room, law, turn: 0 }
     }
 
-    /// The page that leaves now, where `pages` tells what each ring holds.
+    /// The page that leaves now; `pages` has the number of pages of each ring.
     pub(super) fn next(&mut self, rings: &mut Rings, pages: &[u32]) -> Option<u32> {
         let count = rings.rings.len() as u32;
         for step in 0..count {

@@ -1,22 +1,22 @@
-//! Linear threshold scheduling: how much leaves at once, by how full the cache is.
+//! Linear threshold scheduling: how much may leave at once depends on how full the cache is.
 //!
-//! Source: paper 003, section 3 (after WOW and its references): nothing up to the low threshold, everything that may from the
-//! high one on, linearly more in between.
+//! Source: paper 003, section 3 (after WOW and its references): nothing up to the low threshold, the maximum from the high one
+//! on, linearly more in between.
 
 use super::CacheSection;
 
-/// How full a cache is.
+/// The fill level of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
     pub(super) law: Law,
     /// Pages that it holds.
     pub(super) occupied: u32,
-    /// A writer waits for room.
+    /// Whether a writer waits for room.
     pub(super) is_pressed: bool,
 }
 
 impl Filling {
-    /// How many of `most` may be on their way at once.
+    /// How many of `most` may be in flight at once.
     pub(super) fn rate(&self, most: u32) -> u32 {
         if self.is_pressed { most } else { self.law.rate(self.occupied, most) }
     }
@@ -26,12 +26,12 @@ impl Filling {
         !self.is_pressed && self.occupied <= self.law.low
     }
 
-    /// Whether it is half-way from the low threshold to the high one, or beyond.
+    /// Whether the level is half-way from the low threshold to the high one, or beyond.
     pub(super) fn is_half(&self) -> bool {
         self.is_pressed || self.occupied >= self.law.low + (self.law.high - self.law.low).div_ceil(2)
     }
 
-    /// Whether everything leaves that may.
+    /// Whether the maximum leaves.
     pub(super) fn is_full(&self) -> bool {
         self.is_pressed || self.occupied >= self.law.high
     }
@@ -51,7 +51,7 @@ impl Law {
         Self { low: of(section.low_threshold), high: of(section.high_threshold) }
     }
 
-    /// How many of `most` may be on their way at once while `occupied` pages are there.
+    /// How many of `most` may be in flight at once while `occupied` pages are cached.
     pub(super) fn rate(self, occupied: u32, most: u32) -> u32 {
         let Self { low, high } = self;
         if occupied >= high {

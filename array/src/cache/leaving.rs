@@ -1,6 +1,6 @@
-//! What leaves a write cache, from the policy's word to the end of the plan that writes it.
+//! How content leaves a write cache, from the policy's decision to the end of the plan that writes it.
 //!
-//! Source: paper 003, section 2 (destaging); that places are free when all is written is FAST 2005.
+//! Source: paper 003, section 2 (destaging); that room is freed once everything is written is FAST 2005.
 
 use stripewise_base::Nanos;
 
@@ -12,7 +12,7 @@ use crate::controller_columns;
 use crate::ids::NONE;
 
 impl Cache {
-    /// Lets go what is due. True if anything is; else, perhaps, when to ask again.
+    /// Makes the due content leave. Returns whether there was any, or the time at which to ask again.
     pub(crate) fn depart(&mut self, now: Nanos) -> Result<bool, Nanos> {
         let filling = &Filling { law: self.law, occupied: self.occupied(), is_pressed: self.is_pressed };
         let unit = |unit: Option<u32>| unit.map_or(Departure::Nothing, Departure::Unit);
@@ -45,7 +45,7 @@ impl Cache {
         }
     }
 
-    /// All chunks of `unit` that stay leave.
+    /// Makes all kept chunks of `unit` leave.
     fn let_go(&mut self, unit: u32) {
         loop {
             let id = self.rings.unit(unit).chunks.oldest;
@@ -59,7 +59,7 @@ impl Cache {
         self.forget_nominee(unit);
     }
 
-    /// All chunks of `row` that stay leave, where chunks are kept by age.
+    /// Makes all kept chunks of `row` leave, where chunks are kept by age.
     fn let_row_go(&mut self, row: u64) {
         let kept = |store: &Store| store.of_row(row).find(|&id| store.get(id).stage == Stage::Kept);
         while let Some(id) = kept(&self.store) {
@@ -77,7 +77,7 @@ impl Cache {
         self.leaving += 1;
     }
 
-    /// Lets go all that may, whether it is due or not. True if there was anything.
+    /// Makes all kept content leave, due or not. Returns whether there was any.
     pub(crate) fn let_all_go(&mut self) -> bool {
         let before = self.kept;
         while let Policy::ParityCaching(policy) = &self.policy
@@ -93,12 +93,12 @@ impl Cache {
         self.kept < before
     }
 
-    /// Whether anything stays, or is to go out and no plan has it yet.
+    /// Whether any chunk is kept, or is to leave and has no plan yet.
     pub(crate) fn has_more(&self) -> bool {
         self.kept > 0 || self.outgoing.oldest != NONE
     }
 
-    /// What goes out next, if there is anything.
+    /// The next content to write, if there is any.
     pub(crate) fn next_out(&self) -> Option<Outgoing> {
         if self.outgoing.oldest == NONE {
             return None;
@@ -113,7 +113,7 @@ impl Cache {
         Some(Outgoing { row: chunk.row, columns, is_covered: chunk.is_covered, unit: chunk.unit })
     }
 
-    /// `plan` writes what goes out next. Returns the unit that it belongs to.
+    /// Assigns the next content to `plan`, which writes it. Returns its unit.
     pub(crate) fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
         for column in controller_columns(out.columns) {
             let Some(id) = self.store.find(out.row, column) else { continue };
@@ -123,7 +123,7 @@ impl Cache {
         out.unit
     }
 
-    /// A plan has done with `mask` of `row`, of `unit`: what was not written anew meanwhile is here no longer.
+    /// Completes `mask` of `row`, of `unit`, for a plan: chunks that were not overwritten meanwhile are removed.
     pub(crate) fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
         for column in controller_columns(mask) {
             match self.store.find(row, column) {

@@ -1,8 +1,8 @@
-//! Write caches: what is kept in controller memory before it goes to the members.
+//! Write caches: content that is kept in controller memory before it goes to the members.
 //!
-//! A [`Store`] has the pages, [`Rings`] say which of them leave together, and a policy, one file for each published scheme,
-//! says which leave next and when. All that concerns requests, plans and holds is the controller's (`controller/caching.rs`,
-//! `controller/destaging.rs`, `controller/absorbing.rs`), and the same for each of them.
+//! A [`Store`] has the pages, [`Rings`] determine which of them leave together, and a policy, one file for each published
+//! scheme, determines which leave next and when. The handling of requests, plans and row locks is in the controller
+//! (`controller/caching.rs`, `controller/destaging.rs`, `controller/absorbing.rs`), and the same for all policies.
 
 mod hybrid;
 mod isc;
@@ -36,29 +36,29 @@ use store::{List, Stage, Store};
 use stow::Stow;
 use wow::Wow;
 
-/// What a cache did.
+/// Counters of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Chunks that hosts wrote into it, wholly or in part.
     pub written: u64,
-    /// Of those, the ones that were in it already: writes that the members never see.
+    /// Of those: chunks that were in it already, which are writes that the members never see.
     pub absorbed: u64,
-    /// Chunks that hosts read from it without a member being asked.
+    /// Chunks that hosts read from it without a member read.
     pub hits: u64,
-    /// Rows that were destaged; where parity is made first, pages.
+    /// Rows that were destaged; where parity is computed first, pages.
     pub destages: u64,
     /// Chunks that were destaged.
     pub destaged: u64,
     /// Times that a write had to wait for room.
     pub waits: u64,
-    /// Times that strips left together, one of each member.
+    /// Number of times that strips left together, one of each member.
     pub releases: u64,
-    /// Of those, times that some member had no strip to send in time.
+    /// Of those: times that some member had no strip to send in time.
     pub incomplete_releases: u64,
 }
 
 impl CacheCounts {
-    /// What came after `base`.
+    /// The counts since `base`.
     pub fn since(&self, base: &Self) -> Self {
         Self {
             written: self.written - base.written,
@@ -84,7 +84,7 @@ enum Policy {
     Hybrid(Hybrid),
 }
 
-/// What leaves now.
+/// The content that leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Departure {
     Nothing,
@@ -94,63 +94,64 @@ enum Departure {
     Row(u64),
 }
 
-/// What is to go out by one plan.
+/// The content that one plan writes next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) row: u64,
     pub(crate) columns: u64,
-    /// Whether parity covers it already, so that it goes to its members as it is.
+    /// Whether parity covers it already, so that it goes to its members unchanged.
     pub(crate) is_covered: bool,
     unit: u32,
 }
 
-/// What became of a write of a chunk into the cache.
+/// The result of writing a chunk into the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Put {
-    /// It was not there: it needs a page.
+    /// The chunk is new: it needs a page.
     New(u32),
-    /// It was there, and its page takes the new content.
+    /// The chunk was cached, and its page takes the new content.
     Over(u32),
-    /// It was there and is being written: it needs a page of its own, with what the one that is being written has.
+    /// The chunk was cached and is being written: it needs a page of its own, with the content of the version that is being
+    /// written.
     Beside(u32, PageId, u64),
 }
 
-/// A cache at work.
+/// A write cache.
 #[derive(Debug)]
 pub(crate) struct Cache {
     pub(crate) store: Store,
     rings: Rings,
     policy: Policy,
     law: Law,
-    /// Pages that it holds at most.
+    /// The most pages that it holds.
     size: u32,
     outgoing: List,
-    /// Chunks that stay; those that are on their way; of those, older versions, which the store does not have.
+    /// Number of kept chunks; of chunks in flight; and of those, of older versions, which the store does not have.
     kept: u32,
     leaving: u32,
     older: u32,
-    /// Pages promised to writes whose parity is being made.
+    /// Number of pages reserved for writes whose parity is being computed.
     reserved: u32,
-    /// What each ring holds, with what is promised and on its way.
+    /// Number of pages of each ring, including reserved pages and pages in flight.
     pages: Vec<u32>,
-    /// A writer waits for room.
+    /// Whether a writer waits for room.
     is_pressed: bool,
     pub(crate) is_volatile: bool,
-    /// Everything is to leave: the end of a run.
+    /// Whether everything is to leave: at the end of a run.
     pub(crate) draining: bool,
-    /// When the timer is due that was asked for last.
+    /// The time of the last timer that was requested.
     pub(crate) timer: Nanos,
-    /// Ends of the last writes, in pages, by which sequential ones are told.
+    /// Ends of the last writes, in pages, by which sequential writes are detected.
     tails: [u64; 8],
     tail: usize,
-    /// Chunks (row and column) whose acknowledged content is lost, because too much of their row was lost when they
-    /// left. Reads of them fail until they are written as a whole.
+    /// Chunks (row and column) whose acknowledged content is lost, because too much of their row was lost when they left.
+    /// Reads of them fail until they are overwritten as a whole.
     pub(crate) lost: BTreeSet<(u64, u32)>,
     pub(crate) counts: CacheCounts,
 }
 
 impl Cache {
-    /// The cache of a scheme over rows of `geometry`; none where it has none.
+    /// The cache of a scheme over rows of `geometry`; `None` if the scheme has none.
     pub(crate) fn new(section: &CacheSection, geometry: &Geometry, page_bytes: u32) -> Option<Self> {
         let size = section.pages(page_bytes);
         let law = Law::new(section, size);
@@ -204,7 +205,7 @@ impl Cache {
         })
     }
 
-    /// The cache after a loss of power that it survived, with everything that was not on its member; nothing is on its way.
+    /// The cache after a loss of power that it survived, with all content that was not on its member; nothing is in flight.
     pub(crate) fn restarted(
         self,
         section: &CacheSection,
@@ -223,8 +224,8 @@ impl Cache {
         Some(fresh)
     }
 
-    /// Notes a write of pages `first..=last`. Whether it is sequential: begins where one of the last writes ended.
-    /// Choice: WOW does not say how it tells; eight writes are as many streams.
+    /// Records a write of pages `first..=last`. Returns whether it is sequential: whether it begins where one of the last
+    /// writes ended. Choice: WOW does not say how it detects this; eight remembered writes support as many streams.
     pub(crate) fn is_sequential(&mut self, first: u64, last: u64) -> bool {
         let found = self.tails.iter().position(|&tail| tail == first);
         let at = found.unwrap_or(self.tail);
@@ -235,20 +236,20 @@ impl Cache {
         found.is_some()
     }
 
-    /// Pages of `columns` of `row` that are here.
+    /// Cached columns of `row`.
     #[inline]
     pub(crate) fn columns(&self, row: u64) -> u64 {
         self.store.columns(row, |_| true)
     }
 
-    /// Columns of `row` that are here and covered by its parity, here or on the members.
+    /// Cached columns of `row` that its parity, in the cache or on the members, covers.
     #[inline]
     pub(crate) fn covered(&self, row: u64) -> u64 {
         self.store.columns(row, |chunk| chunk.is_covered)
     }
 
-    /// Whether there is room for `mask` of `row`, parity included where it comes here. Whoever is told that there is none
-    /// waits for it.
+    /// Whether there is room for `mask` of `row`, including parity where parity is cached. A caller that gets false waits for
+    /// room.
     pub(crate) fn has_room(&mut self, geometry: &Geometry, row: u64, mask: u64) -> bool {
         let fits = match &self.policy {
             Policy::ParityCaching(policy) => self.kept <= policy.chunks,
@@ -273,12 +274,12 @@ impl Cache {
         fits
     }
 
-    /// Pages that are held, with what is on its way and what is promised.
+    /// Number of pages held, including pages in flight and reserved pages.
     fn occupied(&self) -> u32 {
         self.store.count() + self.older + self.reserved
     }
 
-    /// Promises room for `mask` of `row`, whose parity is being made.
+    /// Reserves room for `mask` of `row`, whose parity is being computed.
     pub(crate) fn reserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
@@ -286,7 +287,7 @@ impl Cache {
             .for_each(|column| self.pages[geometry.member(place, column) as usize] += 1);
     }
 
-    /// Takes back what was promised.
+    /// Releases reserved room.
     pub(crate) fn unreserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
@@ -294,7 +295,7 @@ impl Cache {
             .for_each(|column| self.pages[geometry.member(place, column) as usize] -= 1);
     }
 
-    /// Where a chunk belongs: ring and position.
+    /// The ring and position of a chunk.
     fn home(&mut self, geometry: &Geometry, row: u64, column: u32, writer: Writer) -> (u32, u64) {
         let member = |geometry: &Geometry| {
             let place = geometry.place(row);
@@ -315,7 +316,7 @@ impl Cache {
         }
     }
 
-    /// `sectors` of a chunk are written by `writer`. The page that takes their content is the caller's to provide.
+    /// Writes `sectors` of a chunk for `writer`. The caller provides the page that takes their content.
     pub(crate) fn put(
         &mut self,
         geometry: &Geometry,
@@ -355,7 +356,7 @@ impl Cache {
             return Put::Beside(id, page, had);
         }
         if before != unit {
-            // Its row goes another way from now on.
+            // Its row leaves in another way from now on.
             self.pages[self.rings.unit(before).ring as usize] -= 1;
             self.pages[ring as usize] += 1;
             self.withdraw(id);
@@ -364,7 +365,7 @@ impl Cache {
         Put::Over(id)
     }
 
-    /// A chunk joins those of `unit` that stay.
+    /// Adds a chunk to the kept chunks of `unit`.
     fn stays(&mut self, id: u32, unit: u32) {
         let chunk = self.store.get_mut(id);
         (chunk.unit, chunk.stage) = (unit, Stage::Kept);
@@ -373,7 +374,7 @@ impl Cache {
         self.rings.kept(unit);
     }
 
-    /// Takes a chunk that no plan has out of its list.
+    /// Removes a chunk that no plan has from its list.
     fn withdraw(&mut self, id: u32) {
         let unit = self.store.get(id).unit;
         if self.store.get(id).stage == Stage::Kept {
@@ -390,7 +391,7 @@ impl Cache {
         }
     }
 
-    /// Drops a chunk whose member can take nothing. Returns its page unless a plan has it.
+    /// Drops a chunk whose member accepts no writes. Returns its page unless a plan has it.
     pub(crate) fn drop_chunk(&mut self, row: u64, column: u32) -> Option<PageId> {
         let id = self.store.find(row, column)?;
         let chunk = *self.store.get(id);
@@ -411,7 +412,7 @@ impl Cache {
         }
     }
 
-    /// The page of a chunk that has none yet, or whose own is the plan's that writes it.
+    /// Sets the page of a chunk that has none yet, or whose page belongs to the plan that writes it.
     pub(crate) fn set_page(&mut self, id: u32, page: PageId) {
         self.store.get_mut(id).page = page;
     }

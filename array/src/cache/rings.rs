@@ -1,5 +1,5 @@
-//! What leaves a write cache together, and in which order: units on rings sorted by address, each with a destage pointer
-//! that goes round and gives those that were hit one more turn.
+//! The units that leave a write cache together, and their order: units on rings sorted by address, each with a destage pointer
+//! that circles the ring and gives units that were hit one more turn.
 //!
 //! Source: Gill and Modha, "WOW: Wise Ordering for Writes", FAST 2005 (a sorted circular list, recency bits); paper 003,
 //! section 3, which gives each SSD a ring of its own.
@@ -16,14 +16,14 @@ use crate::table::Table;
 pub(super) struct Unit {
     pub(super) ring: u32,
     position: u32,
-    /// Its chunks that stay.
+    /// Its kept chunks.
     pub(super) chunks: List,
     pub(super) kept: u32,
-    /// Its chunks, or older versions of them, that are on their way. While there are any, no other leaves.
+    /// Number of its chunks, or older versions of them, in flight. While there are any, no other chunk leaves.
     pub(super) under_way: u32,
-    /// Hit since the pointer last came by.
+    /// Whether the unit was hit since the pointer last passed it.
     is_recent: bool,
-    /// Written by a sequential write.
+    /// Whether a sequential write wrote it.
     pub(super) is_sequential: bool,
     /// The request that wrote it last.
     writer: Writer,
@@ -33,7 +33,7 @@ pub(super) struct Unit {
 /// A request that writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Writer {
-    /// Its slot and its arrival, which tell it from all others.
+    /// Its slot and its arrival, which identify it.
     pub(crate) id: u32,
     pub(crate) arrival: Nanos,
     pub(crate) is_sequential: bool,
@@ -45,7 +45,7 @@ pub(super) struct Ring {
     /// Positions of units that may leave.
     eligible: Bits,
     pointer: u32,
-    /// Units that are leaving.
+    /// Number of units that are leaving.
     pub(super) leaving: u32,
 }
 
@@ -80,7 +80,7 @@ impl Rings {
         &mut self.units[unit as usize]
     }
 
-    /// Where on its ring the unit is.
+    /// The position of the unit on its ring.
     pub(super) fn position(&self, unit: u32) -> u32 {
         self.units[unit as usize].position
     }
@@ -90,8 +90,8 @@ impl Rings {
         self.table.get(u64::from(ring) << 40 | position)
     }
 
-    /// The unit at `position` of `ring`, new if there is none, that `writer` writes now: a hit, if others did before, gives
-    /// it another turn. Sequential writes never do.
+    /// The unit at `position` of `ring`, created if there is none, which `writer` writes now. A hit by another writer gives
+    /// the unit another turn; sequential writes never do.
     pub(super) fn write(&mut self, ring: u32, position: u64, writer: Writer) -> u32 {
         let found = self.find(ring, position);
         if found != NONE {
@@ -127,7 +127,7 @@ impl Rings {
         id
     }
 
-    /// The unit has one chunk more that stays.
+    /// The unit has one more kept chunk.
     pub(super) fn kept(&mut self, unit: u32) {
         let Unit { ring, position, kept, under_way, .. } = &mut self.units[unit as usize];
         *kept += 1;
@@ -136,7 +136,7 @@ impl Rings {
         }
     }
 
-    /// A chunk of the unit that stayed goes elsewhere without being written.
+    /// A kept chunk of the unit is removed without being written.
     pub(super) fn lost(&mut self, unit: u32) {
         let Unit { ring, position, kept, under_way, .. } = &mut self.units[unit as usize];
         *kept -= 1;
@@ -146,7 +146,7 @@ impl Rings {
         }
     }
 
-    /// All chunks of the unit that stayed are on their way now.
+    /// All kept chunks of the unit are in flight now.
     pub(super) fn left(&mut self, unit: u32) {
         let Unit { ring, position, kept, under_way, .. } = &mut self.units[unit as usize];
         *under_way += std::mem::take(kept);
@@ -155,7 +155,7 @@ impl Rings {
         ring.leaving += 1;
     }
 
-    /// A chunk of the unit, or an older version of one, has arrived. True if it was the last that was on its way.
+    /// A chunk of the unit, or an older version of one, is written. Returns whether it was the last in flight.
     pub(super) fn arrived(&mut self, unit: u32) -> bool {
         let Unit { ring, position, kept, under_way, .. } = &mut self.units[unit as usize];
         *under_way -= 1;
@@ -179,7 +179,7 @@ impl Rings {
         self.free = unit;
     }
 
-    /// The next unit on `ring` that may leave and was not hit since the pointer came by; the pointer goes on behind it.
+    /// The next unit on `ring` that may leave and was not hit since the pointer passed it; moves the pointer behind the unit.
     pub(super) fn advance(&mut self, ring: u32) -> Option<u32> {
         if self.rings[ring as usize].is_empty() {
             return None;
@@ -193,14 +193,14 @@ impl Rings {
         }
     }
 
-    /// The unit that may leave at the pointer of `ring` or next behind it.
+    /// The first unit that may leave at the pointer of `ring` or after it.
     pub(super) fn next(&self, ring: u32) -> Option<u32> {
         let Ring { eligible, pointer, .. } = &self.rings[ring as usize];
         let position = eligible.next(*pointer as usize).or_else(|| eligible.first())?;
         Some(self.find(ring, position as u64))
     }
 
-    /// Whether the unit that left `ring` last was written sequentially, and the one that comes next was too.
+    /// Whether the unit that left `ring` last was written sequentially, and the next one was too.
     pub(super) fn goes_on_sequentially(&self, ring: u32, last_was_sequential: bool) -> bool {
         last_was_sequential && self.next(ring).is_some_and(|unit| self.unit(unit).is_sequential)
     }

@@ -12,47 +12,46 @@ use crate::placement::Persistence;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheSection {
-    /// Which cache.
+    /// The cache policy.
     pub policy: CachePolicy,
-    /// Of `parity-caching`: chunks that it keeps, of each the page of one row.
+    /// For `parity-caching`: number of chunks that it keeps, with one page of one row each.
     pub chunks: u32,
-    /// Of `parity-caching`: the most chunks on their way to the members at once, which memory holds beside those that it
-    /// keeps. A row goes whatever it has if no other is on its way. Absent means as many as `chunks`.
+    /// For `parity-caching`: the most chunks in flight to the members at once, which memory holds besides those that it keeps.
+    /// A row may always leave if no other is in flight. Absent means as many as `chunks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destaging: Option<u32>,
-    /// Of the others: what it holds at most, with what is on its way to the members and with parity where parity is made
-    /// before pages come here. Of `isc` all SSDs together. Choice: paper 003 prints no size.
+    /// For the others: the maximum size, including content in flight to the members, and parity where parity is computed
+    /// before pages enter the cache. For `isc`, the size for all SSDs together. Choice: paper 003 prints no size.
     #[serde(skip_serializing_if = "is_size_default")]
     pub size: Bytes,
-    /// Of the others: up to this share of `size` nothing leaves. Choice: WOW's, paper 003 prints none.
+    /// For the others: up to this share of `size` nothing leaves. Choice: WOW's, paper 003 prints none.
     #[serde(skip_serializing_if = "is_low_default")]
     pub low_threshold: Share,
-    /// Of the others: from this share on as much leaves as may; in between the rate grows linearly.
+    /// For the others: from this share on, content leaves at the maximum rate; in between, the rate grows linearly.
     #[serde(skip_serializing_if = "is_high_default")]
     pub high_threshold: Share,
-    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD; of `siw`:
-    /// the most strips to each SSD ever. WOW's MAXQUEUE; paper 003's figure 2 shows one.
+    /// For `wow`, `stow`, `hybrid`: the most write groups in flight at once; for `isc`: the most pages in flight to each SSD;
+    /// for `siw`: the absolute maximum of strips to each SSD. WOW's MAXQUEUE; paper 003's figure 2 shows one.
     #[serde(skip_serializing_if = "is_outstanding_default")]
     pub outstanding: u32,
-    /// Of `siw`: the most strips on their way to each SSD at the high threshold. Choice: with 9 SSDs about WOW's
-    /// MAXQUEUE.
+    /// For `siw`: the most strips in flight to each SSD at the high threshold. Choice: with 9 SSDs about WOW's MAXQUEUE.
     #[serde(skip_serializing_if = "is_strips_default")]
     pub strips: u32,
-    /// For each such time after the cache was full, one strip more of `siw` may be on its way, and twice as much of `hybrid`.
-    /// Choice.
+    /// For each period of this length for which the cache was full, `siw` may have one more strip in flight, and `hybrid`
+    /// twice as much. Choice.
     #[serde(skip_serializing_if = "is_patience_default")]
     pub patience: Span,
-    /// Of `siw`: how long a strip waits for those of other SSDs at most, to leave together with them. Choice: about
-    /// one collection and one strip's write.
+    /// For `siw`: the longest time that a strip waits for strips of other SSDs, to leave together with them. Choice: about one
+    /// collection and one strip's write.
     #[serde(skip_serializing_if = "is_sync_wait_default")]
     pub sync_wait: Span,
-    /// Of `siw`: time to split a request into strips before it is acknowledged. Choice: what paper 003 prints for small writes
-    /// over RAID-0 (section 4).
+    /// For `siw`: time to split a request into strips before it is acknowledged. Choice: the time that paper 003 prints for
+    /// small writes over RAID-0 (section 4).
     #[serde(skip_serializing_if = "is_striping_default")]
     pub striping: Span,
-    /// Whether it survives a loss of power.
+    /// Whether the cache survives a loss of power.
     pub persistence: Persistence,
-    /// Time of an access. Where first writes are gathered too, it stands for both memories.
+    /// Time of an access. Where first writes are gathered too, it applies to both memories.
     pub latency: Span,
 }
 
@@ -117,12 +116,12 @@ impl CacheSection {
         *self == Self::default()
     }
 
-    /// The most chunks on their way to the members at once, of `parity-caching`.
+    /// The most chunks in flight to the members at once, for `parity-caching`.
     pub fn destaging(&self) -> u32 {
         self.destaging.unwrap_or(self.chunks)
     }
 
-    /// Pages of `page_bytes` that it holds at most; of `parity-caching`, that it keeps.
+    /// The most pages of `page_bytes` that the cache holds; for `parity-caching`, that it keeps.
     pub(crate) fn pages(&self, page_bytes: u32) -> u32 {
         match self.policy {
             CachePolicy::None | CachePolicy::ParityCaching => self.chunks,
@@ -130,7 +129,7 @@ impl CacheSection {
         }
     }
 
-    /// Whether its settings have a meaning over pages of `page_bytes`; else the key, its value and what is wrong with it.
+    /// Checks its settings over pages of `page_bytes`. The error has the key, its value and the reason.
     pub(crate) fn check(&self, page_bytes: u32) -> Result<(), (&'static str, String, &'static str)> {
         for (key, chunks) in [("cache.chunks", self.chunks), ("cache.destaging", self.destaging())] {
             if !(1..=CHUNKS_MAX).contains(&chunks) {
@@ -176,35 +175,35 @@ impl CacheSection {
     }
 }
 
-/// Write caches.
+/// Write cache policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachePolicy {
     /// Writes go to the members at once.
     #[default]
     None,
-    /// Updated chunks stay in memory until the least recently updated ones leave, with all of their row.
+    /// Updated chunks stay in memory until the least recently updated ones leave, with all chunks of their row.
     ParityCaching,
-    /// Each member has a cache of its own, which writes back by itself.
+    /// Each member has its own cache, which writes back independently.
     Isc,
-    /// Wise ordering for writes: write groups leave by address.
+    /// Wise ordering for writes: write groups leave in the order of their addresses.
     Wow,
-    /// WOW with sequential writes apart from random ones.
+    /// WOW with separate lists for sequential and random writes.
     Stow,
-    /// Synchronous independent write caches: parity is made first, strips leave together on all members.
+    /// Synchronous independent write caches: parity is computed first, strips leave on all members together.
     Siw,
-    /// WOW's groups and SIW's short queues: as much at a time as the load asks for.
+    /// WOW's groups and SIW's short queues: as much at a time as the load requires.
     Hybrid,
 }
 
 impl CachePolicy {
-    /// Whether parity is made before pages come into the cache.
+    /// Whether parity is computed before pages enter the cache.
     pub fn makes_parity_first(self) -> bool {
         matches!(self, Self::Isc | Self::Siw)
     }
 }
 
-/// The columns of this axis: name in a scheme, and what it does.
+/// The cache policies: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("none", "writes go to the members at once"),
     (

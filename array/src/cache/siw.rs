@@ -1,11 +1,12 @@
-//! SIW, synchronous independent write caches: a ring of strips for each member. Each has a destage pointer of its own,
-//! which stops at the first strip that was not hit since it last came by; when the pointers of all rings that have any strip
-//! have found one, those leave together, so that members collect garbage together.
+//! SIW, synchronous independent write caches: a ring of strips for each member. Each ring has its own destage pointer, which
+//! stops at the first strip that was not hit since the pointer last passed it. When the pointers of all rings with any strips
+//! have found one, these strips leave together, so that members collect garbage together.
 //!
-//! Source: paper 003, section 3. Parity is made before strips come here, so that they need not leave with their stripe. The
-//! paper bounds the wait for others "to prevent the waiting write caches from becoming full" and prints no bound, nor how
-//! many strips may be on their way. Our choices: a time, and no wait at all at or above the high threshold; few strips, so that
-//! reads find no long queues, and one more for each time that the cache stays full, so that in the end all chips are busy.
+//! Source: paper 003, section 3. Parity is computed before strips enter the cache, so they need not leave with their stripe.
+//! The paper bounds the wait for others "to prevent the waiting write caches from becoming full" and prints neither the bound
+//! nor the number of strips that may be in flight. Our choices: a time bound, and no wait at all at or above the high
+//! threshold; few strips, so that reads find no long queues, and one more for each period for which the cache stays full, so
+//! that eventually all chips are busy.
 
 use stripewise_base::Nanos;
 
@@ -14,25 +15,25 @@ use super::rings::Rings;
 use super::{CacheCounts, CacheSection, Departure};
 use crate::ids::NONE;
 
-/// The pointer of one ring.
+/// The destage pointer of one ring.
 #[derive(Clone, Copy, Debug)]
 struct Nominee {
-    /// The strip that it has found, or [`NONE`], and when.
+    /// The strip that the pointer has found, or [`NONE`], and when.
     strip: u32,
     since: Nanos,
 }
 
-/// When strips leave the rings `0..members`.
+/// The policy for strips of the rings `0..members`.
 #[derive(Debug)]
 pub(super) struct Siw {
     strips: u32,
-    /// The same once the cache has been full for long.
+    /// Like `strips`, once the cache has been full for long.
     most: u32,
     patience: Nanos,
     full_since: Option<Nanos>,
     wait: Nanos,
     nominees: Vec<Nominee>,
-    /// All that were found are leaving.
+    /// Whether all found strips are leaving.
     releasing: bool,
 }
 
@@ -50,7 +51,7 @@ impl Siw {
         }
     }
 
-    /// The strip that leaves now, or until when those that were found wait for others.
+    /// The strip that leaves now, or the time until which the found strips wait for others.
     pub(super) fn next(
         &mut self,
         now: Nanos,
@@ -93,7 +94,7 @@ impl Siw {
         self.next(now, rings, filling, counts)
     }
 
-    /// Strips that may be on their way to each member.
+    /// Number of strips that may be in flight to each member.
     fn rate(&mut self, now: Nanos, filling: &Filling) -> u32 {
         if !filling.is_full() {
             self.full_since = None;
@@ -104,7 +105,7 @@ impl Siw {
         (u64::from(self.strips) + more).min(self.most.into()) as u32
     }
 
-    /// `strip` leaves by another way.
+    /// Forgets `strip`, which leaves in another way.
     pub(super) fn forget(&mut self, strip: u32) {
         self.nominees
             .iter_mut()

@@ -1,7 +1,8 @@
-//! The pages that a write cache has: found by row and column, and linked into lists by whoever says what leaves next.
+//! The pages of a write cache: found by row and column, and linked into lists by the policy that chooses the next ones to
+//! leave.
 //!
-//! A page stays here until it is on its member, so that reads always find it. What is written anew while an older version
-//! is on its way is kept beside it: the older one belongs to the plan that writes it.
+//! A page stays in the store until it is on its member, so that reads always find it. A chunk that is overwritten while an
+//! older version is in flight is kept beside the older version, which belongs to the plan that writes it.
 //!
 //! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
 
@@ -13,16 +14,16 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub(crate) row: u64,
-    /// A data column; a parity column where parity is made before pages come here.
+    /// A data column; or a parity column, where parity is computed before pages enter the cache.
     pub(crate) column: u32,
     /// Sectors of its page that were written.
     pub(crate) sectors: u64,
     /// Their content.
     pub(crate) page: PageId,
-    /// Whether the parity of its row, here or else on the members, covers it.
+    /// Whether the parity of its row, in the cache or else on the members, covers it.
     pub(crate) is_covered: bool,
     pub(crate) stage: Stage,
-    /// What it leaves together with.
+    /// The unit with which it leaves.
     pub(super) unit: u32,
     newer: u32,
     older: u32,
@@ -30,12 +31,12 @@ pub(crate) struct Chunk {
     next: u32,
 }
 
-/// How far a chunk is on its way to its member.
+/// The stage of a chunk on its way out of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// It stays.
+    /// It stays in the cache.
     Kept,
-    /// It is to leave as soon as there is a plan for it.
+    /// It leaves as soon as there is a plan for it.
     Outgoing,
     /// This plan writes it.
     Carried(u32),
@@ -63,13 +64,13 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Room for `count` chunks before it grows.
+    /// A store with room for `count` chunks before it grows.
     pub(super) fn new(count: u32) -> Self {
         let rows = Table::new(count as usize);
         Self { chunks: Vec::with_capacity(count as usize), free: NONE, count: 0, rows }
     }
 
-    /// How many there are.
+    /// Number of chunks.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.count
@@ -95,7 +96,7 @@ impl Store {
         })
     }
 
-    /// The columns of `row` of which `is_meant` says so, as a mask.
+    /// The columns of `row` for which `is_meant` returns true, as a mask.
     #[inline]
     pub(crate) fn columns(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
         let meant = self.of_row(row).map(|id| self.get(id)).filter(|chunk| is_meant(chunk));
@@ -107,12 +108,12 @@ impl Store {
         self.of_row(row).find(|&id| self.chunks[id as usize].column == column)
     }
 
-    /// All chunks, in no order that means anything.
+    /// All chunks, in arbitrary order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Chunk> {
         self.chunks.iter().filter(|chunk| chunk.unit != NONE)
     }
 
-    /// Adds a chunk that is not here, to be linked into a list of `unit`.
+    /// Adds a chunk that is not in the store, to be linked into a list of `unit`.
     pub(super) fn insert(&mut self, row: u64, column: u32, unit: u32) -> u32 {
         let next = self.rows.get(row);
         let chunk = Chunk {
@@ -141,7 +142,7 @@ impl Store {
         id
     }
 
-    /// Takes out a chunk that is in no list.
+    /// Removes a chunk that is in no list.
     pub(super) fn remove(&mut self, id: u32) {
         let Chunk { row, next, .. } = self.chunks[id as usize];
         let first = self.rows.get(row);
@@ -172,7 +173,7 @@ impl Store {
         }
     }
 
-    /// Takes `id` out of `list`, in which it must be.
+    /// Removes `id` from `list`, in which it must be.
     pub(super) fn unlink(&mut self, list: &mut List, id: u32) {
         let Chunk { newer, older, .. } = self.chunks[id as usize];
         if newer == NONE {

@@ -1,38 +1,38 @@
-//! STOW: WOW with a ring for sequential writes beside the one for random writes, each with a share of the cache that adapts.
+//! STOW: WOW with separate rings for sequential and for random writes, each with an adaptive share of the cache.
 //!
 //! Source: Gill, Ko, Debnath and Belluomini, "STOW: A Spatially and Temporally Optimized Write Caching Algorithm", ATC 2009,
-//! of which we know what the abstract says: sequential and random writes lie in two lists of which the shares adapt
-//! continuously, and the rate of destaging is controlled. The law by which the shares move is ours: each ring is charged with
-//! what it let go too early, a sequential group before it was whole, or a random group that is written again soon after.
+//! of which only the abstract is known to us: sequential and random writes are in two lists whose shares adapt continuously,
+//! and the rate of destaging is controlled. The law by which the shares change is ours: each ring is charged for the groups
+//! that left too early, namely a sequential group before it was whole, or a random group that is written again soon after.
 
 use super::law::Filling;
 use super::rings::{Rings, Writer};
 use super::wow::Wow;
 use crate::bits::Bits;
 
-/// The ring of random writes, and that of sequential ones.
+/// The ring of random writes, and that of sequential writes.
 pub(super) const RANDOM: u32 = 0;
 pub(super) const SEQUENTIAL: u32 = 1;
 
-/// The cache as so many parts, one of which changes hands at a time.
+/// Number of parts of the cache, one of which is reassigned at a time.
 const PARTS: u32 = 64;
 
 /// Shares and departures of the two rings.
 #[derive(Debug)]
 pub(super) struct Stow {
     queues: [Wow; 2],
-    /// Pages that sequential writes may hold before they leave first.
+    /// Number of pages that sequential writes may hold before they leave first.
     share: u32,
     size: u32,
     group_pages: u32,
-    /// Random groups that left last, in their order, and as a set.
+    /// The random groups that left last, in order, and as a set.
     left: Vec<u32>,
     oldest: usize,
     is_left: Bits,
 }
 
 impl Stow {
-    /// Of `size` pages, with `groups` groups of `group_pages` data pages.
+    /// A policy for a cache of `size` pages, with `groups` groups of `group_pages` data pages.
     pub(super) fn new(outstanding: u32, size: u32, groups: u64, group_pages: u32) -> Self {
         Self {
             queues: [Wow::new(outstanding), Wow::new(outstanding)],
@@ -45,7 +45,7 @@ impl Stow {
         }
     }
 
-    /// The ring that a write of `group` by `writer` belongs to, if the group is in neither.
+    /// The ring for a write of `group` by `writer`: the ring that has the group, else the ring chosen by the writer.
     pub(super) fn ring(&mut self, rings: &Rings, group: u64, writer: Writer) -> u32 {
         let is_in = |ring| rings.find(ring, group) != crate::ids::NONE;
         match (is_in(RANDOM), is_in(SEQUENTIAL)) {
@@ -62,7 +62,7 @@ impl Stow {
         }
     }
 
-    /// The group that leaves now, where `pages` tells what each ring holds.
+    /// The group that leaves now; `pages` has the number of pages of each ring.
     pub(super) fn next(&mut self, rings: &mut Rings, pages: &[u32], filling: &Filling) -> Option<u32> {
         let first = if pages[SEQUENTIAL as usize] > self.share { SEQUENTIAL } else { RANDOM };
         let first = if rings.rings[first as usize].is_empty() { 1 - first } else { first };

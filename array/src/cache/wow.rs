@@ -1,5 +1,5 @@
-//! WOW, wise ordering for writes: one ring of write groups. A group leaves as a whole, and its place is free when all of it
-//! is written, parity included.
+//! WOW, wise ordering for writes: one ring of write groups. A group leaves as a whole, and its room is freed when all of it is
+//! written, parity included.
 //!
 //! Source: Gill and Modha, FAST 2005; paper 003, section 3. A write group is a stripe; without parity, the strips of all
 //! members at the same place (paper 003, section 4: 8 strips of 128 KB are a group of 1 MB over RAID-0).
@@ -7,10 +7,10 @@
 use super::law::Filling;
 use super::rings::Rings;
 
-/// The most groups on their way while sequential ones go on below the low threshold (FAST 2005).
+/// The most groups in flight while sequential groups continue below the low threshold (FAST 2005).
 const SEQUENTIAL: u32 = 4;
 
-/// When groups leave a ring.
+/// The policy by which groups leave a ring.
 #[derive(Debug)]
 pub(super) struct Wow {
     outstanding: u32,

@@ -1,8 +1,8 @@
-//! Parity made before pages come into the write cache: an update of a row that ends in memory.
+//! Updates that end in the write cache: parity is computed before the pages enter the cache.
 //!
-//! Source: paper 003, section 3 (pre-parity-computation). What it prints no rule for is ours: what must be read comes from
-//! the cache where it is there, else from the members, by the scheme's update policy; and for each row, what the cache has
-//! laid over what the members have is always what its parity covers.
+//! Source: paper 003, section 3 (pre-parity-computation). The paper prints no rule for two points; these rules are ours. Old
+//! content comes from the cache where the cache has it, else from the members, by the scheme's update policy. And for each
+//! row, the content of the members overlaid with that of the cache is always the content that the row's parity covers.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -11,8 +11,8 @@ use crate::memory::Memory;
 use crate::plan::Plan;
 
 impl<M: Memory> Array<M> {
-    /// `plan`, which holds or waits for its row, ends in the cache: room is promised to what it writes and its parity, beyond
-    /// what was promised before.
+    /// Marks `plan`, which has or waits for its row lock, as ending in the cache. Reserves room for the data that it writes
+    /// and for its parity, beyond the room already reserved for it.
     pub(super) fn absorbs(&mut self, plan: u32) {
         let parity = self.geometry.parity_columns();
         let slot = &mut self.plans[plan as usize];
@@ -25,7 +25,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What the cache has of the plan's row is taken for old content of it, where parity covers it. Returns these columns.
+    /// Takes the cached content of the plan's row as old content, where parity covers it. Returns these columns.
     pub(super) fn take_covered(&mut self, plan: u32) -> u64 {
         let row = self.plans[plan as usize].row;
         let Some(cache) = &self.cache else { return 0 };
@@ -46,7 +46,7 @@ impl<M: Memory> Array<M> {
         covered
     }
 
-    /// What `plan` has made comes into the cache: its data and the parity of its row.
+    /// Moves the plan's data and the parity of its row into the cache.
     pub(super) fn absorb(&mut self, plan: u32) {
         let Plan { row, wanted, .. } = self.plans[plan as usize];
         let failed = self.columns_on_failed(plan);
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
             }
             let Some(cache) = &mut self.cache else { return };
             if is_parity && failed >> column & 1 != 0 {
-                // It was not made, and what was there is older than the data.
+                // This parity was not computed, and the cached version is older than the data.
                 if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
                     self.memory.give(page);
                 }
@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The plan's room is promised no longer, where it was.
+    /// Releases the room that the plan reserved, if any.
     pub(super) fn unreserve(&mut self, plan: u32) {
         let slot = &mut self.plans[plan as usize];
         let (row, reserved) = (slot.row, std::mem::take(&mut slot.reserved));

@@ -1,4 +1,4 @@
-//! The bytes of plans: buffers, merging, parity. All of it vanishes over a memory that carries no data.
+//! The bytes of plans: buffers, merging, parity. Over a memory that carries no data, all of this does nothing.
 
 use super::{Array, SECTOR_BYTES, columns};
 use crate::bugs::Bug;
@@ -15,9 +15,9 @@ use crate::window::Held;
 /// The two buffers of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// What is to be written.
+    /// The content to write.
     New,
-    /// What was read or decoded.
+    /// The content that was read or decoded.
     Old,
 }
 
@@ -28,13 +28,13 @@ impl<M: Memory> Array<M> {
         (plan * self.buffers_each + if version == Version::New { 0 } else { width } + column) as usize
     }
 
-    /// Where the buffer of a read of a delta is noted, counted from the first of `plan`.
+    /// Index of the buffer for the `nth` delta read of `plan`.
     #[inline]
     fn delta_index(&self, plan: u32, nth: u32) -> usize {
         (plan * self.buffers_each + self.geometry.columns * 2 + nth) as usize
     }
 
-    /// Where the buffer of operation `id` is noted.
+    /// Index of the buffer of operation `id`.
     #[inline]
     pub(super) fn buffer_index(&self, id: u32) -> usize {
         let (plan, nth) = (id / self.stride, id % self.stride);
@@ -53,7 +53,7 @@ impl<M: Memory> Array<M> {
         self.index(plan, column, version)
     }
 
-    /// The buffer of a column, taken from the memory if it has none yet.
+    /// The buffer of a column; takes one from the memory if the column has none yet.
     fn buffer(&mut self, plan: u32, column: u32, version: Version) -> PageId {
         let index = self.index(plan, column, version);
         if self.buffers[index] == NONE {
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
         self.buffers[index]
     }
 
-    /// Makes sure that a read has a buffer to fill.
+    /// Ensures that a read has a buffer to fill.
     #[inline]
     pub(super) fn provide_buffer(&mut self, id: u32) {
         if M::CARRIES_DATA && self.slots[id as usize].operation.kind == OperationKind::Read {
@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
         copy
     }
 
-    /// Hands a full page buffer to a plan as the new content of `column`.
+    /// Gives a full page buffer to a plan as the new content of `column`.
     pub(super) fn adopt_buffer(&mut self, plan: u32, column: u32, page: PageId) {
         if M::CARRIES_DATA {
             let index = self.index(plan, column, Version::New);
@@ -111,7 +111,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies the `sectors` of `column` that request `id` writes into the plan's new content. A run of sectors.
+    /// Copies the `sectors` of `column` that request `id` writes into the plan's new content. The sectors are one run.
     #[inline]
     pub(super) fn load_sectors(&mut self, plan: u32, column: u32, id: u32, sectors: u64, is_merge: bool) {
         if !M::CARRIES_DATA || (is_merge && self.has_bug(Bug::MergeLosesSectors)) {
@@ -136,7 +136,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies what the read `plan` has of request `id` into the host's payload.
+    /// Copies the content that the read `plan` has for request `id` into the host's payload.
     pub(super) fn store_row(&mut self, plan: u32, id: u32) {
         if !M::CARRIES_DATA {
             return;
@@ -151,8 +151,8 @@ impl<M: Memory> Array<M> {
             let page = self.buffer(plan, column, version);
             self.store_host(page, self.array_page(row, column), id);
         }
-        // Over what the members have comes what the write cache had. The old buffers stay as they are: they may be written
-        // back, and parity covers nothing newer.
+        // The cached content overlays that of the members. The old buffers stay as they are: they may be written back, and
+        // parity covers nothing newer.
         for column in columns(self.plans[plan as usize].overlaid) {
             let page = self.buffer(plan, column, Version::New);
             let cover = self.covers[plan as usize * self.geometry.data as usize + column as usize];
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies what request `id` reads of the array's page from a buffer into the host's payload.
+    /// Copies the sectors of the array's page that request `id` reads from a buffer into the host's payload.
     pub(super) fn store_host(&mut self, page: PageId, array_page: u64, id: u32) {
         let host = &self.requests[id as usize].host;
         let page_bytes = u64::from(self.members.page_bytes);
@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies what request `id` reads of `sectors` of the array's page from a buffer into the host's payload.
+    /// Copies those of `sectors` of the array's page that request `id` reads from a buffer into the host's payload.
     fn store_sectors(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
         let sectors = sectors & self.sectors_of_page(id, array_page);
         let start = array_page * u64::from(self.members.page_bytes);
@@ -185,7 +185,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The bytes of a computing step: merges pages that are written in part, decodes what is lost, makes parity.
+    /// The bytes of a computing step: merges partially written pages, decodes lost content, computes parity.
     pub(super) fn combine(&mut self, plan: u32) {
         if !M::CARRIES_DATA {
             return;
@@ -228,7 +228,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Deltas go into the parity that they change: together they are what parity covers.
+    /// Adds deltas to the parity that they change: the sum is the parity that covers the current data.
     fn fold_deltas(&mut self, plan: u32) {
         let Plan { delta_first, delta_reads, .. } = self.plans[plan as usize];
         if self.has_bug(Bug::DeltaNotFolded) {
@@ -242,8 +242,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first
-    /// side. False if they are wrong.
+    /// The bytes of the second side of a hedged read: decodes the columns that it replaces from its own reads. Returns false
+    /// if the decoded content is wrong.
     pub(super) fn decode_second(&mut self, plan: u32) -> bool {
         if !M::CARRIES_DATA {
             return true;
@@ -280,8 +280,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Makes the old content of missing columns that the plan needs from that of the others, of which the versions
-    /// count that parity covers.
+    /// Decodes the old content of missing columns that the plan needs from the other columns, in the versions that parity
+    /// covers.
     pub(super) fn decode(&mut self, plan: u32) {
         let late = self.late_of_read(plan);
         let slot = &self.plans[plan as usize];
@@ -320,7 +320,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The columns that `plan` decodes: those that it needs of those that it misses.
+    /// The columns that `plan` decodes: those that it needs and cannot read.
     pub(super) fn decoded(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         let needed = match slot.purpose {
@@ -345,7 +345,7 @@ impl<M: Memory> Array<M> {
         self.buffers.get(index).copied().filter(|&page| page != NONE)
     }
 
-    /// Columns that are late while `plan` reads their row.
+    /// Columns whose parity is deferred while `plan` reads their row.
     fn late_of_read(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         if slot.purpose == Purpose::Read && slot.lock != crate::row_locks::RowLock::None {
@@ -355,7 +355,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The buffer of a column's covered content: what was read, or what memory kept.
+    /// The buffer of a column's covered content: the content that was read, or that memory kept.
     fn covered(&mut self, plan: u32, column: u32, late: u64) -> PageId {
         if late >> column & 1 != 0
             && !self.window.pins()
@@ -366,7 +366,7 @@ impl<M: Memory> Array<M> {
         self.buffer(plan, column, Version::Old)
     }
 
-    /// Hosts read the new content of late columns, which memory has.
+    /// Overlays the new content of columns with deferred parity, which is in memory: hosts read this content.
     fn overlay_late(&mut self, plan: u32) {
         let late = self.late_of_read(plan) & self.plans[plan as usize].wanted;
         let Some(entry) = self.window.entry(self.plans[plan as usize].row) else { return };
@@ -391,7 +391,7 @@ impl<M: Memory> Array<M> {
         self.memory.copy(into, page, 0, self.members.page_bytes as usize);
     }
 
-    /// The plan's new content of `column` becomes the page that was put into the write cache.
+    /// Makes the plan's new content of `column` the page that was put into the write cache.
     pub(super) fn give_to_cache(&mut self, plan: u32, column: u32, put: Put) {
         let index = self.index(plan, column, Version::New);
         let page = std::mem::replace(&mut self.buffers[index], NONE);
@@ -410,7 +410,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The sectors that `plan` does not write of a late column have the content that memory has.
+    /// Fills the sectors of a column with deferred parity that `plan` does not write from the content in memory.
     pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, column: u32) {
         if !M::CARRIES_DATA {
             return;
@@ -423,8 +423,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Hands what `plan` wrote to the late entry of its row, in which the `dirty` columns were before; old content goes
-    /// with it where members do not keep it.
+    /// Moves the content that `plan` wrote to the deferred entry of its row, whose `dirty` columns were deferred before. Old
+    /// content moves too where members do not keep it.
     pub(super) fn give_to_late(&mut self, plan: u32, entry: u32, wanted: u64, dirty: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -445,7 +445,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Hands what is late of its row to `plan`. What the plan writes anew replaces the late content.
+    /// Moves the deferred content of its row to `plan`. Content that the plan writes again replaces the deferred content.
     pub(super) fn take_from_late(&mut self, plan: u32, entry: u32, dirty: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -469,7 +469,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Sectors that no host wrote keep their old content.
+    /// Fills sectors that no host wrote with their old content.
     fn merge_old(&mut self, plan: u32) {
         let partial = self.plans[plan as usize].partial;
         for column in columns(partial) {
@@ -489,7 +489,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// New parity by the plan's routine.
+    /// Computes new parity by the plan's routine.
     fn make_parity(&mut self, plan: u32) {
         match self.plans[plan as usize].decision.routine {
             Routine::Plain => {}
@@ -510,8 +510,8 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Old parity, and the change of each updated column. Parity whose old content was not read comes to nothing, and is
-    /// not written.
+    /// New parity from old parity and the change of each updated column. Skips parity whose old content was not read; that
+    /// parity is not written.
     fn update_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
         let (place, updated) = (slot.place, slot.wanted | slot.dirty);
@@ -533,14 +533,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether `plan` logs an update of a column that was never written, and did not read it.
+    /// Whether `plan` logs an update of a column that was never written and that the plan did not read.
     fn is_unread(&self, plan: u32, column: u32) -> bool {
         let Plan { row, decision, .. } = self.plans[plan as usize];
         let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
         decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
     }
 
-    /// The change of each parity: that of each updated column, added to zeros.
+    /// The delta of each parity: the changes of the updated columns, added to zeros.
     fn make_deltas(&mut self, plan: u32) {
         let Plan { place, wanted, .. } = self.plans[plan as usize];
         let pages = self.parity_pages(plan);
@@ -558,7 +558,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Parity of the whole row: new content where there is any, else the old. What a short row has no page for is zeros.
+    /// Parity of the whole row, from new content where there is any, else old. Columns for which a short row has no page count
+    /// as zeros.
     pub(super) fn encode_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
         let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);

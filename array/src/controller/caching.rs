@@ -1,4 +1,4 @@
-//! Requests over a write cache: writes that it takes, reads that it serves, flushes that empty it.
+//! Requests with a write cache: writes that it absorbs, reads that it serves, flushes that drain it.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// Whether columns `mask` of `row` may be cut for a request: whether there are plans enough, or room in the cache.
+    /// Whether a request may be split for columns `mask` of `row`: whether there are enough plans, or room in the cache.
     #[inline]
     pub(super) fn may_split(&mut self, kind: RequestKind, row: u64, mask: u64) -> bool {
         if kind != RequestKind::Write || self.cache.is_none() {
@@ -22,19 +22,19 @@ impl<M: Memory> Array<M> {
         has_room && (!is_first || self.has_plans_for(kind))
     }
 
-    /// Whether parity is made before pages come into the cache.
+    /// Whether parity is computed before pages enter the cache.
     #[inline]
     pub(super) fn makes_parity_first(&self) -> bool {
         self.scheme.cache.policy.makes_parity_first() && self.geometry.parity() > 0
     }
 
-    /// The request `id` as the cache knows it.
+    /// Request `id` in the form that the cache uses.
     pub(super) fn writer(&self, id: u32) -> Writer {
         let request = &self.requests[id as usize];
         Writer { id, arrival: request.host.arrival, is_sequential: request.is_sequential }
     }
 
-    /// Writes columns `mask` of `row` for request `id` into the cache, where there must be room.
+    /// Writes columns `mask` of `row` for request `id` into the cache, which must have room.
     pub(super) fn write_cached(&mut self, id: u32, row: u64, mask: u64) {
         let writer = self.writer(id);
         let loses = self.has_bug(Bug::CacheLosesSectors);
@@ -54,7 +54,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The page that takes what was put into the cache.
+    /// The page that receives the content of this cache entry.
     pub(super) fn page_for(&mut self, put: Put) -> PageId {
         let (chunk, before) = match put {
             Put::Over(chunk) => return self.cached_page(chunk),
@@ -75,8 +75,7 @@ impl<M: Memory> Array<M> {
         self.cache.as_ref().map_or(crate::ids::NONE, |cache| cache.store.get(chunk).page)
     }
 
-    /// Serves what the cache has of columns `mask` of `row` to request `id`. Returns the columns of which a member is
-    /// needed.
+    /// Serves the cached part of columns `mask` of `row` to request `id`. Returns the columns that need a member.
     #[inline]
     pub(super) fn read_cached(&mut self, id: u32, row: u64, mask: u64) -> u64 {
         let Some(cache) = &self.cache else { return mask };
@@ -96,8 +95,8 @@ impl<M: Memory> Array<M> {
         rest
     }
 
-    /// Notes what the cache has of the pages of the read `plan`, to be laid over what the members return. What was noted
-    /// before stays: it may be on its member by now, behind this read.
+    /// Records the cached content of the pages of the read `plan`, to overlay the content that members return. Content
+    /// recorded earlier stays: it may have reached its member since, after this read.
     #[inline]
     pub(super) fn note_cached(&mut self, plan: u32) {
         if self.cache.is_none() {
@@ -121,8 +120,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The read `plan`, whose turn has come, fails for chunks whose acknowledged content is lost, unless the cache has them
-    /// anew. (Before its turn they may be on their way from the cache, whole again.)
+    /// Fails the read `plan`, whose turn has come, for chunks whose acknowledged content is lost, unless the cache has them
+    /// whole again. (Before its turn, such content may be in flight from the cache.)
     pub(super) fn fail_lost_cached(&mut self, plan: u32) {
         let Some(cache) = self.cache.as_ref().filter(|cache| !cache.lost.is_empty()) else { return };
         let Plan { row, wanted, overlaid, .. } = self.plans[plan as usize];
@@ -135,18 +134,19 @@ impl<M: Memory> Array<M> {
         self.fail_requests(plan, lost);
     }
 
-    /// Everything is to leave.
+    /// Starts to drain the cache.
     pub(super) fn drain_cache(&mut self) {
         if let Some(cache) = &mut self.cache {
             cache.draining = true;
         }
     }
 
-    /// A flush empties a cache that would not survive a loss of power: it waits for all that is in it or on its way. False when
-    /// plans or attachments are wanting, or older versions must arrive first; it goes on later.
+    /// A flush drains a cache that does not survive a loss of power: it waits for all content that is cached or being
+    /// destaged. Returns false if plans or attachments are lacking or older versions must be written first; the flush
+    /// continues later.
     pub(super) fn cache_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let is_done = self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained);
-        // What leaves a persistent cache for volatile ones of members must have left before those are flushed.
+        // Content that leaves a persistent cache for volatile member caches must have left before the members are flushed.
         let members = self.members.volatile_cache && !self.has_bug(Bug::PersistentCacheNotDrained);
         let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || members);
         let Some(cache) = self.cache.as_mut().filter(is_meant) else {
@@ -163,7 +163,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// What `plan` carries and the cache still has is the cache's alone.
+    /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
     pub(super) fn keep_cached(&mut self, plan: u32) {
         let Plan { row, carried, .. } = self.plans[plan as usize];
         if !M::CARRIES_DATA || !self.is_destage(plan) {
@@ -178,7 +178,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether `plan` is under way and writes what the cache had.
+    /// Whether `plan` is in progress and destages cached content.
     pub(super) fn is_destage(&self, plan: u32) -> bool {
         let slot = &self.plans[plan as usize];
         slot.carried != 0 && slot.is_under_way
@@ -194,20 +194,20 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Columns of `row` of which the cache has the whole page or a part of it; parity among them where it is made before pages
-    /// come there.
+    /// Columns of `row` of which the cache has all or part of the page. Includes parity, where parity is computed before pages
+    /// enter the cache.
     #[inline]
     pub fn cached_columns(&self, row: u64) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.columns(row))
     }
 
-    /// Columns of `row` that the cache has and that count for parity: what the members have of these is older.
+    /// Cached columns of `row` that parity covers: the members have older content of these.
     #[inline]
     pub fn covered_in_cache(&self, row: u64) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.covered(row))
     }
 
-    /// Whether content that was acknowledged is lost: flushes fail until it is written again.
+    /// Whether acknowledged content is lost: flushes fail until it is written again.
     pub(super) fn has_lost_cached(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.lost.is_empty())
     }
@@ -222,19 +222,19 @@ impl<M: Memory> Array<M> {
 
 /// Getters.
 impl<M: Memory> Array<M> {
-    /// What the write cache did so far; nothing without one.
+    /// Counters of the write cache; all zero without one.
     pub fn cache_counts(&self) -> CacheCounts {
         self.cache.as_ref().map_or_else(CacheCounts::default, |cache| cache.counts)
     }
 
-    /// What the write cache has of a chunk, parity chunks among them: its page, and the sectors of it that were written.
+    /// The cached content of a chunk (data or parity): its page, and the sectors of the page that were written.
     pub fn cached_content(&self, row: u64, column: u32) -> Option<(PageId, u64)> {
         let cache = self.cache.as_ref()?;
         let chunk = cache.store.get(cache.store.find(row, column)?);
         Some((chunk.page, chunk.sectors))
     }
 
-    /// Whether content of `row` is on its way from the write cache to the members.
+    /// Whether content of `row` is being destaged from the write cache to the members.
     pub fn is_destaging(&self, row: u64) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let mut plans = 0..self.plans.len() as u32;
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
             || plans.any(|plan| self.plans[plan as usize].row == row && self.is_destage(plan))
     }
 
-    /// Chunks, by row and column, whose acknowledged content was lost on its way from the write cache.
+    /// Chunks, by row and column, whose acknowledged content was lost while it left the write cache.
     pub fn lost_content(&self) -> impl Iterator<Item = (u64, u32)> {
         self.cache.iter().flat_map(|cache: &Cache| cache.lost.iter().copied())
     }

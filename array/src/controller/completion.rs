@@ -10,8 +10,9 @@ use crate::plan::{Attachment, Plan, Purpose};
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for. While the plan `goes_on`,
-    /// with parity that follows data, flushes wait on: what they cover must tolerate the loss of a member.
+    /// Completes the part of `plan` that hosts wait for: each of its requests waits for one thing less. While the plan
+    /// `goes_on` to write parity that follows data, flushes keep waiting: the data that they cover must tolerate the loss of a
+    /// member.
     pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, goes_on: bool, driver: &mut D) {
         let Plan { current, ack_after, .. } = self.plans[plan as usize];
         if current <= ack_after {
@@ -41,7 +42,7 @@ impl<M: Memory> Array<M> {
             request.remaining -= 1;
             let is_last = request.remaining == 0;
             if is_last && request.host.kind == RequestKind::Flush && !request.flushed && flushes {
-                // What the flush had to drain first is on the members: now they are flushed.
+                // The content that the flush had to drain first is on the members: now flush the members.
                 request.remaining = 1;
                 self.pending.push_front(id);
                 continue;
@@ -49,7 +50,7 @@ impl<M: Memory> Array<M> {
             let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan as usize];
             let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
             if is_last && (drains || request.host.arrival > begun_at) {
-                // It may have come when the plan had long begun: the plan's times are not its own.
+                // The request may have arrived long after the plan began: the plan's times are not those of the request.
                 let acknowledgement = self.acknowledgement(id);
                 self.acknowledge_from(absorbs, id, acknowledgement, driver);
             } else if is_last {
@@ -88,7 +89,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Marks those requests of `plan` as failed that mean a column of `mask`, and flushes that wait for it.
+    /// Marks those requests of `plan` as failed that cover a column of `mask`, and flushes that wait for the plan.
     pub(super) fn fail_requests(&mut self, plan: u32, mask: u64) {
         if self.has_bug(Bug::FailureHidden) {
             return;
@@ -98,7 +99,7 @@ impl<M: Memory> Array<M> {
         if mask == 0 {
             return;
         }
-        // Whoever waits for a stripe of the log waits for all that the plan is about.
+        // A request that waits for a stripe of the log waits for all of the plan's content.
         let is_stripe = self.elastic.is_some();
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
@@ -113,13 +114,13 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether request `id` covers the array's `page`, wholly or in part.
+    /// Whether request `id` covers the array's `page`, in whole or in part.
     fn means(&self, id: u32, page: u64) -> bool {
         let (first, last) = self.requests[id as usize].pages;
         (first..=last).contains(&page)
     }
 
-    /// An acknowledgement of request `id` now, with no time accounted for but the waiting.
+    /// An acknowledgement of request `id` at the current time, which accounts only for the waiting time.
     pub(super) fn acknowledgement(&self, id: u32) -> Acknowledgement {
         let request = &self.requests[id as usize];
         Acknowledgement {
@@ -133,7 +134,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether more members are lost than parity can tolerate, or what was acknowledged is lost, so that nothing can be called
+    /// Whether more members are lost than parity tolerates, or acknowledged content is lost, so that nothing can be called
     /// durable.
     pub(super) fn has_lost_data(&self) -> bool {
         let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
@@ -145,7 +146,7 @@ impl<M: Memory> Array<M> {
         self.geometry.group(group).filter(|&member| self.failed[member as usize]).count() as u32
     }
 
-    /// Tells the host, and frees the request's slot.
+    /// Reports completion to the host, and frees the request's slot.
     pub(super) fn acknowledge<D: Driver<M>>(
         &mut self,
         id: u32,
@@ -190,7 +191,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Part of a planted bug: the host hears of success too early; the real end is then silent.
+    /// Part of a planted bug: reports success to the host too early; the real completion is then not reported.
     fn acknowledge_early<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         if let Some(payload) = self.payloads[id as usize].take() {
             driver.acknowledge(&self.acknowledgement(id), payload);

@@ -1,4 +1,4 @@
-//! Members that collect garbage with permission: news of them.
+//! Members that collect garbage only with permission: their events.
 
 use stripewise_base::Nanos;
 
@@ -8,8 +8,8 @@ use crate::driver::Driver;
 use crate::memory::Memory;
 
 impl<M: Memory> Array<M> {
-    /// Whether members are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
-    /// having to a plane asks for it.
+    /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks
+    /// for permission.
     pub fn gc_control(&self) -> Option<Ahead> {
         self.coordination.as_ref().map(|_| self.scheme.coordination.asks_ahead())
     }
@@ -22,7 +22,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A member without permission to collect needs it, or one with it finished a block.
+    /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
     pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.advance(now);
         let activity = self.activity();

@@ -1,8 +1,8 @@
-//! Late parity: data goes to the members at once, and the parity of its row follows when the window comes round to it,
-//! when a host flushes or is idle, or when a member is lost.
+//! Deferred parity: data is written to the members at once, and the parity of its row follows when the window wraps round to
+//! it, when a host flushes or is idle, or when a member is lost.
 //!
-//! Everything that a row's parity does not cover is known to [`crate::window::Window`] while nobody holds the row; an
-//! update that makes parity cover it takes it over, together with its buffers, as the plan's `dirty` columns.
+//! [`crate::window::Window`] knows all data that a row's parity does not cover, while no plan has the row lock. An update that
+//! makes parity cover this data takes it over, with its buffers, as the plan's `dirty` columns.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -17,13 +17,13 @@ use crate::update::{Decision, Reason, Routine};
 use crate::window::Held;
 
 impl<M: Memory> Array<M> {
-    /// Columns `mask` of `row`, written by request `id`, take slots of the window; updates the parity of the rows that
-    /// the ring comes round to.
+    /// Takes slots of the window for columns `mask` of `row`, written by request `id`. Updates the parity of the rows that the
+    /// ring wraps round to.
     pub(super) fn enter_window<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let mut own_is_due = false;
         for _ in columns(mask) {
             match self.window.enter(row) {
-                // Its own parity covers all that is written here, and follows when everything has its slot.
+                // The row's own parity update covers all columns written here, and follows when all of them have their slots.
                 Some(due) if due == row => {
                     own_is_due = true;
                     self.window.leave(row);
@@ -48,8 +48,8 @@ impl<M: Memory> Array<M> {
         if waits && !self.has_bug(Bug::AcknowledgeBeforeParity) { id } else { NONE }
     }
 
-    /// Updates the late parity of `row` when those before are done with it; request `id` waits for it. There must be
-    /// a free plan.
+    /// Updates the deferred parity of `row` once earlier plans have released the row lock; request `id` waits for it. There
+    /// must be a free plan.
     fn update_parity<D: Driver<M>>(&mut self, row: u64, id: u32, driver: &mut D) {
         self.window.leave(row);
         let plan = self.take_plan(row, Purpose::Parity);
@@ -59,7 +59,8 @@ impl<M: Memory> Array<M> {
         self.acquire(plan, RowLock::Exclusive, driver);
     }
 
-    /// Empties one slot of the window, if it is to be emptied and a plan is free. False when there is nothing to do.
+    /// Empties one slot of the window, if the window is to be emptied and a plan is free. Returns false if there is nothing to
+    /// do.
     pub(super) fn flush_one_deferred<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.window.flushes_deferred || self.free_plan == NONE {
             return false;
@@ -71,10 +72,10 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// A flush waits for all parity that is late or under way, because what it covers must tolerate the loss of a member.
-    /// False when a plan or an attachment is wanting; it goes on later.
+    /// A flush waits for all parity that is deferred or being written, because the data that it covers must tolerate the loss
+    /// of a member. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(super) fn flush_deferred_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        // What a journal has, with what parity covers, needs no parity to be durable.
+        // Content in the journal, together with the content that parity covers, is durable without new parity.
         let is_durable = self.journal.is_some();
         if self.requests[id as usize].deferred_flushed || is_durable || self.has_bug(Bug::LateParityKept) {
             return true;
@@ -93,7 +94,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether `plan` is under way and makes parity cover what hosts were told to be written.
+    /// Whether `plan` is in progress and makes parity cover writes that were acknowledged to hosts.
     fn owes_parity(&self, plan: u32) -> bool {
         let slot = &self.plans[plan as usize];
         match slot.purpose {
@@ -103,7 +104,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The idle timer's part: late parity is updated once no request has been under way for long enough.
+    /// Handles the idle timer: deferred parity is updated once no request has been in progress for long enough.
     pub(super) fn window_timer<D: Driver<M>>(&mut self, driver: &mut D) {
         if self.window.timer.is_none_or(|at| at > self.now) {
             return;
@@ -122,24 +123,24 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether the write `plan` may leave its row's parity late. Not when a column of the row is lost: what is written
-    /// to that one would be nowhere; and not when a member has no room for the version that is replaced.
+    /// Whether the write `plan` may defer its row's parity. Not if a column of the row is lost, because content written to
+    /// that column would be stored nowhere; and not if a member has no room to keep the version that is replaced.
     #[inline]
     pub(super) fn may_defer(&self, plan: u32, lost: u64) -> bool {
         let Plan { row, place, purpose, wanted, dirty, .. } = self.plans[plan as usize];
-        // Nor when it has taken over what was late: then its steps were made for a loss that is over now.
+        // Nor if the plan has taken over deferred content: then its steps were built for a loss that is over now.
         if !self.window.is_open() || purpose != Purpose::Write || lost | dirty != 0 || self.is_fresh(plan) {
             return false;
         }
-        // What goes home to its zone, by itself or through the write cache, was acknowledged long ago, and a flush that waits for
-        // late parity may be past its row.
+        // A write that goes home to its zone, directly or through the write cache, was acknowledged long ago, and a flush that
+        // waits for deferred parity may already have checked its row.
         let is_cached = self.plans[plan as usize].carried != 0;
         if self.zones.is_some() && (is_cached || self.is_attached(plan, self.internal_id())) {
             return false;
         }
         let replaced = wanted & !self.window.dirty(row);
         if let Some(journal) = &self.journal {
-            // What is walked over has its parity; and a record has room for so much.
+            // Rows that a walk has visited have their parity, and a record has room for a limited number of entries.
             let entries = wanted.count_ones() + replaced.count_ones();
             if self.is_walking() || journal.is_full || entries > journal.layout.entries_max() {
                 return false;
@@ -149,7 +150,7 @@ impl<M: Memory> Array<M> {
             || columns(replaced).all(|column| self.window.has_pin(self.geometry.member(place, column)))
     }
 
-    /// Steps of a write that leaves parity late: what memory must know of the old content is read, the data is written.
+    /// Builds the steps of a write that defers its parity: read the old content that memory must keep, then write the data.
     pub(super) fn build_deferring(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         let entry = self.window.entry(row);
@@ -181,7 +182,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// What `plan` writes only in part of chunks whose content memory has becomes whole.
+    /// Completes partially written chunks with the content that memory has of them.
     fn merge_late(&mut self, plan: u32, entry: u32, dirty: u64) {
         let merged = self.plans[plan as usize].partial & dirty;
         for column in columns(merged) {
@@ -190,14 +191,14 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].partial &= !dirty;
     }
 
-    /// The versions that `plan` has kept, or counted to be kept, are no longer counted.
+    /// Stops counting the versions that `plan` has kept or has been counted to keep.
     pub(super) fn uncount_pins(&mut self, plan: u32) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
         columns(pinned).for_each(|column| self.window.unpin(self.geometry.member(place, column)));
         self.plans[plan as usize].pinned = 0;
     }
 
-    /// A write that was to leave parity late and found on the way that it may not begins anew: nothing is written.
+    /// Restarts a write that was to defer its parity and may no longer do so; nothing is written yet.
     pub(super) fn stop_deferring(&mut self, plan: u32) {
         if self.plans[plan as usize].defers {
             self.plans[plan as usize].defers = false;
@@ -205,7 +206,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `plan` has written its data: its row's parity is late from now on.
+    /// `plan` has written its data: its row's parity is deferred from now on.
     pub(super) fn leave_late(&mut self, plan: u32) {
         let Plan { row, wanted, .. } = self.plans[plan as usize];
         let dirty = self.window.dirty(row);
@@ -214,15 +215,15 @@ impl<M: Memory> Array<M> {
         if self.window.record(row) == 0 {
             self.window.set_record(entry, self.plans[plan as usize].record);
             if !self.has_bug(Bug::BeforeImageFreed) {
-                // Its record is done when parity covers what it has.
+                // The record is done when parity covers its content.
                 self.plans[plan as usize].record = 0;
             }
         }
-        // The versions stay kept until parity covers what replaced them.
+        // Members keep the versions until parity covers the content that replaced them.
         self.plans[plan as usize].pinned = 0;
     }
 
-    /// What is late of the plan's row becomes the plan's to cover.
+    /// Makes `plan` responsible for covering the deferred content of its row.
     #[inline]
     pub(super) fn take_late(&mut self, plan: u32) {
         let row = self.plans[plan as usize].row;
@@ -242,7 +243,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A write that was to leave parity late lost a member on the way: what it wrote is covered at once.
+    /// Handles a write that was to defer its parity and lost a member while in progress: its data is covered at once.
     pub(super) fn cover_at_once(&mut self, plan: u32) {
         let before = self.plans[plan as usize].pinned;
         let record = std::mem::take(&mut self.plans[plan as usize].record);
@@ -260,19 +261,19 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `plan` is to cover what `record` has, if there is one, with what was late before that.
+    /// Makes `plan` cover the content of `record`, if there is one, along with the content deferred before it.
     fn covers_from(&mut self, plan: u32, record: u64) {
         let covers = &mut self.plans[plan as usize].covers;
         if *covers == 0 {
             *covers = record;
         } else if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
-            // Behind an older record that is needed it is not freed.
+            // Behind an older record that is still needed, this record is not freed.
             journal.ring.done(record);
         }
     }
 
-    /// Begins to make parity that was late, if that is what keeps records from being freed: that of the rows whose records are
-    /// in the older half of the journal, or all of it when there is no room left. False when there is nothing to begin.
+    /// Starts to compute deferred parity if that is what keeps records from being freed: for the rows whose records are in the
+    /// older half of the journal, or for all rows if there is no room left. Returns false if there is nothing to start.
     pub(super) fn cover_for_room<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(journal) = self.journal.as_ref().filter(|journal| journal.late > 0) else { return false };
         let Some(row) = self.window.oldest() else { return false };
@@ -288,8 +289,8 @@ impl<M: Memory> Array<M> {
         is_due
     }
 
-    /// A walk over rows waits until their parity is that of their data. Nothing if it need not; else whether making it so is
-    /// begun now.
+    /// A walk over rows waits until their parity covers their data. Returns `None` if the walk need not wait; otherwise
+    /// whether a parity update was started now.
     pub(super) fn flush_deferred_for_walk(&mut self) -> Option<bool> {
         let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
         let is_late = |array: &Self| array.window.late_rows() > 0 || array.plans.iter().any(is_leaving);
@@ -299,7 +300,7 @@ impl<M: Memory> Array<M> {
         Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.flushes_deferred, true))
     }
 
-    /// The plan's row has its parity, or never will: members need not keep what it covered.
+    /// The plan's row has its parity, or never will: members need not keep the content that the parity covered.
     pub(super) fn release_versions<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
         for column in columns(pinned) {
@@ -308,7 +309,7 @@ impl<M: Memory> Array<M> {
         self.uncount_pins(plan);
     }
 
-    /// The end of an update: whether its row's parity can be relied on from now on.
+    /// The end of an update: records whether its row's parity is valid from now on.
     pub(super) fn end_update<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { row, defers, gave_up, carried, dirty, decision, .. } = self.plans[plan as usize];
         self.end_logging(plan);
@@ -325,7 +326,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Rows whose parity is late, those being updated not counted.
+    /// Number of rows with deferred parity, without those that are being updated.
     pub fn late_rows(&self) -> usize {
         self.window.late_rows()
     }
@@ -335,17 +336,18 @@ impl<M: Memory> Array<M> {
         self.window.dirty(row)
     }
 
-    /// Whether the parity of `row` covers nothing any more, because too much of the row was lost when it was late.
+    /// Whether the parity of `row` no longer covers anything, because too much of the row was lost while its parity was
+    /// deferred.
     pub fn is_stale(&self, row: u64) -> bool {
         self.window.is_stale(row)
     }
 
-    /// All such rows.
+    /// All stale rows, see [`Self::is_stale`].
     pub fn stale_rows(&self) -> impl Iterator<Item = u64> {
         self.window.stale()
     }
 
-    /// The buffer with the content of a late column that parity covers, where the member does not keep it.
+    /// The buffer with the covered content of a column whose parity is deferred, where the member does not keep this content.
     pub fn covered_content(&self, row: u64, column: u32) -> Option<crate::memory::PageId> {
         let entry = self.window.entry(row)?;
         let is_held = M::CARRIES_DATA && !self.window.pins() && self.window.dirty(row) >> column & 1 != 0;

@@ -1,5 +1,5 @@
-//! What leaves the write cache: as an update of its row, which makes parity on its way, or, where parity covers it already,
-//! page by page as it is. It stays in the cache until it is written.
+//! How pages leave the write cache: as an update of their row, which computes parity, or, where parity already covers them,
+//! page by page. A page stays in the cache until it is written.
 
 use super::updates::TooManyLost;
 use super::{Array, columns};
@@ -15,12 +15,11 @@ use crate::row_locks::RowLock;
 use crate::update::{Decision, Reason, Routine};
 
 impl<M: Memory> Array<M> {
-    /// What is due to leave the cache is sent on its way, a plan at a time. False when there is nothing to do, or plans are
-    /// wanting.
+    /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.
     #[inline]
     pub(super) fn destage_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.resync.is_some() {
-            // Parity that is made anew takes the place of what the cache has, which must not reach its member after it.
+            // Recomputed parity replaces the cached parity, which must not reach its member after it.
             return false;
         }
         let Some(cache) = &mut self.cache else { return false };
@@ -42,8 +41,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Sends what goes out next; request `id` waits for it. False when there is nothing, or plans are wanting: a quarter of
-    /// them is left to hosts.
+    /// Destages the next content; request `id` waits for it. Returns false if there is nothing to destage or no plan is
+    /// available: a quarter of the plans is left to hosts.
     pub(super) fn destage_next<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let Some(out) = self.cache.as_ref().and_then(|cache| cache.next_out()) else { return false };
         let is_last = self.destaging_plans + 1 > (self.plans.len() as u32 * 3 / 4).max(1);
@@ -94,8 +93,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of a plan that writes a page which parity covers. A page of a member that is lost needs not be written: the
-    /// others stand for it, as far as the row tolerates the loss.
+    /// Builds the step of a plan that writes a page which parity covers. A page of a lost member need not be written: the
+    /// other columns replace it, as far as the row tolerates the loss.
     pub(super) fn build_destage(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         let failed = self.columns_on_failed(plan);
@@ -114,7 +113,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].wanted &= !failed;
     }
 
-    /// The end of a plan: if it wrote what the cache had, that is on its members now.
+    /// The end of a plan: if it destaged cached content, that content is on its members now.
     #[inline]
     pub(super) fn destaged(&mut self, plan: u32) {
         self.free_redirtied(plan);
@@ -134,7 +133,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Part of a planted bug: what was written anew meanwhile goes with the older version.
+    /// Part of a planted bug: drops content that was written again meanwhile together with the older version.
     fn free_redirtied(&mut self, plan: u32) {
         if !self.has_bug(Bug::RedirtiedPageFreed) {
             return;
@@ -149,8 +148,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Steps of the update `plan` of what the cache had, whose row has lost more than its code tolerates: what can be written
-    /// is written, without parity. What cannot is lost though it was acknowledged.
+    /// Builds the steps of the update `plan` that destages a row which has lost more than its code tolerates: writable content
+    /// is written, without parity. The remaining content is lost although it was acknowledged.
     pub(super) fn build_abandoning<D: Driver<M>>(
         &mut self,
         plan: u32,
@@ -159,7 +158,7 @@ impl<M: Memory> Array<M> {
     ) -> Result<(), TooManyLost> {
         let slot = &mut self.plans[plan as usize];
         if slot.lost != 0 && !slot.looked_again {
-            // What cannot be read now may be read a second time.
+            // A column that cannot be read now may be read a second time.
             slot.looked_again = true;
             slot.lost = 0;
             return self.build_update(plan, driver);

@@ -12,7 +12,7 @@ use crate::request::RequestKind;
 use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
-    /// [`Array::split`] row by row: one that was never encoded is in controller memory, or nowhere.
+    /// [`Array::split`] row by row: a row that was never encoded is in controller memory, or is not stored.
     pub(super) fn split_encoding<D: Driver<M>>(
         &mut self,
         id: u32,
@@ -44,7 +44,7 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             if kind == RequestKind::Write {
-                // It may complete the row.
+                // The write may complete the row.
                 if self.free_plan == NONE {
                     return Split::WantsPlans;
                 }
@@ -59,13 +59,13 @@ impl<M: Memory> Array<M> {
             match kind {
                 RequestKind::Read => self.read_unencoded(id, row, mask),
                 RequestKind::Write => self.write_unencoded(id, row, mask, driver),
-                // What waits in controller memory is on its way to a row that it shares with others: it stays.
+                // Buffered content belongs to a row that it shares with other pages: it stays.
                 RequestKind::Trim | RequestKind::Flush => {}
             }
         }
     }
 
-    /// Serves columns `mask` of a row that was never written: what waits, and zeros for the rest.
+    /// Serves columns `mask` of a row that was never encoded: buffered content, and zeros for the rest.
     fn read_unencoded(&mut self, id: u32, row: u64, mask: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -87,8 +87,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes columns `mask` of a row that was never written, for which there must be a place, and a plan should they
-    /// complete it.
+    /// Buffers columns `mask` of a row that was never encoded. There must be a place for them, and a plan if they complete the
+    /// row.
     fn write_unencoded<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let wait = self.scheme.placement.encode_wait.0;
         let now = self.now;
@@ -118,9 +118,9 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Writes what waits of `row`, with its parity; there must be a free plan.
+    /// Writes the buffered chunks of `row`, with their parity; there must be a free plan.
     fn encode_row(&mut self, row: u64) {
-        // Nobody reads or updates a row before: its reads are served from memory.
+        // No plan reads or updates a row before it is encoded: its reads are served from memory.
         let taken = self.row_locks.try_take(row, true);
         debug_assert!(taken, "nobody knows row {row} yet");
         let plan = self.take_plan(row, Purpose::Write);
@@ -142,7 +142,7 @@ impl<M: Memory> Array<M> {
         self.woken.push_back(plan);
     }
 
-    /// The row that has waited long enough is written, if there is one and a plan is free.
+    /// Writes the row that has waited long enough, if there is one and a plan is free.
     #[inline]
     pub(super) fn encode_due(&mut self) -> bool {
         let wait = self.scheme.placement.encode_wait.0;
@@ -159,15 +159,15 @@ impl<M: Memory> Array<M> {
         false
     }
 
-    /// Everything that waits for its row is to be written out.
+    /// Starts to write out all buffered rows.
     pub(super) fn drain_encode(&mut self) {
         if let Some(encode) = &mut self.encode {
             encode.is_draining = true;
         }
     }
 
-    /// A flush drains controller memory that would not survive a loss of power: it waits for what is written out now
-    /// and for the rows that are on their way. False when a plan or an attachment is wanting; it goes on later.
+    /// A flush drains controller memory that does not survive a loss of power: it waits for the rows that are written out now
+    /// and for those in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(super) fn encode_flush_for(&mut self, id: u32) -> bool {
         let is_volatile = self.scheme.placement.buffer_persistence == Persistence::Volatile;
         if self.encode.is_none() || !is_volatile || self.requests[id as usize].drained {
@@ -176,8 +176,8 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::FlushDropped) {
             return true;
         }
-        // Rows that open while it waits for plans are not its own, but it does not tell them apart; it ends, since it takes
-        // every plan that comes free before any write does.
+        // The flush also writes rows that are begun while it waits for plans, because it does not distinguish them from its
+        // own. It ends nevertheless, because it takes every free plan before any write does.
         while let Some((row, _)) = self.encode.as_ref().and_then(|encode| encode.oldest()) {
             if self.free_plan == NONE {
                 return false;
@@ -198,7 +198,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The first write of a row is done: it can be read and updated as any other.
+    /// The first write of a row is done: the row can be read and updated like any other.
     #[inline]
     pub(super) fn encode_settled(&mut self, row: u64) {
         if let Some(encode) = &mut self.encode {
@@ -206,7 +206,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the rows of the first `pages` pages of the array for encoded.
+    /// Treats the rows of the first `pages` pages of the array as encoded.
     pub(super) fn encode_assume_written(&mut self, pages: u64) {
         let stripe = u64::from(self.geometry.data) * u64::from(self.geometry.chunk_pages);
         let rows = pages.div_ceil(stripe) * u64::from(self.geometry.chunk_pages);

@@ -12,7 +12,7 @@ use crate::request::RequestKind;
 use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
-    /// [`Array::split`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
+    /// [`Array::split`] page by page: each page may lie in a row of its own, in controller memory, or nowhere.
     pub(super) fn split_gathering<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let kind = self.requests[id as usize].host.kind;
         let overlooks = self.has_bug(Bug::FreshRowRead);
@@ -20,7 +20,7 @@ impl<M: Memory> Array<M> {
             let end = self.requests[id as usize].cursor.end_page();
             let Some(gather) = &mut self.gather else { return true };
             let run = run_of_row(gather, page, end);
-            // What has no row yet takes a page of memory in one that nobody else has.
+            // A page without a row takes a page of memory, as if in a row of its own.
             let (row, mask) = run.map_or((u64::MAX, 1), |(row, mask, _)| (row, mask));
             if !self.has_plans_for(kind) || !self.may_split(kind, row, mask) {
                 return false;
@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
             match kind {
                 RequestKind::Read => self.read_from_memory(id, page),
                 RequestKind::Write => self.first_write(id, page, driver),
-                // What waits in controller memory is on its way to a row that it shares with others: it stays.
+                // Buffered content will share its row with other pages: it stays.
                 RequestKind::Trim | RequestKind::Flush => {}
             }
         }
@@ -64,7 +64,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes a page that was never written: into a hole of a short row, or to those that wait.
+    /// Accepts the first write of a page: into a hole of a short row, or into the buffered pages.
     fn first_write<D: Driver<M>>(&mut self, id: u32, page: u64, driver: &mut D) {
         let sectors = self.sectors_of_page(id, page);
         let Some(gather) = &mut self.gather else { return };
@@ -92,7 +92,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Writes what waits as one stripe; there must be a free plan.
+    /// Writes the buffered pages as one stripe; there must be a free plan.
     fn write_gathered(&mut self) {
         let Some(gather) = &mut self.gather else { return };
         let row = gather.close();
@@ -117,14 +117,14 @@ impl<M: Memory> Array<M> {
         self.woken.push_back(plan);
     }
 
-    /// Writes out what waits, if anything does and a plan is free.
+    /// Writes out the buffered pages, if there are any and a plan is free.
     pub(super) fn gather_flush(&mut self) {
         if self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty()) && self.free_plan != NONE {
             self.write_gathered();
         }
     }
 
-    /// The timer's part: writes out what has waited long enough, or as soon as there is a plan for it.
+    /// Handles the timer: writes out pages that have waited long enough, or does so once a plan is free.
     pub(super) fn gather_timer(&mut self) {
         let wait = self.scheme.placement.gather_wait.0;
         let Some(gather) = &mut self.gather else { return };
@@ -134,15 +134,15 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A plan came back: it goes first to what has waited long enough for one.
+    /// A plan became free: it goes first to pages that have waited long enough.
     pub(super) fn gather_overdue(&mut self) {
         if self.gather.as_ref().is_some_and(|gather| gather.overdue) {
             self.gather_flush();
         }
     }
 
-    /// A flush drains controller memory that would not survive a loss of power: it waits for what is written out now
-    /// and for the rows that are on their way. False when a plan or an attachment is wanting; it goes on later.
+    /// A flush drains controller memory that does not survive a loss of power: it waits for the pages that are written out now
+    /// and for the rows in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(super) fn gather_flush_for(&mut self, id: u32) -> bool {
         let is_volatile = self.scheme.placement.buffer_persistence == crate::placement::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
@@ -172,8 +172,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the first `pages` pages of the array for written, each where its address says: a preconditioned array, or
-    /// one whose content nobody knows.
+    /// Treats the first `pages` pages of the array as written, each where its address says: for a preconditioned array, or for
+    /// one whose content is unknown.
     pub fn assume_written(&mut self, pages: u64) {
         if let Some(gather) = &mut self.gather {
             gather.assume_written(pages, &self.geometry);
@@ -184,7 +184,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// The row of `page`, with the columns that consecutive pages from it on (before `end`) have there, and their number.
+/// The row of `page`, the columns that consecutive pages from `page` on (before `end`) have in that row, and their number.
 fn run_of_row(gather: &crate::placement::gather::Gather, page: u64, end: u64) -> Option<(u64, u64, u64)> {
     let (row, column) = gather.slot(page)?;
     let mut mask = 1u64 << column;
@@ -201,7 +201,7 @@ fn run_of_row(gather: &crate::placement::gather::Gather, page: u64, end: u64) ->
 }
 
 impl RowCursor {
-    /// The first page that is left, if any.
+    /// The first remaining page, if any.
     fn first_page(&self) -> Option<u64> {
         (!self.is_done()).then(|| self.remaining().0)
     }

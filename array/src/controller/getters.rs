@@ -1,4 +1,4 @@
-//! What can be asked of the controller.
+//! Getters of the controller.
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::scheme::Scheme;
 
 impl<M: Memory> Array<M> {
-    /// Bytes that the array offers.
+    /// Bytes that the array exports.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -21,22 +21,22 @@ impl<M: Memory> Array<M> {
         &self.geometry
     }
 
-    /// Members of the array, those of a log among them.
+    /// Number of members of the array, including those of a log.
     pub fn members(&self) -> u32 {
         self.members.count
     }
 
-    /// Pages that the array takes of each member.
+    /// Pages that the array uses of each member.
     pub fn member_pages(&self) -> u32 {
         self.members.pages
     }
 
-    /// The code of its parity, if it has any.
+    /// The code of its parity, if it has parity.
     pub fn code(&self) -> Option<&Code> {
         self.code.as_ref()
     }
 
-    /// The scheme that it runs.
+    /// The scheme that the array runs.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
@@ -47,9 +47,9 @@ impl<M: Memory> Array<M> {
         &self.loads
     }
 
-    /// When the first request arrived that waits to be issued, in whole or in part, and is for `member` by any of its rows,
-    /// whether issued or not; an update is for the members of its data and parity. The request that is being cut into plans
-    /// does not count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
+    /// Arrival time of the earliest request that waits to be issued, in whole or in part, and that needs `member` in any of
+    /// its rows, whether issued or not; an update needs the members of its data and parity. The request that is being split
+    /// into plans does not count. Also `None` where waiting requests are not tracked: without `dispatch.queue` and PIQ.
     ///
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
@@ -58,13 +58,13 @@ impl<M: Memory> Array<M> {
         Some(self.requests[id as usize].host.arrival)
     }
 
-    /// Whether `member` is failed.
+    /// Whether `member` has failed.
     pub fn is_failed(&self, member: u16) -> bool {
         self.failed[member as usize]
     }
 
-    /// Whether all can still be read without `member` too: whether its group does without no more than its parity tolerates,
-    /// where one that is being rebuilt counts as missing.
+    /// Whether all data can still be read without `member` too: whether the number of missing members of its group stays
+    /// within what its parity tolerates. A member that is being rebuilt counts as missing.
     pub fn tolerates_loss_of(&self, member: u16) -> bool {
         let rebuilt = self.rebuilding().map(|(member, ..)| u32::from(member));
         let is_missing = |&other: &u32| {
@@ -74,50 +74,50 @@ impl<M: Memory> Array<M> {
         self.geometry.group(group).filter(is_missing).count() <= self.geometry.parity() as usize
     }
 
-    /// `member` is not there: an array that is opened does without it.
+    /// Marks `member` as absent: the array is assembled without it.
     pub(crate) fn take_out(&mut self, member: u16) {
         self.failed[member as usize] = true;
         self.any_failed = true;
     }
 
-    /// Nothing is written to members from now on.
+    /// Makes the array read-only: nothing is written to members from now on.
     pub(crate) fn only_read(&mut self) {
         self.read_only = true;
     }
 
-    /// The log, to be filled with what was found on the members.
+    /// The log, to be filled with the content found on the members.
     pub(crate) fn log_to_recover(&mut self) -> &mut crate::placement::elastic::Elastic {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 
-    /// The memory of a controller that is not wanted.
+    /// Consumes the controller and returns its memory.
     pub(crate) fn into_memory(self) -> M {
         self.memory
     }
 
-    /// The log, where there is one.
+    /// The log, if there is one.
     pub(crate) fn durable_log(&self) -> Option<&crate::placement::elastic::Elastic> {
         self.elastic.as_ref()
     }
 
-    /// The checksum of a page in place; none where there is no table of them.
+    /// The checksum of a page in place; `None` without a table of checksums.
     pub(crate) fn checksum_in_place(&self, member: u16, page: u32) -> Option<u32> {
         let journal = self.journal.as_ref()?;
         let (group, position) = self.geometry.position_of(member.into());
         Some(journal.table.get(group, page - journal.layout.data.first, position))
     }
 
-    /// The memory that carries data.
+    /// The memory that carries data, mutable.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory
     }
 
-    /// The memory that carries data, to be looked at.
+    /// The memory that carries data, for reading.
     pub fn memory_ref(&self) -> &M {
         &self.memory
     }
 
-    /// Whether no request, plan or hold is left.
+    /// Whether no request, plan or row lock is left.
     pub fn is_quiet(&self) -> bool {
         self.pending.is_empty()
             && self.resync.is_none()
@@ -129,20 +129,20 @@ impl<M: Memory> Array<M> {
             && (0..self.members.count as usize).all(|member| self.loads.total(member) == 0)
     }
 
-    /// Whether an update holds `row`: only then may its parity differ from what it covers.
+    /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
     pub fn is_updating(&self, row: u64) -> bool {
         self.row_locks.is_exclusive(row)
     }
 
-    /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. What was never written is
-    /// all zeros and its parity with it, unless rows are encoded in memory first.
+    /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never
+    /// written is all zeros, and so is its parity, unless rows are encoded in memory first.
     #[inline]
     pub fn is_encoded(&self, row: u64) -> bool {
         self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
     }
 
-    /// The row that holds the array's `page`, and the column there; `None` while it is only in controller memory, and under
-    /// the elastic placement, which has no rows.
+    /// The row and column that hold the array's `page`. `None` while the page is only in controller memory, and under the
+    /// elastic placement, which has no rows.
     pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
         if self.elastic.is_some() {
             return None;
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// [`Self::locate`], as a controller after a loss of power now would find the page.
+    /// Like [`Self::locate`], but as seen by a controller that assembles the array after a loss of power now.
     pub fn locate_durable(&self, page: u64) -> Option<(u64, u32)> {
         match &self.zones {
             None => self.locate(page),
@@ -168,18 +168,18 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The page of hosts that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
+    /// The host page that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
     pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
         let page = self.array_page(row, column);
         (page < self.host_pages() && self.locate(page) == Some((row, column))).then_some(page)
     }
 
-    /// Pages that the array offers.
+    /// Pages that the array exports.
     pub fn host_pages(&self) -> u64 {
         self.capacity / u64::from(self.members.page_bytes)
     }
 
-    /// Every row and column where `page` is, or was and nothing else has been since.
+    /// Every row and column that holds `page`, or held it and has not been overwritten since.
     pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
         match &self.zones {
             None => self.locate(page).into_iter().collect(),
@@ -187,8 +187,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The members of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
-    /// array's end, while the chunk is only in controller memory, and under the elastic placement.
+    /// The members of the chunk at `byte` and of its row's parity, and the page number that both have in common. `None` beyond
+    /// the array's end, while the chunk is only in controller memory, and under the elastic placement.
     pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
         if byte >= self.capacity {
             return None;

@@ -1,5 +1,5 @@
-//! Hedged reads: two sides of one plan race, the direct read and the decoding one. The side that loses keeps its buffers until
-//! its operations are back.
+//! Hedged reads: two sides of one plan race, the direct read and the decoding read. The side that loses keeps its buffers
+//! until its operations have completed.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -11,11 +11,11 @@ use crate::read::hedged::Reader;
 use crate::read::{HedgeMode, ReadPolicy};
 
 impl<M: Memory> Array<M> {
-    /// The read `plan`, whose steps are made, may have to ask other members too.
+    /// Arms the read `plan`, whose steps are built, to ask other members later if needed.
     #[inline]
     pub(super) fn arm_hedge(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
-        // What memory has newer content of lies in the buffers that the second side would need.
+        // Content that is newer in memory lies in the buffers that the second side would need.
         if self.scheme.read.policy != ReadPolicy::Hedged
             || slot.purpose != Purpose::Read
             || slot.overlaid != 0
@@ -44,7 +44,7 @@ impl<M: Memory> Array<M> {
         path.race = Race::Armed;
     }
 
-    /// Lets one read ask the other members whose time has come. Returns false when there is none.
+    /// Lets one read whose time has come ask the other members. Returns false if there is none.
     #[inline]
     pub(super) fn hedge_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.scheme.read.policy != ReadPolicy::Hedged {
@@ -67,8 +67,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Begins the second side: everything that it decodes from is read anew, with the row held, for what the first side has
-    /// read may be older than an update that is over by now.
+    /// Starts the second side: it reads all the content that it decodes from again, with the row lock, because content that
+    /// the first side has read may predate an update that has completed since.
     pub(super) fn begin_second<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.path.race = Race::None;
@@ -76,11 +76,11 @@ impl<M: Memory> Array<M> {
         let lost = if self.elastic.is_some() {
             self.slots_on_failed(plan, self.present(plan))
         } else {
-            // What the plan itself could not read is among what is late.
+            // Columns that the plan itself could not read are among the late columns.
             self.lost_columns(plan) & !self.plans[plan as usize].lost
         };
         let without = late | lost | self.slow_columns(plan);
-        // Of what is back, that too whose member has been lost or slow since: all of it is made anew.
+        // Includes columns already read whose member has since failed or become slow: all of them are decoded again.
         let hedged = without & self.plans[plan as usize].wanted;
         let chunks = hedged.count_ones();
         if late == 0 || without.count_ones() > self.geometry.parity() || !self.is_decodable(plan) {
@@ -101,7 +101,7 @@ impl<M: Memory> Array<M> {
             self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
         }
         let slot = &mut self.plans[plan as usize];
-        // It is not a step of its own: it runs beside the one that is under way.
+        // The second side is not a step of its own: it runs beside the current step.
         let (first, count) = slot.take_step();
         slot.path.race = Race::Running;
         slot.path.is_first_spoilt = slot.trouble;
@@ -125,7 +125,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// An operation of a plan whose sides race came back.
+    /// An operation of a plan whose sides race completed.
     pub(super) fn racer_over<D: Driver<M>>(
         &mut self,
         id: OperationId,
@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
             self.trouble(plan, id, outcome, driver);
             let slot = &mut self.plans[plan as usize];
             if is_second || slot.path.race == Race::Decided {
-                // The first side goes on as if nobody had been asked; what the loser could not read is nobody's concern.
+                // The first side continues as if no other member had been asked; read errors of the losing side do not matter.
                 slot.lost = lost;
             }
             let spoilt =
@@ -173,7 +173,7 @@ impl<M: Memory> Array<M> {
         self.race_goes_on(plan, driver);
     }
 
-    /// The second side has decoded what the first has not yet.
+    /// The second side has decoded the columns that the first side has not read yet.
     pub(super) fn second_computed<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.outstanding -= 1;
@@ -188,7 +188,7 @@ impl<M: Memory> Array<M> {
             slot.rewait_ns += slot.path.second_at - slot.step_begun_at;
             slot.parity_ns += self.now - slot.path.second_read_at;
             slot.path.is_second_first = true;
-            // What the first side could not read is left for the next read to heal.
+            // Columns that the first side could not read are left for the next read to heal.
             slot.lost = 0;
             self.reads.counts.hedges_won += u64::from(slot.path.hedged.count_ones());
             self.decide(plan, driver);
@@ -196,7 +196,8 @@ impl<M: Memory> Array<M> {
         self.race_goes_on(plan, driver);
     }
 
-    /// One side has all that hosts want. What of the other has not begun never does; nothing depends on the row any more.
+    /// One side has all the content that hosts want. Operations of the other side that have not begun are dropped; nothing
+    /// depends on the row any more.
     fn decide<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.path.race = Race::Decided;
@@ -215,7 +216,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes an operation that waits in its member's queue back.
+    /// Removes an operation that waits in its member's queue.
     fn cut_operation(&mut self, id: OperationId) {
         let slot = &mut self.slots[id as usize];
         slot.started_at = OVER;
@@ -226,7 +227,7 @@ impl<M: Memory> Array<M> {
         self.reads.counts.cut += 1;
     }
 
-    /// When all operations are back, a race that was decided is over; one that nobody won is read anew.
+    /// Once all operations have completed, a decided race is over; a race that no side won is read again.
     fn race_goes_on<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         if slot.outstanding > 0 {

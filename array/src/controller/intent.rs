@@ -1,5 +1,5 @@
-//! The intent bitmap at work: updates wait until the bit of their region is on the members, flushes until missing members are
-//! known there to be missing.
+//! Use of the intent bitmap: updates wait until the bit of their region is on the members, and flushes wait until the members
+//! record which members are missing.
 
 use super::Array;
 use crate::driver::Driver;
@@ -10,8 +10,8 @@ use crate::operation::OperationKind;
 use crate::plan::{Plan, Purpose};
 
 impl<M: Memory> Array<M> {
-    /// The bitmap of an array that is opened, as it is on the members. The parity of what it marks is made anew before any
-    /// request is issued.
+    /// Sets up the bitmap of an assembled array, as it is on the members. The parity of marked regions is recomputed before
+    /// any request is issued.
     pub(crate) fn begin_intent(&mut self, array: Uuid, epoch: u32, load: impl FnOnce(&mut Intent)) {
         let missing = self.failed_members();
         if let Some(intent) = &mut self.intent {
@@ -21,7 +21,7 @@ impl<M: Memory> Array<M> {
         self.resync_from_start();
     }
 
-    /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap anything may.
+    /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap, any parity may be wrong.
     pub(super) fn may_be_unclean(&self, row: u64) -> bool {
         let Some(intent) = &self.intent else { return true };
         let place = self.geometry.place(row);
@@ -35,7 +35,7 @@ impl<M: Memory> Array<M> {
         (self.geometry.position_of(place.base.into()).0, place.page - self.geometry.first_page)
     }
 
-    /// Whether `plan`, which is about to change a row or flushes, must wait for the bitmap; if so it does.
+    /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
     pub(super) fn await_intent(&mut self, plan: u32) -> bool {
         let (group, page) = self.region_of(plan);
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
@@ -54,7 +54,7 @@ impl<M: Memory> Array<M> {
         !is_known
     }
 
-    /// The next plan that waited for the bitmap goes on. False when there is none.
+    /// Continues the next plan that waited for the bitmap. Returns false if there is none.
     pub(super) fn intended<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(plan) = self.intent.as_mut().and_then(|intent| intent.ready.pop_front()) else {
             return false;
@@ -68,7 +68,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Writes the bitmap for all that wait. False when nobody does, or it is being written.
+    /// Writes the bitmap for all waiting plans. Returns false if no plan waits or a write of the bitmap is in flight.
     pub(super) fn write_intent<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self
             .intent
@@ -125,7 +125,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The bitmap is on the members: those that waited look again.
+    /// The bitmap is on the members: the plans that waited check again.
     pub(super) fn intent_written(&mut self) {
         let Some(intent) = &mut self.intent else { return };
         self.plans[intent.plan as usize].is_under_way = false;

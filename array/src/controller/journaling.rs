@@ -1,5 +1,5 @@
-//! The redo journal at work: updates wait for a record, records are written and flushed, what they say is done in place, and
-//! they are freed. One record is under way at a time, and all updates that wait meanwhile share the next.
+//! Use of the redo journal: updates wait for a record, records are written and flushed, their changes are done in place, and
+//! the records are freed. One record is in flight at a time, and all updates that wait meanwhile share the next.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -10,15 +10,15 @@ use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
 
-/// What an update changes of its row: columns, one bit each.
+/// The change that an update makes to its row: columns, one bit each.
 struct Change {
-    /// Those that get new content.
+    /// Columns that get new content.
     written: u64,
-    /// Those that become zeros.
+    /// Columns that become zeros.
     zeroed: u64,
-    /// Of both: those that nothing is written to.
+    /// Of both: columns to which nothing is written.
     missing: u64,
-    /// Those of which parity covers the content before it from now on.
+    /// Columns whose previous content is covered by parity from now on.
     before: u64,
 }
 
@@ -33,7 +33,7 @@ impl Change {
 }
 
 impl<M: Memory> Array<M> {
-    /// The journal of an array that is opened: empty, with the table of checksums as it is on the members.
+    /// Sets up the journal of an assembled array: empty, with the table of checksums as it is on the members.
     pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums, area: Area) {
         let missing = self.failed_members();
         if let Some(journal) = &mut self.journal {
@@ -42,11 +42,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `plan` waits until the journal has what it is to write, or the bitmap where. False if it need not.
+    /// Queues `plan` until the journal has its changes, or, with a bitmap, until its region is marked. Returns false if it
+    /// need not wait.
     pub(super) fn await_record(&mut self, plan: u32) -> bool {
         let Some(journal) = &mut self.journal else { return self.await_intent(plan) };
         if self.plans[plan as usize].covers != 0 {
-            // For it there is room, and others may wait for what it frees.
+            // There is room for this plan, and others may wait for the room that it frees.
             journal.waiting.push_front(plan);
         } else {
             journal.waiting.push_back(plan);
@@ -54,22 +55,22 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The next update whose record is durable goes on in place. False when there is none.
+    /// Continues the next update whose record is durable in place. Returns false if there is none.
     #[inline]
     pub(super) fn journaled<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(plan) = self.journal.as_mut().and_then(|journal| journal.ready.pop_front()) else {
             return false;
         };
         let slot = &mut self.plans[plan as usize];
-        // The wait counts as one for the row.
+        // This wait counts as a wait for the row.
         slot.rewait_ns += self.now - slot.step_begun_at;
         self.step_over(plan, driver);
         self.run(plan, driver);
         true
     }
 
-    /// Writes the next record, with as many of the updates that wait as it has room for. False when there is nothing to write,
-    /// no room, or one under way.
+    /// Writes the next record, with as many waiting updates as it has room for. Returns false if there is nothing to write, no
+    /// room, or a record in flight.
     pub(super) fn write_record<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.journal.as_ref().is_none_or(|journal| {
             journal.record.is_under_way || journal.waiting.is_empty() && !journal.wants_record
@@ -81,7 +82,7 @@ impl<M: Memory> Array<M> {
         }
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal);
-        // By a record without updates that tells of no freed room, others must still have some.
+        // A record that has no updates and reports no freed room must leave room for others.
         let is_told = journal.wants_record && journal.ring.has_room(0, journal.late) && !self.has_lost_data();
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
@@ -95,7 +96,7 @@ impl<M: Memory> Array<M> {
         !is_idle || !self.woken.is_empty()
     }
 
-    /// Takes updates that wait into the next record, as long as there is room. Returns the images that it has.
+    /// Moves waiting updates into the next record, as long as there is room. Returns the number of images in the record.
     fn gather_updates(&mut self, journal: &mut Journal) -> u32 {
         journal.updates.clear();
         journal.entries.clear();
@@ -104,7 +105,7 @@ impl<M: Memory> Array<M> {
         while let Some(&plan) = journal.waiting.front() {
             let Plan { row, defers, covers, .. } = self.plans[plan as usize];
             if defers && self.lost_columns(plan) != 0 {
-                // A row that has lost a column has its parity at once.
+                // A row that has lost a column gets its parity at once.
                 journal.waiting.pop_front();
                 self.woken.push_back(plan);
                 continue;
@@ -134,8 +135,8 @@ impl<M: Memory> Array<M> {
         images
     }
 
-    /// Updates that wait and were to leave parity late begin anew, as others: they hold rows whose parity may be what frees the
-    /// room that those before them wait for.
+    /// Restarts waiting updates that were to defer their parity, as updates that do not defer it: they have locks of rows
+    /// whose parity may free the room that earlier updates wait for.
     fn send_back(&mut self, journal: &mut Journal) {
         journal.waiting.retain(|&plan| {
             let defers = self.plans[plan as usize].defers;
@@ -146,7 +147,7 @@ impl<M: Memory> Array<M> {
         });
     }
 
-    /// Notes the entries of an update, and the buffers of their images.
+    /// Records the entries of an update, and the buffers of their images.
     fn note_change(&mut self, journal: &mut Journal, plan: u32, change: &Change) {
         let place = self.plans[plan as usize].place;
         let page = place.page - self.geometry.first_page;
@@ -166,7 +167,7 @@ impl<M: Memory> Array<M> {
                 let bytes = content.map(|page| self.memory.bytes(page));
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
                 if M::CARRIES_DATA && kind == RedoKind::Missing && column >= self.geometry.data {
-                    // Nobody knows that of parity before its member is rebuilt.
+                    // The new checksum of parity is unknown before its member is rebuilt.
                     let (group, position) = self.geometry.position_of(member.into());
                     checksum = journal.table.get(group, page, position);
                 }
@@ -180,7 +181,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What `plan` changes behind its current step.
+    /// The changes that `plan` makes after its current step.
     fn change_behind(&self, plan: u32) -> Change {
         let slot = &self.plans[plan as usize];
         let base = (plan * self.stride) as usize;
@@ -199,7 +200,7 @@ impl<M: Memory> Array<M> {
         let is_trim = slot.purpose == Purpose::Trim;
         let mut changed = if is_trim { self.geometry.all_columns() } else { slot.wanted & !slot.written };
         if slot.covers != 0 {
-            // Parity is late no more, even where there is nobody to take it.
+            // The row's parity is no longer deferred, even where no member can take it.
             changed |= self.geometry.parity_columns();
         }
         let unwritten = changed & !(written | zeroed);
@@ -209,11 +210,11 @@ impl<M: Memory> Array<M> {
         }
         let replaced = if slot.defers { slot.wanted & !self.window.dirty(slot.row) } else { 0 };
         let before = if self.has_bug(Bug::BeforeImageOmitted) { 0 } else { replaced };
-        // One that failed meanwhile has nothing of it either.
+        // A member that failed meanwhile does not have the change either.
         Change { written, zeroed, missing: self.columns_on_failed(plan) | unwritten, before }
     }
 
-    /// Makes the steps of the plan that writes the record of what was gathered.
+    /// Builds the steps of the plan that writes the record of the gathered updates.
     fn make_record(&mut self, journal: &mut Journal, images: u32) {
         let begun = journal.ring.begin(images, journal.updates.len() as u32);
         for &plan in &journal.updates {
@@ -228,8 +229,8 @@ impl<M: Memory> Array<M> {
         self.copy_record(journal);
     }
 
-    /// Makes the steps by which the record comes to the members that are to keep it and were not given it yet. False if there
-    /// are none.
+    /// Builds the steps that write the record to the members that must keep it and were not given it yet. Returns false if
+    /// there are none.
     fn copy_record(&mut self, journal: &mut Journal) -> bool {
         let plan = journal.plan;
         self.clear_own(plan, Purpose::JournalWrite);
@@ -246,7 +247,7 @@ impl<M: Memory> Array<M> {
         let writes =
             targets.iter().flat_map(|&member| each.clone().map(move |(kind, page)| (kind, member, page)));
         self.push_own(plan, writes);
-        // The buffers of a copy are those of the others.
+        // All copies share their buffers.
         journal.record.pages.truncate(pages as usize);
         for _ in 1..targets.len() {
             journal.record.pages.extend_from_within(..pages as usize);
@@ -295,15 +296,15 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Members that are given up, one bit each.
+    /// Members that failed, one bit each.
     pub(super) fn failed_members(&self) -> u64 {
         let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
         failed.fold(0, |mask, (member, _)| mask | 1 << member)
     }
 
-    /// The members that metadata is to call missing, where those of `told`, a mask, were before: of a group that has lost more
-    /// than parity tolerates those told before it had. Were all of them told, nobody could open the array again, though its
-    /// members came back.
+    /// The members that metadata is to call missing, where it called those of the mask `told` missing before. In a group that
+    /// has lost more than parity tolerates, these are the members that it called missing before the loss. If metadata called
+    /// all of them missing, the array could never be assembled again, even if its members returned.
     pub(super) fn missing_to_tell(&self, told: u64) -> u64 {
         let failed = self.failed_members();
         (0..self.geometry.groups).fold(0, |mask, group| {
@@ -313,8 +314,8 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Ends the updates that wait for the journal or the bitmap in rows which have lost more than parity tolerates meanwhile:
-    /// what they write would be durable without anybody knowing where it is missing. False when there are none.
+    /// Fails the updates that wait for the journal or the bitmap in rows that have meanwhile lost more than parity tolerates:
+    /// their writes would be durable, but no metadata would record where they are missing. Returns false if there are none.
     pub(super) fn fails_beyond<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.has_lost_data() {
             return false;
@@ -343,8 +344,9 @@ impl<M: Memory> Array<M> {
         !beyond.is_empty()
     }
 
-    /// The plan that wrote a record is over: what the record has goes on in place. But if one of those that were to keep it
-    /// failed meanwhile, another one is given it first: that one might come back without it, and no record tells that it failed.
+    /// The plan that wrote a record is over: the changes of the record continue in place. But if a member that was to keep the
+    /// record failed meanwhile, another member gets the record first: the failed member might return without the record, and
+    /// no record says that it failed.
     pub(super) fn record_written<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Some(mut journal) = self.journal.take() else { return };
         if self.copy_record(&mut journal) {
@@ -364,7 +366,7 @@ impl<M: Memory> Array<M> {
         self.journal = Some(journal);
     }
 
-    /// `plan` is over: if a record had what it wrote, that is done in place.
+    /// `plan` is over: if a record had its changes, they are done in place.
     #[inline]
     pub(super) fn done_in_place(&mut self, plan: u32) {
         let slot = &mut self.plans[plan as usize];
@@ -381,12 +383,13 @@ impl<M: Memory> Array<M> {
             if !is_freed {
                 journal.ring.done(covers);
             }
-            // One that gave up has no record.
+            // A plan that gave up has no record.
             journal.late -= u32::from(record == 0);
         }
     }
 
-    /// Goes on with freeing records, or begins to when they take much of the journal. False when there is nothing to do now.
+    /// Continues to free records, or starts to when they take much of the journal. Returns false if there is nothing to do
+    /// now.
     pub(super) fn free_records<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(journal) = &mut self.journal else { return false };
         if journal.cleaning.is_under_way {
@@ -398,7 +401,7 @@ impl<M: Memory> Array<M> {
             }
             let unwritten = usize::from(journal.record.is_under_way);
             let none = journal.wants_table.then(|| journal.ring.tail() - 1);
-            // Each record is looked at once: what is finished is freed now.
+            // Each record is considered once: finished records are freed now.
             let until = journal.ring.finished(unwritten).or(none);
             if until.is_none() {
                 return self.cover_for_room(driver);
@@ -433,8 +436,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The next step of freeing records: pages of the table that they change, then a flush of all members. Nothing when all that
-    /// is done.
+    /// The next step of freeing records: writes the changed pages of the table, then flushes all members. Returns `None` when
+    /// all of that is done.
     fn make_cleaning(&mut self, journal: &mut Journal) -> Option<u32> {
         let plan = journal.plan + 1;
         let is_early = self.has_bug(Bug::JournalFreedEarly);
@@ -466,7 +469,7 @@ impl<M: Memory> Array<M> {
         Some(plan)
     }
 
-    /// One more page of the table is written, in all of its copies.
+    /// Adds writes of one more page of the table, in all of its copies.
     fn write_table_page(
         &mut self,
         journal: &mut Journal,
@@ -502,7 +505,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Empties the steps of one of the journal's own plans.
+    /// Clears the steps of one of the journal's own plans.
     pub(super) fn clear_own(&mut self, plan: u32, purpose: Purpose) {
         let slot = &mut self.plans[plan as usize];
         slot.purpose = purpose;
@@ -511,7 +514,7 @@ impl<M: Memory> Array<M> {
         slot.clear_steps();
     }
 
-    /// Appends a step to one of the journal's own plans: what is done on which member with which page.
+    /// Appends a step to one of the journal's own plans: the operations, each with its member and page.
     pub(super) fn push_own(
         &mut self,
         plan: u32,
@@ -527,7 +530,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// How a read of a page of data or parity ended, its checksum considered.
+    /// The outcome of reading a page of data or parity, with its checksum verified.
     #[inline]
     pub(super) fn verified_in_place(&self, id: u32, outcome: Outcome) -> Outcome {
         let Some(journal) = self.journal.as_ref().filter(|_| M::CARRIES_DATA && outcome == Outcome::Done)
@@ -536,7 +539,7 @@ impl<M: Memory> Array<M> {
         };
         let Operation { member, page, class, .. } = self.slots[id as usize].operation;
         if class == Class::Metadata {
-            // Metadata lies outside of rows, and whoever reads it judges it.
+            // Metadata lies outside of rows, and its reader verifies it.
             return outcome;
         }
         let (group, position) = self.geometry.position_of(member.into());
@@ -545,8 +548,8 @@ impl<M: Memory> Array<M> {
         if is_right { Outcome::Done } else { Outcome::Corrupt }
     }
 
-    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and
-    /// nothing of it is written.
+    /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan
+    /// ends, and writes nothing.
     pub(super) fn verify_decoded(&mut self, plan: u32) -> bool {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];

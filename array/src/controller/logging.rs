@@ -1,7 +1,7 @@
-//! Parity logging: updates whose deltas go to the log, plans that take deltas in, background commits.
+//! Parity logging: updates whose deltas go to the log, plans that apply deltas, background commits.
 //!
-//! [`ParityLog`] knows which deltas a row has while nobody holds the row. An update takes a slot when its steps are made and
-//! the slot joins its row when the update ends; an update that writes parity in place makes the row's deltas worthless.
+//! [`ParityLog`] knows which deltas a row has while no plan has the row lock. An update takes a slot when its steps are built,
+//! and the slot joins its row when the update ends. An update that writes parity in place makes the row's deltas obsolete.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -16,8 +16,8 @@ use crate::scheme::Acknowledge;
 use crate::update::{Decision, Reason, Routine};
 
 impl<M: Memory> Array<M> {
-    /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers a part of the row, of
-    /// which nothing is lost, and there is room.
+    /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers only part of the row, no
+    /// column of the row is lost, and the log has room.
     #[inline]
     pub(super) fn may_log(&self, plan: u32, lost: u64) -> bool {
         let Some(log) = &self.log else { return false };
@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
         purpose == Purpose::Write && lost == 0 && !covers_row && !self.is_fresh(plan) && log.has_room(row)
     }
 
-    /// Steps of an update that is logged: the old content of what was written before is read, data and deltas are written.
+    /// Builds the steps of a logged update: read the old content of columns that were written before, write data and deltas.
     pub(super) fn build_logging<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         let Some(log) = &mut self.log else { return };
@@ -36,7 +36,8 @@ impl<M: Memory> Array<M> {
         if reads != 0 {
             self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
-        // Page operations: the difference of old and new content, and each change that goes into a delta but the first.
+        // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
+        // first.
         let pages = reads.count_ones() + self.geometry.parity() * (wanted.count_ones() - 1);
         self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         self.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
@@ -52,7 +53,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Adds the writes of `plan`'s deltas to its last step.
+    /// Adds the writes of the deltas of `plan` to its last step.
     fn push_delta_writes(&mut self, plan: u32) {
         let Some(log) = &self.log else { return };
         let page = self.plans[plan as usize].delta;
@@ -71,8 +72,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Adds the reads of all deltas of the parity columns in `parity` to the last step of `plan`, which reads those columns
-    /// in their place. Returns their number.
+    /// Adds the reads of all deltas of the parity columns in `parity` to the last step of `plan`, which reads these columns in
+    /// place. Returns the number of reads.
     pub(super) fn push_delta_reads(&mut self, plan: u32, parity: u64, class: Class) -> u16 {
         let (reads_behind, ignores) =
             (self.has_bug(Bug::DeltaOfOtherRow), self.has_bug(Bug::LostDeltasIgnored));
@@ -102,13 +103,13 @@ impl<M: Memory> Array<M> {
         slot.delta_reads
     }
 
-    /// Deltas of `row`, for each parity chunk.
+    /// Number of deltas of `row`, for each parity chunk.
     #[inline]
     pub(super) fn deltas(&self, row: u64) -> u32 {
         self.log.as_ref().map_or(0, |log| log.count(row))
     }
 
-    /// Parity columns of the plan's row of which a delta is lost with its member.
+    /// Parity columns of `row` that have a delta on a failed log member.
     #[inline]
     pub(super) fn lost_in_log(&self, row: u64) -> u64 {
         self.log.as_ref().map_or(0, |log| log.lost_of(row) << self.geometry.data)
@@ -120,7 +121,7 @@ impl<M: Memory> Array<M> {
         self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << self.geometry.data)
     }
 
-    /// An update that was to be logged and found on the way that it may not begins anew: nothing is written.
+    /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
     pub(super) fn stop_logging(&mut self, plan: u32) {
         let delta = std::mem::replace(&mut self.plans[plan as usize].delta, NONE);
         if delta != NONE
@@ -130,7 +131,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The end of an update, for the log. What gave up after it had written, and a commit that could not be done, leave
+    /// Ends an update, for the log. An update that gave up after it had written, and a commit that could not be done, leave
     /// parity that covers nothing.
     pub(super) fn end_logging(&mut self, plan: u32) {
         let drops = self.has_bug(Bug::DeltaDropped);
@@ -163,7 +164,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The deltas of the plan's row are of no value any more.
+    /// Discards the deltas of the plan's row.
     pub(super) fn forget_deltas(&mut self, plan: u32) {
         let row = self.plans[plan as usize].row;
         if let Some(log) = &mut self.log {
@@ -171,7 +172,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// All of `row` was trimmed.
+    /// Forgets the deltas and written columns of `row`, all of which was trimmed.
     pub(super) fn forget_row(&mut self, row: u64) {
         if self.has_bug(Bug::TrimKeepsDeltas) {
             return;
@@ -193,7 +194,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// At the end of a run all rows are committed, also those that a write cache has yet to write, unless the scheme never does.
+    /// Commits all rows at the end of a run, including those that a write cache has yet to write, unless the scheme never
+    /// commits.
     pub(super) fn drain_log(&mut self) {
         if let Some(log) = &mut self.log
             && self.scheme.log.commit == crate::placement::Commit::Watermark
@@ -202,7 +204,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Chunks of the array's first `pages` pages hold something.
+    /// Marks the chunks of the array's first `pages` pages as written.
     pub(super) fn log_assume_written(&mut self, pages: u64) {
         for page in 0..if self.log.is_some() { pages } else { 0 } {
             if let (Some((row, column)), Some(log)) = (self.locate(page), &mut self.log) {
@@ -211,22 +213,22 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The pages of the log members that hold deltas of `row`, from the newest on: on each log member the same ones.
+    /// The pages of the log members that hold deltas of `row`, newest first: the same pages on each log member.
     pub fn delta_pages(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
         self.log.iter().flat_map(move |log| log.slots_of(row))
     }
 
-    /// The member that holds the deltas of the parity chunk of this number, if there is a log.
+    /// The member that holds the deltas of the parity chunk with this number, if there is a log.
     pub fn log_member(&self, parity: u32) -> Option<u16> {
         self.log.as_ref().map(|log| log.member(parity))
     }
 
-    /// Whether a commit in the background has `row`, or waits for it.
+    /// Whether a background commit works on `row`, or waits for it.
     pub fn is_committing(&self, row: u64) -> bool {
         self.log.as_ref().is_some_and(|log| log.is_due(row))
     }
 
-    /// Pages of each log member that are taken, vacant ones between them counted.
+    /// Pages of each log member that are in use, including vacant pages between them.
     pub fn log_pages_taken(&self) -> u64 {
         self.log.as_ref().map_or(0, ParityLog::taken)
     }

@@ -1,5 +1,5 @@
-//! Members that come into an array in place: superblocks tell of them before anything is written to them, then of what
-//! they have, and that they are whole.
+//! Members that join an array in place: superblocks record them before anything is written to them, then how far they are
+//! rebuilt, and finally that they are whole.
 
 use super::Array;
 use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
@@ -12,7 +12,7 @@ use crate::operation::OperationKind;
 use crate::plan::Purpose;
 
 impl<M: Memory> Array<M> {
-    /// The members of an array that is opened, as its superblocks have them, with the first page of each back copy.
+    /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
     pub(crate) fn begin_members(&mut self, superblock: Superblock, back: Vec<u32>) {
         let rows = self.rows_of_group();
         let Some(roster) = &mut self.roster else { return };
@@ -28,19 +28,19 @@ impl<M: Memory> Array<M> {
         (roster.superblock, roster.back) = (superblock, back);
     }
 
-    /// What superblocks on the members say, where that is not what they would say of an array that is written.
+    /// Records the content of the superblocks on the members, where it differs from the superblocks of a writable array.
     pub(crate) fn has_on_members(&mut self, superblock: Superblock) {
         if let Some(roster) = &mut self.roster {
             roster.on_members = Some(superblock);
         }
     }
 
-    /// Rows of a group: pages of the data.
+    /// Rows of a group, which are the pages of its data.
     pub(super) fn rows_of_group(&self) -> u64 {
         self.geometry.rows() / u64::from(self.geometry.groups)
     }
 
-    /// Whether `member` may come into the array in place.
+    /// Whether `member` may join the array in place.
     pub(super) fn check_member(
         &self,
         roster: &Roster,
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
         check_twin(&roster.superblock, how)
     }
 
-    /// A group of which more members failed than parity tolerates, `returning` not counted.
+    /// A group in which more members failed than parity tolerates, `returning` not counted.
     fn group_beyond(&self, returning: Option<u16>) -> Option<u32> {
         let its_group = returning.map(|member| self.geometry.group_of(member.into()));
         let failed = |group| self.failed_of_group(group) - u32::from(its_group == Some(group));
@@ -70,15 +70,15 @@ impl<M: Memory> Array<M> {
         groups.find(|&group| self.any_failed && failed(group) > self.geometry.parity())
     }
 
-    /// The group that has lost too much for superblocks to tell anything, or for a member to be made whole: they would call all
-    /// that failed so, and nobody could open the array again, though they came back.
+    /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
+    /// call all failed members failed, and the array could never be assembled again, even if they returned.
     pub(super) fn halted_by(&self) -> Option<u32> {
         let telling = self.roster.as_ref()?.telling;
         let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
         self.group_beyond(returning.map(|telling| telling.member))
     }
 
-    /// `member`, which may, comes into the array in place.
+    /// Lets `member`, which was checked, join the array in place.
     pub(super) fn rejoin_in_place(&mut self, member: u16, how: Rejoining) {
         self.queues.reopen(member);
         let failed = self.failed_members();
@@ -91,14 +91,14 @@ impl<M: Memory> Array<M> {
         roster.telling = Some(Telling { member, news, stage: Stage::Clear, begun: 0, failed });
     }
 
-    /// A member failed: nothing is made of it any more.
+    /// A member failed: it is no longer rebuilt or announced.
     pub(super) fn member_lost(&mut self, member: u16) {
         let Some(roster) = &mut self.roster else { return };
         roster.rebuild.take_if(|rebuild| rebuild.member == member);
         roster.telling.take_if(|telling| telling.member == member);
     }
 
-    /// Goes one step on with telling superblocks of a member. False when there is nothing to be done now.
+    /// Takes the next step of recording a member event in the superblocks. Returns false if there is nothing to do now.
     pub(super) fn tell_members<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let failed = self.failed_members();
         let Some(roster) = self.roster.as_mut().filter(|_| !self.read_only) else { return false };
@@ -111,7 +111,7 @@ impl<M: Memory> Array<M> {
             return true;
         };
         if telling.stage == Stage::Clear {
-            // What was on its way to it when it failed is not to come behind this.
+            // Operations that were in flight to the member when it failed must not arrive after these writes.
             let is_idle = roster.rebuilding == 0;
             if !(is_idle && self.is_known_to_fail(telling.member)) {
                 return false;
@@ -129,18 +129,19 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether what is durable calls `member`, which failed, missing. Until then it would be taken for whole after a loss of
-    /// power, so its copies of the journal and the table are needed. If not, the next record will.
+    /// Whether durable metadata calls `member`, which failed, missing. Until then, assembly after a loss of power would take
+    /// the member for whole, so its copies of the journal and the table are needed. If not yet, the next record calls it
+    /// missing.
     fn is_known_to_fail(&mut self, member: u16) -> bool {
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
-        // Of a group that has lost too much nothing is told.
+        // For a group that has lost too much, nothing is recorded.
         let is_told = (told ^ self.missing_to_tell(told)) >> member & 1 == 0;
         let Some(journal) = &mut self.journal else { return true };
         journal.wants_record |= !is_told;
         is_told && !journal.record.is_under_way
     }
 
-    /// Makes a plan of what is left of a stage. False when that is nothing.
+    /// Plans the rest of a stage. Returns false if nothing is left.
     fn begin_stage(&mut self, roster: &mut Roster, telling: Telling) -> bool {
         let Telling { member, stage, begun, failed, news } = telling;
         if stage == Stage::Front && begun == 0 {
@@ -153,7 +154,7 @@ impl<M: Memory> Array<M> {
             _ => (0..self.members.count as u16).filter(takes_part).collect(),
         };
         let flushes = u32::from(self.members.volatile_cache);
-        // On each of them, from its first page on.
+        // Operations on each target, from its first page on.
         let (kind, count) = match stage {
             Stage::Clear => (OperationKind::Write, self.geometry.first_page - span),
             Stage::Front | Stage::Back => (OperationKind::Write, span),
@@ -207,13 +208,14 @@ impl<M: Memory> Array<M> {
         roster.work.is_under_way = false;
         roster.work.pages.clear();
         roster.work.owned.drain(..).for_each(|page| self.memory.give(page));
-        // What was told when it failed and what is told since it came once more are two: nothing is begun of that yet.
+        // An event from the time of the failure and an event since the member returned are distinct: nothing is written of the
+        // latter yet.
         let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
             return;
         };
         if telling.failed != now {
-            // Others failed, and the superblocks are to say so. But no front copy is written over before all back copies of the
-            // version that it has are durable: power may be lost meanwhile, and a member would have neither.
+            // Other members failed, and the superblocks must record it. But no front copy may be overwritten before all back
+            // copies of the same version are durable: otherwise a loss of power could leave a member with neither copy.
             let stage = match telling {
                 Telling { stage: Stage::Clear, .. } => Stage::Clear,
                 Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
@@ -227,7 +229,7 @@ impl<M: Memory> Array<M> {
             (roster.telling, roster.is_stopping) = (None, false);
             return;
         }
-        // It is the one that was to come, and it does not.
+        // The joining member itself failed: it does not join.
         let epoch = roster.superblock.epoch;
         if let Some(record) = roster.superblock.members.get_mut(telling.member as usize) {
             record.fail(epoch, 0);
@@ -250,7 +252,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Superblocks tell of a member.
+    /// The superblocks record the event of a member.
     fn news_told(&mut self, telling: Telling) {
         let Telling { member, news, failed, .. } = telling;
         let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
@@ -258,7 +260,7 @@ impl<M: Memory> Array<M> {
         let believes = self.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
         roster.on_members = Some(roster.superblock.clone());
-        // Those that failed while the back copies were written are told of by another version.
+        // Members that failed while the back copies were written are recorded by another version.
         let is_untold = |(number, record): (usize, &Member)| {
             number != usize::from(member) && failed >> number & 1 != 0 && record.state != MemberState::Failed
         };
@@ -296,7 +298,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `member` gets its copies of metadata, and the newest of all others is not to call it missing.
+    /// Schedules writing the copies of metadata of `member`; the next version of all other metadata no longer calls it
+    /// missing.
     fn welcome(&mut self, member: u16) {
         if let Some(journal) = &mut self.journal {
             journal.wants_record = true;
@@ -316,7 +319,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// Writes page `page` of the superblock of `member` over `into`.
+/// Writes page `page` of the superblock of `member` to `into`.
 fn encode_page(superblock: &mut Superblock, (member, page): (u16, u32), copy: Copy, into: &mut [u8]) {
     superblock.number = member;
     superblock.uuid = superblock.members[member as usize].uuid;

@@ -1,4 +1,4 @@
-//! The copies of metadata that members should have: where each lies, and whether what was read there is it.
+//! The copies of metadata that members should have: where each lies, and how its content is verified.
 
 use super::Array;
 use crate::format::{
@@ -9,10 +9,10 @@ use crate::journal::Stage;
 use crate::memory::Memory;
 use crate::placement::elastic::durable::Phase;
 
-/// Kinds of metadata.
+/// Number of kinds of metadata.
 pub(super) const KINDS: usize = 6;
 
-/// A kind of metadata, in the order in which they are read.
+/// A kind of metadata; kinds are read in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -44,30 +44,30 @@ pub(super) struct Piece {
     pub(super) nth: u64,
 }
 
-/// Pages one behind the other, and which version of a structure they hold.
+/// Consecutive pages, and the version of the structure that they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) member: u16,
     pub(super) first: u32,
     pub(super) pages: u32,
-    /// Another one when the copy was written anew.
+    /// Changes when the copy is written again.
     pub(super) version: u64,
 }
 
-/// Where a piece is now.
+/// The current location of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     At(Run),
-    /// It need not be there.
+    /// The piece need not exist.
     Nowhere,
-    /// It may be written just now.
+    /// The piece may be being written.
     Busy,
-    /// There are no more of its kind.
+    /// There are no more pieces of this kind.
     Over,
 }
 
 impl<M: Memory> Array<M> {
-    /// The superblock as all members have it, but for its number and identifier; none of an array that was not opened.
+    /// The superblock as all members have it, except for its number and identifier; `None` if the array was not assembled.
     pub(super) fn superblock_on_members(&self) -> Option<&Superblock> {
         match (&self.roster, &self.elastic) {
             (Some(roster), _) => roster.on_members.as_ref(),
@@ -76,7 +76,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Where `piece` is.
+    /// The location of `piece`.
     pub(super) fn piece(&self, piece: Piece) -> Place {
         let place = match piece.kind {
             Kind::Superblock => self.superblock_piece(piece.nth),
@@ -220,13 +220,13 @@ impl<M: Memory> Array<M> {
         1 + piece.nth / u64::from(self.members.count)
     }
 
-    /// Whether `member` is being filled: it gets its copies of the table and the bitmap by that.
+    /// Whether `member` is being rebuilt: the rebuild writes its copies of the table and the bitmap.
     fn is_filled(&self, member: u16) -> bool {
         let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
         rebuild.is_some_and(|rebuild| rebuild.member == member)
     }
 
-    /// Whether `bytes`, read where `piece` is, are what should be there.
+    /// Whether `bytes`, read at the location of `piece`, are its expected content.
     pub(super) fn is_piece(&self, piece: Piece, bytes: &[u8]) -> bool {
         match piece.kind {
             Kind::Superblock => self.is_superblock(piece.nth, bytes),
@@ -259,8 +259,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether a superblock is that of its place: a later version than the last that is on all members may be one whose update
-    /// was interrupted by the loss of a member.
+    /// Whether a superblock belongs to its place. Accepts a later version than the last one that is on all members: the loss
+    /// of a member may have interrupted its update.
     fn is_superblock(&self, nth: u64, bytes: &[u8]) -> bool {
         let Some(block) = self.superblock_on_members() else { return true };
         let bytes = &bytes[..SUPERBLOCK_BYTES];

@@ -1,6 +1,6 @@
-//! Scrub of metadata: every copy of a superblock, checkpoint, commit record, redo record, page of the table of checksums and
-//! bitmap that a column should have is read and held against what the controller knows. What is damaged is written again by
-//! the ordinary update of its structure, and then read back: a copy counts as repaired when the second read finds it whole.
+//! Scrub of metadata: reads every copy of a superblock, checkpoint, commit record, redo record, page of the table of checksums
+//! and bitmap that a member should have, and verifies it against the controller's state. A damaged copy is written again by
+//! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
 
 use super::Array;
 use super::metadata_pieces::{KINDS, Kind, Piece, Place, Run};
@@ -11,35 +11,35 @@ use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::{Purpose, Step};
 
-/// Damaged copies that are repaired in one round: the list of them is bounded.
+/// Damaged copies that are repaired in one round; this bounds the list of them.
 const ROUND: usize = 64;
 
 /// Damaged and repaired copies of metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetadataScrubbed {
-    /// Copies that could not be read or did not hold what they should.
+    /// Copies that could not be read or did not have the expected content.
     pub damaged: u64,
-    /// Of those: copies that were written again and found whole by reading them back.
+    /// Of those: copies that were written again and found whole when they were read back.
     pub repaired: u64,
 }
 
-/// What there is of a scrub of metadata.
+/// State of the metadata scrub.
 #[derive(Debug, Default)]
 pub(crate) struct MetadataScrub {
     walk: Option<Walk>,
-    /// Counts of the last one, or of that under way.
+    /// Counts of the current scrub, or of the last one.
     pub(crate) found: MetadataScrubbed,
 }
 
-/// Where a scrub of metadata stands.
+/// Progress of a scrub of metadata.
 #[derive(Debug)]
 struct Walk {
     stage: Doing,
-    /// The next piece to look at.
+    /// The next piece to read.
     next: Piece,
-    /// Records of the journal from this one on are written while the scrub goes on, and are not read.
+    /// Records of the journal from this one on are written during the scrub, and are not read.
     records_end: u64,
-    /// Whether superblocks alone are read, whatever the allowance is.
+    /// Whether only superblocks are read, regardless of the allowance.
     is_closing: bool,
     /// The piece that is being read.
     reading: Option<Reading>,
@@ -51,24 +51,24 @@ struct Walk {
 enum Doing {
     /// Copies are read.
     Look,
-    /// The damaged ones are being written.
+    /// The damaged copies are being written.
     Mend(Wanted),
-    /// The damaged ones are read again, from this one on.
+    /// The damaged copies are read again, from this one on.
     Verify(usize),
 }
 
-/// What has to be written before damaged copies are read again.
+/// Updates that must be written before damaged copies are read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
-    /// A greater version of the superblocks than this one.
+    /// A version of the superblocks greater than this one.
     update: Option<u64>,
-    /// A greater checkpoint than this one.
+    /// A checkpoint greater than this one.
     checkpoint: Option<u64>,
     /// The table of checksums.
     table: bool,
     /// The bitmap.
     intent: bool,
-    /// The journal needs no record up to this one.
+    /// The journal is reclaimed up to and including this record.
     record: Option<u64>,
 }
 
@@ -83,12 +83,12 @@ struct Reading {
 }
 
 impl MetadataScrub {
-    /// Whether a scrub of metadata goes on.
+    /// Whether a scrub of metadata is in progress.
     pub(crate) fn is_under_way(&self) -> bool {
         self.walk.is_some()
     }
 
-    /// It ends here; what it asked for goes on.
+    /// Ends the scrub; updates that it requested continue.
     pub(crate) fn stop(&mut self) {
         self.walk = None;
     }
@@ -107,15 +107,15 @@ impl MetadataScrub {
 }
 
 impl<M: Memory> Array<M> {
-    /// A scrub begins: metadata comes first, as the repair of data writes some.
+    /// Starts a scrub: metadata comes first, because the repair of data writes metadata.
     pub(super) fn begin_metadata_scrub(&mut self) {
         if M::CARRIES_DATA && self.superblock_on_members().is_some() {
             self.metadata.begin(false);
         }
     }
 
-    /// Reads the superblocks of all columns before the array is closed, and repairs those that are damaged: with both copies
-    /// gone, the next start would not find the column. [`Self::metadata_scrubbed`] says what was found.
+    /// Reads the superblocks of all members before the array is closed, and repairs damaged ones: if both copies of a
+    /// superblock were damaged, the next start would not find the member. [`Self::metadata_scrubbed`] returns the counts.
     pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if M::CARRIES_DATA && self.superblock_on_members().is_some() {
@@ -125,12 +125,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What the last look at metadata found, and whether it goes on.
+    /// The counts of the last scrub of metadata, and whether it is still in progress.
     pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
         (self.metadata.found, self.metadata.is_under_way())
     }
 
-    /// Goes one step on with the scrub of metadata. False when there is nothing to be done now.
+    /// Takes the next step of the metadata scrub. Returns false if there is nothing to do now.
     pub(super) fn scrub_metadata<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(walk) = &self.metadata.walk else { return false };
         if walk.reading.as_ref().is_some_and(|reading| reading.is_under_way) {
@@ -161,7 +161,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Begins to read the next piece.
+    /// Starts to read the next piece.
     fn look_at_next(&mut self) -> bool {
         let Some(walk) = &self.metadata.walk else { return false };
         let (piece, is_closing) = (walk.next, walk.is_closing);
@@ -176,7 +176,7 @@ impl<M: Memory> Array<M> {
         let next = piece.kind.next();
         let records =
             self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()));
-        // Those before the tail are needed no more.
+        // Records before the tail are no longer needed.
         let skipped = if next == Kind::Record {
             records.0.saturating_sub(1) * u64::from(self.members.count)
         } else {
@@ -201,7 +201,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Begins to read a piece again that was damaged.
+    /// Starts to read a damaged piece again.
     fn look_again(&mut self, nth: usize) -> bool {
         let Some(walk) = &self.metadata.walk else { return false };
         let Some(&piece) = walk.damaged.get(nth) else {
@@ -215,7 +215,7 @@ impl<M: Memory> Array<M> {
         match place {
             Place::Busy => return false,
             Place::At(run) => walk.reading = Some(Reading::of(piece, run)),
-            // What is not needed any more is as good as whole.
+            // A piece that is no longer needed counts as whole.
             Place::Nowhere | Place::Over => self.metadata.found.repaired += 1,
         }
         self.go_to(Doing::Verify(nth + 1));
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of reading pages of metadata. None when one of them was tried and cannot be read.
+    /// Builds the step that reads pages of metadata. Builds none if a page was tried and cannot be read.
     pub(super) fn build_inspect(&mut self, plan: u32) {
         let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
         let Some(reading) = reading.filter(|_| self.plans[plan as usize].lost == 0) else { return };
@@ -268,7 +268,7 @@ impl<M: Memory> Array<M> {
         slot.acknowledge_here();
     }
 
-    /// Pages of metadata were read, or cannot be.
+    /// Pages of metadata were read, or cannot be read.
     pub(super) fn inspected<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let page_bytes = self.members.page_bytes as usize;
         let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
@@ -284,7 +284,7 @@ impl<M: Memory> Array<M> {
         reading.is_unreadable |= lost != 0;
         reading.bytes.append(&mut pages);
         let place = self.piece(reading.piece);
-        // What was written anew meanwhile is whole, and where a column failed there is nothing to look at.
+        // A copy that was written again meanwhile is whole, and a failed member has nothing to verify.
         let is_moot = place != Place::At(reading.run);
         let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
         let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
@@ -308,13 +308,13 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Asks for what repairs the damaged copies of this round.
+    /// Requests the updates that repair the damaged copies of this round.
     fn begin_mending(&mut self) -> bool {
         let Some(walk) = &self.metadata.walk else { return false };
         let damaged = walk.damaged.clone();
         let mut wanted = Wanted::default();
         if self.read_only {
-            // They are told of, and stay.
+            // The damaged copies are reported, and stay.
             if let Some(walk) = &mut self.metadata.walk {
                 walk.damaged.clear();
             }
@@ -350,7 +350,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Begins to write superblocks in place, where they tell of nothing else just now. False if there is nothing to begin.
+    /// Starts to write superblocks in place, unless another update of them is in progress. Returns false if there is nothing
+    /// to start.
     fn tell_superblocks_again(&mut self, wanted: Wanted) -> bool {
         let update = self.superblock_on_members().map_or(0, |block| block.update);
         let failed = self.failed_members();
@@ -365,10 +366,10 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether what repairs damaged copies was written, or cannot be now.
+    /// Whether the updates that repair damaged copies are written, or cannot be written now.
     fn is_mended(&mut self, wanted: Wanted) -> bool {
         if self.has_lost_data() {
-            // Nothing is called durable any more.
+            // Nothing can be called durable any more.
             return true;
         }
         let update = self.superblock_on_members().map_or(0, |block| block.update);
@@ -387,7 +388,7 @@ impl<M: Memory> Array<M> {
             if let Some(record) = wanted.record.filter(|&record| journal.ring.has_before(record + 1)) {
                 has_journal = false;
                 journal.leave_behind(record + 1);
-                // Records with what late parity covers are finished when that parity is written.
+                // Records with content under deferred parity are finished when that parity is written.
                 self.window.flushes_deferred = !self.window.is_empty();
             }
         }

@@ -1,14 +1,14 @@
 //! The controller: a deterministic state machine without clock, thread or device.
 //!
-//! What happens outside is told to it, always with the time:
+//! The caller reports outside events to the controller, always with the time:
 //! - [`Array::submit`]: a host request arrived;
 //! - [`Array::completed`]: a member operation ended; [`Array::computed`]: a parity computation ended;
-//! - [`Array::timer`]: a time that it asked for has come;
-//! - [`Array::member_failed`], [`Array::member_ready`], [`Array::member_slow`]: news of members.
+//! - [`Array::timer`]: a timer that the controller set has expired;
+//! - [`Array::member_failed`], [`Array::member_ready`], [`Array::member_slow`]: events of members.
 //!
-//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. What the
-//! controller wants done it asks of the [`Driver`]. The controller owns every queue: one of host requests, one for
-//! each row in use, one for each member.
+//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. The controller asks
+//! the [`Driver`] to do its work. The controller owns every queue: one of host requests, one for each row in use, one for each
+//! member.
 
 mod absorbing;
 mod bytes;
@@ -84,13 +84,13 @@ use crate::window::Window;
 use resync::Resync;
 use slow::Slow;
 
-/// Bytes of a sector, the grain of hosts.
+/// Bytes of a sector, the granularity of host requests.
 pub const SECTOR_BYTES: u32 = 512;
 
 /// The array controller over memory `M`.
 #[derive(Debug)]
 pub struct Array<M: Memory> {
-    /// Nothing that the scheme has can be due but plans of host requests.
+    /// Whether only plans of host requests can ever be due under the scheme.
     only_plans: bool,
     scheme: Scheme,
     geometry: Geometry,
@@ -108,19 +108,19 @@ pub struct Array<M: Memory> {
     free_request: u32,
     /// The number of the last request.
     last_number: u32,
-    /// Requests not yet wholly cut into plans, in order of arrival; under PIQ only flushes that go on.
+    /// Requests not yet wholly split into plans, in order of arrival; under PIQ only flushes that continue.
     pending: VecDeque<u32>,
     sync_fifo: Option<SyncFifo>,
     piq: Option<Piq>,
-    /// The requests that wait, by member; only where some may wait for room or for others.
+    /// The waiting requests, by member; only where some may wait for room or for others.
     earliest: Option<Earliest>,
-    /// The request that is being cut, or [`NONE`].
+    /// The request that is being split, or [`NONE`].
     splitting: u32,
-    /// Operations queued and in flight at a member from which on no new plan is issued to it.
+    /// Number of operations queued and in flight at a member at which no new plan is issued to the member.
     queue_limit: u32,
-    /// Members that had no such room, and have it now.
+    /// Members that were above the limit and are below it now.
     freed: MemberSet,
-    /// Requests that end in controller memory, in order of acknowledgement, with where their time went.
+    /// Requests that end in controller memory, in order of acknowledgement, each with the breakdown of its time.
     buffered: VecDeque<(u32, Acknowledgement)>,
 
     plans: Vec<Plan>,
@@ -130,11 +130,11 @@ pub struct Array<M: Memory> {
     /// Operations of all plans: `stride` slots a plan.
     slots: Vec<Slot>,
     stride: u32,
-    /// Page buffers of all plans, `buffers_each` a plan: for each member one of new content, then for each one of old
-    /// content, then one for each delta that it may read.
+    /// Page buffers of all plans, `buffers_each` a plan: for each column one of new content, then for each one of old content,
+    /// then one for each delta that the plan may read.
     buffers: Vec<PageId>,
     buffers_each: u32,
-    /// Sectors that a plan's write covers, for each data member.
+    /// Sectors that a plan's write covers, for each data column.
     covers: Vec<u64>,
 
     row_locks: RowLocks,
@@ -143,18 +143,18 @@ pub struct Array<M: Memory> {
     times: CellTimes,
     /// Whether the update policy asks for [`Self::times`].
     asks_times: bool,
-    /// Plans that were given their row and have yet to go on.
+    /// Plans that got their row lock and have yet to continue.
     woken: VecDeque<u32>,
 
     failed: Vec<bool>,
     any_failed: bool,
     slow: Slow,
-    /// Whether nothing is written to members, whatever is found on them.
+    /// Whether nothing is written to members, regardless of their content.
     read_only: bool,
     gather: Option<Gather>,
     encode: Option<Encode>,
     cache: Option<Cache>,
-    /// Plans that write what the cache had.
+    /// Number of plans that destage cached content.
     destaging_plans: u32,
     /// Time of an access to controller memory.
     memory_latency: Nanos,
@@ -165,7 +165,7 @@ pub struct Array<M: Memory> {
     intent: Option<Intent>,
     roster: Option<Roster>,
     metadata: metadata_scrub::MetadataScrub,
-    /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
+    /// The controller's own request, which has the slot after those of hosts, and a buffer for its bytes while it has none.
     internal: Internal,
     spare_payload: Option<M::Host>,
     window: Window,
@@ -173,9 +173,10 @@ pub struct Array<M: Memory> {
     coordination: Option<Coordination>,
     /// The walk over all rows after a loss of power; no request is issued before it is over.
     resync: Option<Resync>,
-    /// Pages that rebuilding and scrubbing may read and write, less those that they took beyond that; none without a limit.
+    /// Pages that rebuild and scrub may read and write, less those that they took beyond the allowance; `None` without a
+    /// limit.
     allowance: Option<i64>,
-    /// Requests submitted and not acknowledged, and when the last of either happened.
+    /// Number of requests submitted and not acknowledged, and the time of the last submission or acknowledgement.
     under_way: u32,
     last_active: Nanos,
     #[cfg(debug_assertions)]
@@ -183,10 +184,10 @@ pub struct Array<M: Memory> {
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller of `scheme` over `members`.
+    /// Creates the controller of `scheme` over `members`.
     ///
     /// # Errors
-    /// When the scheme has no meaning over these members, with the reason.
+    /// The scheme is not valid for these members; the error has the reason.
     pub fn new(scheme: &Scheme, members: Members, memory: M) -> Result<Self, SchemeError> {
         let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
         let code = scheme.code(&geometry, members.page_bytes)?;
@@ -203,7 +204,7 @@ impl<M: Memory> Array<M> {
         let stride = layout.as_ref().map_or(stride, |layout| stride.max(Journal::operations_max(layout)));
         // A page of the bitmap in all copies, and their flushes, for each group.
         let stride = if metadata.is_some() { stride.max(2 * members.count) } else { stride };
-        // Behind the plans of hosts are those of the journal, for which nobody waits.
+        // The plans of hosts are followed by those of the journal, for which no request waits.
         let own_plans = if metadata.is_some() { crate::journal::PLANS } else { 0 };
         let roster = metadata.map(|layout| {
             let unnamed = Identity::unnamed(members.count);
@@ -229,8 +230,8 @@ impl<M: Memory> Array<M> {
         let pages = scheme.pages(&geometry);
         let all_plans = plans + own_plans;
         let buffers = if M::CARRIES_DATA { all_plans as usize * buffers_each as usize } else { 0 };
-        // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
-        // that merge, and one for each chunk in memory whose writer waits until it is durable.
+        // Each plan has the attachment of its own number, so that no plan lacks one. The second half is for requests that
+        // merge, and one is added for each chunk in memory whose writer waits until it is durable.
         let durable = elastic.as_ref().filter(|_| scheme.elastic.acknowledge == AcknowledgeWrites::Durable);
         let attachments = all_plans * 2 + durable.map_or(0, |log| log.buffer.len() as u32);
         let only_plans = !is_elastic
@@ -311,7 +312,7 @@ impl<M: Memory> Array<M> {
                 plans,
                 geometry.data,
                 geometry.members,
-                // What a journal has is what members would keep.
+                // The journal has the content that members would keep.
                 if layout.is_some() { 0 } else { members.old_versions },
                 M::CARRIES_DATA,
             ),
@@ -335,10 +336,10 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Takes a host request at time `now`, with its payload: bytes to write, or room for bytes to read.
+    /// Accepts a host request at time `now`, with its payload: bytes to write, or room for bytes to read.
     ///
     /// # Errors
-    /// Busy when the queue of requests is full; else what is wrong with the request. The payload comes back.
+    /// Busy if the queue of requests is full; otherwise the defect of the request. The payload is returned.
     pub fn submit<D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -355,7 +356,7 @@ impl<M: Memory> Array<M> {
             return Err((SubmitError::Busy, payload));
         }
         let is_flush = host.kind == RequestKind::Flush;
-        // A flush is about everything, whatever range came with it.
+        // A flush covers the whole array, regardless of its range.
         let host = if is_flush { HostRequest { offset: 0, bytes: 0, ..host } } else { host };
         let end = host.offset + u64::from(host.bytes);
         let pages = if is_flush { (0, 0) } else { (self.page_of(host.offset), self.page_of(end - 1)) };
@@ -386,7 +387,7 @@ impl<M: Memory> Array<M> {
         byte >> self.members.page_bytes.trailing_zeros()
     }
 
-    /// How far into its page a byte lies.
+    /// The offset of a byte within its page.
     #[inline]
     fn bytes_into_page(&self, byte: u64) -> u64 {
         byte & u64::from(self.members.page_bytes - 1)
@@ -428,18 +429,18 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// When operation `id`, which is under way, was put into its member's queue.
+    /// The time at which operation `id`, which is in progress, entered its member's queue.
     #[inline]
     pub fn queued_at(&self, id: OperationId) -> Nanos {
         self.slots[id as usize].queued_at
     }
 
-    /// The plan that operation `id`, which is under way, belongs to.
+    /// The plan of operation `id`, which is in progress.
     pub fn plan_of(&self, id: OperationId) -> u32 {
         id / self.stride
     }
 
-    /// Tags of the host requests that wait for `plan`, which is under way; none once they are acknowledged.
+    /// Tags of the host requests that wait for `plan`, which is in progress; none once they are acknowledged.
     pub fn hosts_of(&self, plan: u32) -> impl Iterator<Item = u64> + '_ {
         let attachment = |node: u32| (node != NONE).then(|| self.attachments[node as usize]);
         let first = attachment(self.plans[plan as usize].first_request);
@@ -454,7 +455,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// A time that the controller asked for has come.
+    /// A timer that the controller set has expired.
     pub fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         while let Some(&(id, acknowledgement)) = self.buffered.front().filter(|(_, ack)| ack.at <= now) {
@@ -471,21 +472,22 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// A member is gone: what is queued for it ends, rows on it are degraded from now on. Operations in flight on it
-    /// must still be reported, as [`Outcome::Gone`].
+    /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
+    /// flight on it must still be reported, as [`Outcome::Gone`].
     pub fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.advance(now);
         self.fail(member, driver);
         self.poll(driver);
     }
 
-    /// A member that refused an operation may take one now.
+    /// Reports that a member that refused an operation may accept one now.
     #[inline]
     pub fn member_ready(&mut self, member: u16) {
         self.queues.reopen(member);
     }
 
-    /// Writes out what waits in controller memory for more chunks, and updates late parity: at the end of a run.
+    /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
+    /// of a run.
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         self.gather_flush();
@@ -497,7 +499,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Offers queued operations to every member that may take one.
+    /// Offers queued operations to every member that may accept one.
     #[inline]
     pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
         while let Some(member) = self.queues.take_ready() {
@@ -533,7 +535,7 @@ impl<M: Memory> Array<M> {
                     before = id;
                 }
                 Admission::Closed => {
-                    // Where reads and writes share a list, one kind does not close it for the other.
+                    // Where reads and writes share a list, one kind does not close the list for the other.
                     closed = !self.queues.is_mixed();
                     before = id;
                 }
@@ -545,7 +547,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether a write that covers a page only in part is taken for a write of the whole page.
+    /// Whether a write that covers only part of a page is treated as a write of the whole page.
     fn rounds_up(&self) -> bool {
         self.scheme.placement.partial_writes == PartialWrites::RoundUp
     }
@@ -561,7 +563,7 @@ fn link_to(index: u32, len: u32) -> u32 {
     if index < len { index } else { NONE }
 }
 
-/// The members of a mask, in ascending order.
+/// The columns (or members) of a mask, in ascending order.
 pub(crate) fn columns(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {

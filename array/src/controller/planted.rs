@@ -1,4 +1,4 @@
-//! Bugs that are planted for the checking simulation to find, in builds for that alone.
+//! Bugs planted for the checking simulation to find; only in builds for that purpose.
 
 use super::Array;
 use crate::bugs::Bug;

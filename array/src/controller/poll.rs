@@ -1,11 +1,11 @@
-//! What has become possible: asked after everything that happens.
+//! Work that has become possible: checked after every event.
 
 use super::Array;
 use crate::driver::Driver;
 use crate::memory::Memory;
 
 impl<M: Memory> Array<M> {
-    /// Whether nothing goes on but plans of host requests, so that the long list of [`Self::poll_all`] need not be asked.
+    /// Whether only plans of host requests are in progress, so that the long list of [`Self::poll_all`] need not be checked.
     #[inline]
     fn is_plain(&self) -> bool {
         self.only_plans
@@ -15,10 +15,10 @@ impl<M: Memory> Array<M> {
             && !self.metadata.is_under_way()
     }
 
-    /// Does all work that has become possible: plans that were given their row continue, then waiting requests are split.
+    /// Does all work that has become possible: plans that got their row lock continue, then waiting requests are split.
     #[inline]
     pub(super) fn poll<D: Driver<M>>(&mut self, driver: &mut D) {
-        // Nothing that begins here makes a plain array another one.
+        // Nothing that starts here makes a plain array non-plain.
         if !self.is_plain() {
             return self.poll_all(driver);
         }
@@ -32,21 +32,21 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// [`Self::poll`] where something else may be due.
+    /// Like [`Self::poll`], where other work may be due.
     fn poll_all<D: Driver<M>>(&mut self, driver: &mut D) {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
             } else if self.journaled(driver) || self.intended(driver) {
-                // What the journal has goes on in place.
+                // Journaled updates continue in place.
             } else if self.hedge_due(driver) {
-                // It waits for nothing but its time.
+                // A hedge waits only for its time.
             } else if self.resync_one(driver) {
                 // Parity must be right before anything relies on it.
             } else if self.evict_one(driver) {
-                // A host that comes to a block on its way home waits for it.
+                // A host request to a block that is being moved home waits for the move.
             } else if self.destage_due(driver) || self.encode_due() {
-                // What must leave goes first: writes that wait for its room are behind it.
+                // Destaging goes first: writes wait for the room that it frees.
             } else if !self.issue_front(driver)
                 && !self.issue_batches(driver)
                 && !self.append_one(driver)

@@ -1,4 +1,4 @@
-//! What goes on by itself in an array with metadata, as observers see it: a member that is made whole, and scrub.
+//! Background work of an array with metadata, as observers see it: rebuild and scrub.
 
 use super::Array;
 use crate::driver::Driver;
@@ -7,12 +7,12 @@ use crate::memory::Memory;
 use crate::placement::elastic::ScrubCounts;
 use crate::placement::elastic::durable::Durable;
 
-/// Why a rebuild goes no further until the array is opened again.
+/// The reason why a rebuild stops until the array is assembled again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// More members of this group failed than its parity tolerates. All that failed may come back together.
+    /// More members of this group failed than its parity tolerates. All failed members may return together.
     Beyond(u32),
-    /// So many rows could not be made that no more can be told from those that were.
+    /// This number of rows could not be rebuilt, and the list of unrecovered rows is full.
     Unmade(u64),
 }
 
@@ -32,19 +32,19 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref()?.durable.as_deref()
     }
 
-    /// Whether a log has come to half of the write sequence numbers of its epoch: 2^39 chunks that were written and runs that
-    /// were trimmed. Who takes requests of hosts and splits them takes no more writes and trims then; the array itself refuses
-    /// them at three quarters ([`crate::SubmitError::EpochOver`]). Opened anew, it begins another epoch.
+    /// Whether a log has used half of the write sequence numbers of its epoch: 2^39 written chunks and trimmed runs. A server
+    /// that takes and splits requests of hosts then accepts no more writes and trims; the array itself refuses them at three
+    /// quarters ([`crate::SubmitError::EpochOver`]). The next assembly starts another epoch.
     pub fn is_epoch_ending(&self) -> bool {
         self.durable().is_some_and(Durable::is_epoch_ending)
     }
 
-    /// Whether the rest of the epoch's write sequence numbers is for what was taken.
+    /// Whether the remaining write sequence numbers of the epoch are reserved for accepted requests.
     pub(super) fn is_epoch_over(&self) -> bool {
         self.durable().is_some_and(Durable::is_epoch_over)
     }
 
-    /// The member that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
+    /// The member that is being rebuilt, with the number of segments (log) or rows (in place) that are done, and the total.
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
         if let Some(roster) = &self.roster {
             let all = short(self.rows_of_group());
@@ -57,8 +57,8 @@ impl<M: Memory> Array<M> {
         Some((rebuild.member, rebuild.walk.segment, self.elastic().segments.count()))
     }
 
-    /// Why the rebuild, if there is one, goes no further; `None` while it does. That of a log never halts: what it cannot make is
-    /// lost as long as nobody brings the rest.
+    /// The reason why the current rebuild is halted; `None` while it continues. The rebuild of a log never halts: content that
+    /// it cannot rebuild is lost unless the missing members return.
     pub fn rebuild_halted(&self) -> Option<Halt> {
         self.rebuilding()?;
         let roster = self.roster.as_ref()?;
@@ -66,10 +66,10 @@ impl<M: Memory> Array<M> {
         self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(roster.unrecovered)))
     }
 
-    /// Stripes (log) or rows (in place) of which rebuilds could not make what the member has: too much of each is lost, and
-    /// reads of that fail. A log that has all of its members again scrubs what it has, as the one that was missing may have
-    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the member is not whole for good then: the
-    /// next scrub or opening of the array tries the rows again, from the first of these on.
+    /// Number of stripes (log) or rows (in place) whose chunks a rebuild could not recover: too much of each is lost, and
+    /// reads of the lost content fail. Once a log has all of its members again, it scrubs, because the returned member may
+    /// have the lost content; a scrub that finds nothing lost resets the count. With an intent bitmap the member then stays
+    /// incomplete: the next scrub or assembly of the array tries the rows again, from the first unrecovered row on.
     pub fn rebuild_lost(&self) -> u64 {
         self.roster
             .as_ref()
@@ -78,8 +78,8 @@ impl<M: Memory> Array<M> {
             .unwrap_or(0)
     }
 
-    /// Begins to read everything that an array with metadata has, and to repair what is bad, unless it is read-only; a scrub that
-    /// goes on already goes on. See [`Self::scrub_counts`].
+    /// Starts to read all content of an array with metadata, and to repair damaged content, unless the array is read-only. A
+    /// scrub that is in progress continues. See [`Self::scrub_counts`].
     pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if self.scrub_counts().1 {
@@ -99,8 +99,8 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none
-    /// goes on.
+    /// Progress of a scrub: the number of segments (log) or rows (in place) that were read, and the total. `None` if no scrub
+    /// is in progress.
     pub fn scrubbing(&self) -> Option<(u32, u32)> {
         if let Some(roster) = &self.roster {
             return roster.scrub.map(|rows| (short(rows.cursor), short(self.geometry.rows())));
@@ -109,7 +109,7 @@ impl<M: Memory> Array<M> {
         Some((walk.segment, self.elastic().segments.count()))
     }
 
-    /// Stops a scrub; what it began goes on to its end.
+    /// Stops a scrub; work that it started is completed.
     pub fn stop_scrub(&mut self) {
         if let Some(rows) = self.roster.as_mut().and_then(|roster| roster.scrub.as_mut()) {
             rows.stop();
@@ -121,7 +121,7 @@ impl<M: Memory> Array<M> {
         self.metadata.stop();
     }
 
-    /// What the last scrub did, and whether it goes on.
+    /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
         let (counts, goes_on) = match (&self.roster, self.durable()) {
             (Some(roster), _) => (roster.scrubbed, roster.scrub.is_some()),
@@ -133,9 +133,9 @@ impl<M: Memory> Array<M> {
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
     }
 
-    /// Members have no space for what is written to them, or have some again. While they have none, the log refuses hosts'
-    /// writes that would have to wait, those too that came before; what memory took already waits for space. In place writes
-    /// that began wait, and nothing is refused.
+    /// Reports that members are out of space, or have space again. While they are out of space, the log refuses hosts' writes
+    /// that would have to wait, including those that arrived earlier; content already in memory waits for space. In place,
+    /// writes that have begun wait, and nothing is refused.
     pub fn set_out_of_space<D: Driver<M>>(&mut self, now: u64, is_out_of_space: bool, driver: &mut D) {
         self.advance(now);
         if let Some(log) = &mut self.elastic {
@@ -144,7 +144,7 @@ impl<M: Memory> Array<M> {
         self.poll(driver);
     }
 
-    /// Whether a member is being rebuilt, or a scrub goes on.
+    /// Whether a rebuild or a scrub is in progress.
     pub(super) fn is_walking(&self) -> bool {
         self.rebuilding().is_some() || self.scrub_counts().1
     }

@@ -1,4 +1,4 @@
-//! Steps of reads: direct, or decoding what is lost, or avoided by choice, from the rest of the row.
+//! Steps of reads: direct, or decoding from the rest of the row the columns that are lost, or avoided by choice.
 
 use super::updates::TooManyLost;
 use super::{Array, columns};
@@ -9,16 +9,16 @@ use crate::operation::{Class, OperationKind};
 use crate::plan::Step;
 use crate::row_locks::RowLock;
 
-/// What became of the attempt to make the steps of a read.
+/// The result of the attempt to build the steps of a read.
 pub(super) enum Built {
-    /// They are there.
+    /// The steps are built.
     Ready,
-    /// The plan must first hold its row so.
+    /// The plan must first get this row lock.
     Needs(RowLock),
 }
 
 impl<M: Memory> Array<M> {
-    /// Makes the steps of the read `plan` from what is lost now.
+    /// Builds the steps of the read `plan`, given the columns that are lost now.
     pub(super) fn build_read<D: Driver<M>>(
         &mut self,
         plan: u32,
@@ -27,19 +27,19 @@ impl<M: Memory> Array<M> {
         self.note_cached(plan);
         self.fail_lost_cached(plan);
         if self.plans[plan as usize].doubts && self.plans[plan as usize].lock == RowLock::None {
-            // What still has another checksum when nobody writes is bad.
+            // A page that has a wrong checksum while no update has the row lock is bad.
             return Ok(Built::Needs(RowLock::Shared));
         }
         let slot = &self.plans[plan as usize];
         let (place, wanted, lock) = (slot.place, slot.wanted, slot.lock);
-        // What the write cache has of a row and parity covers need not be read to decode the rest.
+        // Cached columns that parity covers need not be read to decode the rest of the row.
         let held = self.covered_in_cache(self.plans[plan as usize].row);
         let unreadable = self.lost_columns(plan);
         let mut lost = unreadable & !held;
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
-        // Of columns whose parity is late memory has the content that hosts want, as long as the row is held.
+        // For columns with deferred parity, memory has the content that hosts want, as long as the row is locked.
         let late = self.window.dirty(self.plans[plan as usize].row);
         if lost.count_ones() > self.geometry.parity() && wanted & lost & !late != 0 {
             let slot = &mut self.plans[plan as usize];
@@ -47,8 +47,8 @@ impl<M: Memory> Array<M> {
                 slot.missing = lost;
                 return Err(TooManyLost);
             }
-            // Pages that went bad and were healed one after the other look as if they were lost together to a read
-            // that does not hold the row. Before it gives up it looks again, alone.
+            // Pages that went bad and were healed one after the other look as if they were lost together to a read without the
+            // row lock. Before the read gives up, it looks again, alone.
             slot.looked_again = true;
             slot.lost = 0;
             if lock == RowLock::None {
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
-            // What was noted of the cache stands for what members cannot read.
+            // Recorded cached content replaces columns that members cannot read.
             let rest = wanted & !(unreadable & held);
             let class = self.class_of(plan, Class::HostRead);
             self.push_operations(plan, rest, OperationKind::Read, |_| class, place);
@@ -72,7 +72,7 @@ impl<M: Memory> Array<M> {
             }
             return Ok(Built::Ready);
         }
-        // What a living member could not read is written back once it is decoded.
+        // Content that a working member could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];
         let unreadable = slot.lost & !self.columns_on_failed(plan);
         let repair = if self.read_only { 0 } else { unreadable };
@@ -88,7 +88,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
         } else {
             let sources = self.sources(lost);
-            // Decoding takes the versions that parity covers, which memory has where members do not keep them.
+            // Decoding uses the versions that parity covers, which memory has where members do not keep them.
             let rest = if self.window.pins() { sources } else { sources & !late };
             let rest = rest & !self.take_covered(plan);
             self.plans[plan as usize].pinned = late;
@@ -108,7 +108,7 @@ impl<M: Memory> Array<M> {
         Ok(Built::Ready)
     }
 
-    /// The columns from which those in `lost` are decoded: what is left of the data, and as many parity columns as data
+    /// The columns from which those in `lost` are decoded: the remaining data columns, and as many parity columns as data
     /// columns are lost.
     pub(super) fn sources(&self, lost: u64) -> u64 {
         let data = self.geometry.data_columns();
@@ -117,7 +117,7 @@ impl<M: Memory> Array<M> {
         parity.fold(data & !lost, |mask, column| mask | 1 << column)
     }
 
-    /// Page operations of decoding the data columns in `lost`: each is a sum over all that it is decoded from.
+    /// Page operations of decoding the data columns in `lost`: each is a sum over all its source columns.
     pub(super) fn decoded_pages(&self, lost: u64) -> u16 {
         let data = self.geometry.data_columns();
         ((lost & data).count_ones() * (self.geometry.data - 1)) as u16

@@ -1,5 +1,5 @@
-//! Walks over the rows of an array in place: one makes a member whole, the other reads everything and repairs what is
-//! bad. Each holds its rows while it works on them.
+//! Walks over the rows of an array in place: a rebuild restores a member, a scrub reads everything and repairs damaged
+//! content. Each takes the row lock of the rows that it works on.
 
 use super::updates::TooManyLost;
 use super::{Array, columns};
@@ -13,7 +13,7 @@ use crate::plan::{Plan, Purpose, Step};
 use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
-    /// Goes one step on with what goes on by itself. False if there is nothing to be done now.
+    /// Takes the next step of background work. Returns false if there is nothing to do now.
     pub(super) fn walk_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.roster.is_some() {
             if self.resync.is_some() {
@@ -29,7 +29,7 @@ impl<M: Memory> Array<M> {
         self.rebuild_one(driver) || self.scrub_one_of(driver)
     }
 
-    /// Goes one step on with a scrub: of metadata first.
+    /// Takes the next step of a scrub: metadata comes first.
     fn scrub_one_of<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.metadata.is_under_way() {
             return self.scrub_metadata(driver);
@@ -37,7 +37,7 @@ impl<M: Memory> Array<M> {
         if self.roster.is_some() { self.scrub_row(driver) } else { self.scrub_one(driver) }
     }
 
-    /// Makes what the member that is rebuilt has of the next row.
+    /// Rebuilds the chunk of the next row on the member that is being rebuilt.
     fn rebuild_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let has_plan = self.free_plan != NONE && self.is_allowed() && !self.read_only;
         let Some(roster) = &mut self.roster else { return false };
@@ -71,7 +71,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The member that is rebuilt, when all pages of the table that changed are about to be on the members, or are.
+    /// The rebuild in progress, if there is one: it tracks which version of the table of checksums is on the members.
     pub(super) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
         self.roster.as_mut()?.rebuild.as_mut()
     }
@@ -101,14 +101,14 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The members of the plan's row that `member` has, as a mask.
+    /// The columns of the plan's row on `member`, as a mask.
     fn columns_on(&self, plan: u32, member: u16) -> u64 {
         let place = self.plans[plan as usize].place;
         let is_its = |&column: &u32| self.geometry.member(place, column) == member;
         (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
     }
 
-    /// The members of the plan's row on the member that is rebuilt, if it has not got there.
+    /// The columns of the plan's row on the member that is being rebuilt, if the rebuild has not reached the row.
     #[inline]
     pub(super) fn stale_columns(&self, plan: u32) -> u64 {
         let Some(roster) = self.roster.as_ref().filter(|roster| roster.rebuild.is_some()) else {
@@ -118,13 +118,13 @@ impl<M: Memory> Array<M> {
         roster.stale_at(page).map_or(0, |member| self.columns_on(plan, member))
     }
 
-    /// Whether what `member` has on `page` is not to be read.
+    /// Whether the content of `member` at `page` must not be read.
     pub(crate) fn is_stale_in_place(&self, member: u16, page: u32) -> bool {
         let page = page - self.geometry.first_page;
         self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(member))
     }
 
-    /// Members that the plan cannot use. Once everything is read again if that seems to be too many.
+    /// Columns that the plan cannot use. If they seem to be too many, everything is read again once.
     fn tolerable_losses(&mut self, plan: u32) -> Result<u64, TooManyLost> {
         let lost = self.lost_columns(plan);
         if lost.count_ones() <= self.geometry.parity() {
@@ -139,13 +139,13 @@ impl<M: Memory> Array<M> {
         self.tolerable_losses(plan)
     }
 
-    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What a member came back with is looked at
-    /// first.
+    /// Builds the steps of rebuilding a row: read the other columns, decode, write. The previous content of a returned member
+    /// is read first.
     pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
         let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
         let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
-        // While it was away nobody knew the checksums of its parity.
+        // The checksums of its parity were not tracked while the member was absent.
         let is_known = wanted & self.geometry.parity_columns() == 0;
         if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
             self.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
@@ -161,8 +161,8 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// The steps of a row that is scrubbed: reading all of it, and writing parity that is not that of its data; or, when a
-    /// part of it was found to be bad, decoding that and writing it.
+    /// Builds the steps of scrubbing a row: read all of it, and write parity that does not match its data; or, if a column was
+    /// found bad, decode that column and write it.
     pub(super) fn build_scrubbed_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let lost = self.tolerable_losses(plan)?;
         let bad = self.plans[plan as usize].lost & !self.columns_on_failed(plan);
@@ -188,7 +188,7 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// The bytes of a row of a walk: decodes what is to be written, or compares parity with that of the data.
+    /// The bytes of a row of a walk: decodes the columns to write, or compares parity with the parity of the data.
     pub(super) fn combine_row(&mut self, plan: u32) {
         self.decode(plan);
         let Plan { purpose, missing, wanted, .. } = self.plans[plan as usize];
@@ -215,7 +215,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The checksums of parity that was made anew for a member. Nobody knew them while it was missing.
+    /// Records the checksums of parity that was recomputed for a member. They were unknown while the member was missing.
     fn note_parity(&mut self, plan: u32, parity: u64) {
         let place = self.plans[plan as usize].place;
         for column in columns(parity) {
@@ -227,14 +227,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Chunks of hosts in the plan's row, which does not decode, of which reads fail.
+    /// Number of host chunks that cannot be read in the plan's row, which cannot be decoded.
     fn lost_chunks_of_row(&self, plan: u32) -> u64 {
         let row = self.plans[plan as usize].row;
         let lost = self.lost_columns(plan) & self.geometry.data_columns();
         columns(lost).filter(|&column| self.host_page(row, column).is_some()).count() as u64
     }
 
-    /// A row of a walk is over.
+    /// Completes a row of a walk.
     pub(super) fn row_walked(&mut self, plan: u32) {
         let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = self.plans[plan as usize];
         let bad = (lost & !self.columns_on_failed(plan)) | dirty;

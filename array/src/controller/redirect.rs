@@ -1,4 +1,4 @@
-//! Reads around members by choice: what a read policy is told, and what comes of its answer.
+//! Reads that avoid members by choice: the inputs of a read policy, and the use of its answer.
 
 use stripewise_base::Nanos;
 
@@ -14,11 +14,12 @@ use crate::read::{NextArrival, ReadCounts, ReadPolicy, StateSource, Way, Ways, g
 use crate::request::HostRequest;
 use crate::row_locks::RowLock;
 
-/// A read may be counted on to take no longer, however it is predicted: sums of predictions stay far from overflow.
+/// Upper bound of any predicted read time: sums of predictions stay far from overflow.
 const FOREVER: Nanos = Nanos::MAX / 8;
 
 impl<M: Memory> Array<M> {
-    /// The columns of the read `plan` that it is to decode by choice; none are lost. Its row is held then.
+    /// The columns that the read `plan` is to decode by choice; none of them is lost. If there are any, the plan has its row
+    /// lock.
     #[inline]
     pub(super) fn redirect<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> u64 {
         let slot = &mut self.plans[plan as usize];
@@ -40,8 +41,8 @@ impl<M: Memory> Array<M> {
         way.avoided
     }
 
-    /// Whether the members have all that it takes to decode columns of the plan's stripe, up to date: parity was made, and is
-    /// neither late nor in a log nor in the write cache.
+    /// Whether the members have everything that decoding columns of the plan's stripe needs, up to date: parity was written,
+    /// and is neither deferred nor in a log nor in the write cache.
     #[inline]
     pub(super) fn is_decodable(&self, plan: u32) -> bool {
         if self.geometry.parity() == 0 {
@@ -55,7 +56,8 @@ impl<M: Memory> Array<M> {
                 && self.is_encoded(row)
     }
 
-    /// Holds the plan's row for decoding, if nobody updates it; stripes of the log never change.
+    /// Takes a shared lock of the plan's row for decoding, unless an update has the lock. Stripes of the log never change and
+    /// need no lock.
     pub(super) fn hold_to_decode(&mut self, plan: u32) -> bool {
         let slot = &mut self.plans[plan as usize];
         if self.elastic.is_some() || slot.lock != RowLock::None {
@@ -72,7 +74,7 @@ impl<M: Memory> Array<M> {
         is_held
     }
 
-    /// What is read of the plan's stripe when `lost` is not.
+    /// The columns of the plan's stripe to read when those in `lost` are not readable.
     pub(super) fn sources_of(&self, plan: u32, lost: u64) -> u64 {
         if self.elastic.is_some() {
             self.stripe_sources(self.present(plan), lost)
@@ -81,7 +83,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Where `column` of the plan's stripe lies.
+    /// The location of `column` of the plan's stripe: member and page.
     #[inline]
     pub(super) fn home_of(&self, plan: u32, column: u32) -> (u16, u32) {
         let place = self.plans[plan as usize].place;
@@ -102,7 +104,7 @@ impl<M: Memory> Array<M> {
                 if columns(wanted).all(is_idle) {
                     return None;
                 }
-                // Estimates ask the driver, and so does the look ahead: each when the other does not.
+                // Estimates ask the driver, and so does the slack computation: never both at a time.
                 let driver = std::cell::RefCell::new(driver);
                 let estimate = |column| self.estimate(plan, column, &**driver.borrow());
                 let slack = |column, within| self.slack(plan, column, within, &mut **driver.borrow_mut());
@@ -123,7 +125,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The costs of all columns of the plan's stripe; none if those of the columns that are wanted are already good enough.
+    /// The costs of all columns of the plan's stripe; `None` if the costs of the wanted columns are already good enough.
     fn ways(
         &self,
         plan: u32,
@@ -145,13 +147,13 @@ impl<M: Memory> Array<M> {
         Some(Costs(costs))
     }
 
-    /// L_r: what a read of this page takes once it is started.
+    /// L_r: the time that a read of this page takes once it is started.
     fn read_ns<D: Driver<M>>(&self, member: u16, page: u32, driver: &D) -> Nanos {
         let told = || driver.read_ns(member, page, false);
         self.told(told).unwrap_or_else(|| self.reads.observed.service_ns(member).0)
     }
 
-    /// What the member tells, if the policy asks for that.
+    /// The member's own report, if the policy asks for it.
     fn told<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
         if self.scheme.read.state == StateSource::Model { ask() } else { None }
     }
@@ -166,7 +168,7 @@ impl<M: Memory> Array<M> {
         Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
     }
 
-    /// How long garbage collection holds up a read of `column`.
+    /// The time by which garbage collection delays a read of `column`.
     fn gc_wait_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
         let (member, page) = self.home_of(plan, column);
         let wait = match self.scheme.read.state {
@@ -176,7 +178,8 @@ impl<M: Memory> Array<M> {
         wait.min(FOREVER)
     }
 
-    /// When a read of `column` is predicted to be done: behind what is in its member, and behind what waits for it there.
+    /// The predicted completion time of a read of `column`: after the operations in flight in its member, and after those
+    /// queued for it.
     fn finish_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
         let (member, page) = self.home_of(plan, column);
         let Some(start) = self.told(|| driver.start_ns(member, page)) else {
@@ -194,8 +197,8 @@ impl<M: Memory> Array<M> {
         (start + ahead + read).min(FOREVER)
     }
 
-    /// How long after the read `plan` arrived the next request wants the member of `column`; looked for as far as a helper
-    /// needs that is done `within` so long.
+    /// Time from the arrival of the read `plan` until the next request that needs the member of `column`. Looks ahead only as
+    /// far as a helper read that takes `within` needs.
     fn slack<D: Driver<M>>(&self, plan: u32, column: u32, within: Nanos, driver: &mut D) -> Option<Nanos> {
         let (member, _) = self.home_of(plan, column);
         let arrival = self.arrival_of(plan);
@@ -211,7 +214,7 @@ impl<M: Memory> Array<M> {
         next.map(|at| at.saturating_sub(arrival))
     }
 
-    /// When the first request arrived that waits for `plan`.
+    /// The arrival time of the first request that waits for `plan`.
     fn arrival_of(&self, plan: u32) -> Nanos {
         let first = self.plans[plan as usize].first_request;
         self.attachments
@@ -236,7 +239,7 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// What reads around members came to so far.
+    /// Counters of redirected reads.
     pub fn read_counts(&self) -> ReadCounts {
         self.reads.counts
     }

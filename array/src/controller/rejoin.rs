@@ -1,57 +1,57 @@
-//! Members that come into an array which serves without them: what may come, and what may not.
+//! Members that join an array which runs degraded without them: which may join, and which are refused.
 
 use super::Array;
 use crate::driver::Driver;
 use crate::format::{Stamp, Superblock, Uuid};
 use crate::memory::Memory;
 
-/// What comes into the array in the place of a member.
+/// The device that joins the array as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Rejoining {
-    /// One of which nothing is known, of so many pages.
+    /// A blank device with this number of pages.
     Replacement {
-        /// Its identifier.
+        /// Identifier of the device.
         #[serde(rename = "element")]
         uuid: Uuid,
-        /// Pages that it has.
+        /// Pages of the device.
         pages: u32,
     },
-    /// The one that was there before it failed, or was absent: it has what was durable at its stamp. Without a stamp nothing is
-    /// known of what it has.
+    /// The member that was there before it failed, or was absent: it has the content that was durable at its stamp. Without a
+    /// stamp, its content is unknown.
     Returned {
-        /// Pages that it has.
+        /// Pages of the device.
         pages: u32,
-        /// What its own superblocks say.
+        /// The stamp in its own superblocks.
         stamp: Option<Stamp>,
     },
 }
 
 impl Rejoining {
-    /// Pages of what comes.
+    /// Pages of the device.
     pub fn pages(self) -> u32 {
         match self {
             Self::Replacement { pages, .. } | Self::Returned { pages, .. } => pages,
         }
     }
 
-    /// Whether it is the one that was there before.
+    /// Whether the device is the member that was there before.
     pub fn is_returned(self) -> bool {
         matches!(self, Self::Returned { .. })
     }
 }
 
-/// Why a member cannot come into the array.
+/// The reason why a member cannot join the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RejoinError {
-    /// It would change nothing.
+    /// The member is in the array already.
     #[error("element {0} is in the array; take it out first")]
     Active(u16),
-    /// Another is being rebuilt, or lacks rows that could not be made.
+    /// Another member is being rebuilt, or lacks rows that could not be rebuilt.
     #[error(
         "element {0} is being rebuilt; wait for its end, or scrub after the rows that it lacks were written again"
     )]
     Busy(u16),
-    /// What comes back might be all that is wanting, and is not to be given up.
+    /// A returning member might supply exactly the missing content, and must not be discarded.
     #[error(
         "more members of group {0} failed than its parity tolerates; assemble the array with all available members"
     )]
@@ -59,9 +59,9 @@ pub enum RejoinError {
     /// Not every page of the array has a place there.
     #[error("it has {pages} pages, and the array takes {needed} of each member; use a larger one")]
     TooSmall {
-        /// Pages that it has.
+        /// Pages of the device.
         pages: u32,
-        /// Pages that it needs.
+        /// Pages that the array needs.
         needed: u32,
     },
     /// Identifiers tell members apart.
@@ -69,21 +69,21 @@ pub enum RejoinError {
     Twin {
         /// The identifier.
         uuid: Uuid,
-        /// Whose it is.
+        /// The member that has or had the identifier.
         number: u16,
     },
-    /// The array may be what is older.
+    /// The array's metadata may be older than that of the returning member.
     #[error(
         "it was stamped by update {} in epoch {}, and the array knows of update {update} in epoch {epoch} alone, so the other \
          members may be older copies; stop the array and start it with this member, or replace the member with --force",
         stamp.update, stamp.epoch
     )]
     Newer {
-        /// What it says of itself.
+        /// The stamp of the returning member.
         stamp: Stamp,
-        /// The array's own newest update and epoch.
+        /// The array's own newest update.
         update: u64,
-        /// See there.
+        /// The array's own newest epoch.
         epoch: u32,
     },
     /// Nothing is written to the array.
@@ -95,10 +95,10 @@ pub enum RejoinError {
 }
 
 impl<M: Memory> Array<M> {
-    /// Brings `member` back into the array, whole in the end. See [`Self::rebuilding`].
+    /// Brings `member` back into the array, and rebuilds it. See [`Self::rebuilding`].
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why the member cannot join.
     pub fn rejoin<D: Driver<M>>(
         &mut self,
         now: u64,
@@ -117,7 +117,7 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// What `copies`, the superblocks at both ends of what returns as `member`, say that it has: see [`Stamp::of`].
+    /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see [`Stamp::of`].
     pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
         let own = match &self.roster {
             Some(roster) => &roster.superblock,
@@ -126,10 +126,10 @@ impl<M: Memory> Array<M> {
         Stamp::of(copies, own.array, own.members[member as usize].uuid)
     }
 
-    /// Whether [`Self::rejoin`] would take a member now.
+    /// Whether [`Self::rejoin`] would accept a member now.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it would not.
     pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
         if !self.is_kept() && self.roster.is_none() {
             return Err(RejoinError::NoMetadata);
@@ -148,7 +148,8 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// Whether what returns is no newer than the array of `superblock`. That of a log gives batches numbers from `next_batch` on.
+/// Checks that the returning member is not newer than the array of `superblock`. A log numbers its batches from `next_batch`
+/// on.
 pub(super) fn check_newer(
     superblock: &Superblock,
     next_batch: Option<u64>,
@@ -163,7 +164,7 @@ pub(super) fn check_newer(
     Ok(())
 }
 
-/// Whether a replacement has an identifier that no member has.
+/// Checks that no member has the identifier of a replacement.
 pub(super) fn check_twin(superblock: &Superblock, how: Rejoining) -> Result<(), RejoinError> {
     let Rejoining::Replacement { uuid: member, .. } = how else { return Ok(()) };
     let twin = superblock.members.iter().position(|its| its.uuid == member);

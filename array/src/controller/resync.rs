@@ -1,9 +1,9 @@
-//! Loss of power: what a new controller over the same members begins with, and making parity right again.
+//! Loss of power: the initial state of a new controller over the same members, and resync of parity.
 //!
-//! Without persistent memory nobody knows which rows were under update, and their parity may not be that of their data:
-//! the write hole of RAID-5 and RAID-6. All rows are walked before the first request is issued, as Linux md does after
-//! an unclean shutdown. A row that has lost a chunk too cannot be helped: what its parity decodes may be nothing that was
-//! ever written.
+//! Without persistent memory, the controller does not know which rows were being updated, and their parity may not match their
+//! data: the write hole of RAID-5 and RAID-6. All rows are walked before the first request is issued, as Linux md does after
+//! an unclean shutdown. A row that has also lost a chunk cannot be repaired: its parity may decode to content that was never
+//! written.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -17,31 +17,31 @@ use crate::row_locks::RowLock;
 use crate::scheme::{Metadata, Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
 
-/// An update or a trim of a row that was interrupted.
+/// An interrupted update or trim of a row.
 #[derive(Debug)]
 struct Redo {
     row: u64,
     written: u64,
     trimmed: u64,
-    /// What is to be written, by column.
+    /// The pages to write, by column.
     pages: Vec<(u32, PageId)>,
 }
 
-/// What is to be made right after a loss of power: first what persistent memory knows of, then perhaps all rows in turn.
+/// The resync work after a loss of power: first the updates in persistent memory, then perhaps all rows in turn.
 #[derive(Debug, Default)]
 pub(super) struct Resync {
     redo: Vec<Redo>,
-    /// The next row to be made right.
+    /// The next row to resync.
     next: u64,
-    /// Rows that are being made right.
+    /// Number of rows being resynced.
     under_way: u32,
 }
 
 impl Scheme {
-    /// Whether a controller of this scheme finds everything again after a loss of power.
+    /// Checks that a controller of this scheme can recover all content after a loss of power.
     ///
     /// # Errors
-    /// What it keeps in memory alone, and what to use instead.
+    /// The setting that keeps state only in memory, and the setting to use instead.
     pub fn check_restart(&self) -> Result<(), SchemeError> {
         let refuse = |key, value: &str, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.into(), reason })
@@ -77,14 +77,14 @@ impl Scheme {
 }
 
 impl<M: Memory> Array<M> {
-    /// The controller after a loss of power: a new one of the same scheme over the same members, of which those that were
-    /// failed stay failed. A persistent write cache keeps what it had, and with it what updates that write from it have made.
-    /// Requests and operations under way are forgotten; nobody will be told of them. Time begins anew.
+    /// The controller after a loss of power: a new one of the same scheme over the same members; failed members stay failed. A
+    /// persistent write cache keeps its content, and the results of updates that were destaging it. Requests and operations in
+    /// progress are forgotten, and their completion is never reported. Time starts again.
     ///
     /// Call [`Self::resume`] next.
     ///
     /// # Errors
-    /// When the scheme keeps in memory alone what would be needed, with the reason.
+    /// The scheme keeps required state only in memory; the error has the reason.
     pub fn restart(mut self) -> Result<Self, SchemeError> {
         self.scheme.check_restart()?;
         let is_kept = self.cache.as_ref().is_some_and(|cache| !cache.is_volatile);
@@ -113,10 +113,10 @@ impl<M: Memory> Array<M> {
         Ok(array)
     }
 
-    /// What persistent memory knows of updates that had begun to write, and of trims that had begun: they are to be done
-    /// again, because a row that has lost a chunk cannot be helped otherwise.
+    /// Collects from persistent memory the updates that had begun to write, and the trims that had begun: they are done again,
+    /// because a row that has lost a chunk cannot be repaired otherwise.
     fn interrupted(&mut self) -> Resync {
-        // What was to be done again after the loss before this one, and has not been begun.
+        // Work that was to be redone after the previous loss of power, and has not begun.
         let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
         for plan in 0..self.plans.len() as u32 {
             let slot = self.plans[plan as usize];
@@ -158,7 +158,7 @@ impl<M: Memory> Array<M> {
         (all(OperationKind::Write), all(OperationKind::Trim))
     }
 
-    /// Gives all page buffers back but those of the cache, if it `is_kept`.
+    /// Frees all page buffers except those of the cache, if it `is_kept`.
     fn erase_memory(&mut self, is_kept: bool) -> Option<Cache> {
         (0..self.plans.len() as u32).for_each(|plan| self.keep_cached(plan));
         (0..self.plans.len() as u32).for_each(|plan| self.return_buffers(plan));
@@ -173,23 +173,23 @@ impl<M: Memory> Array<M> {
         None
     }
 
-    /// The parity of all rows that may be unclean is to be made anew before any request is issued.
+    /// Schedules a resync of all rows that may be unclean; no request is issued before it ends.
     pub(super) fn resync_from_start(&mut self) {
         self.resync = Some(Resync::default());
     }
 
-    /// Begins to make right what a loss of power left: the first call after [`Self::restart`] or [`Self::open`].
+    /// Starts recovery after a loss of power: the first call after [`Self::restart`] or [`Self::open`].
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         self.poll(driver);
     }
 
-    /// Whether parity is still being made right after a loss of power. Requests wait for the end of that.
+    /// Whether a resync after a loss of power is in progress. Requests wait for its end.
     pub fn is_resyncing(&self) -> bool {
         self.resync.is_some()
     }
 
-    /// Goes on with the next row, if a plan is free. False when there is nothing to do.
+    /// Continues with the next row, if a plan is free. Returns false if there is nothing to do.
     pub(super) fn resync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(resync) = &mut self.resync else { return false };
         if self.free_plan == crate::ids::NONE {
@@ -228,7 +228,7 @@ impl<M: Memory> Array<M> {
         self.acquire(plan, RowLock::Exclusive, driver);
     }
 
-    /// The step of a plan that does again what was interrupted.
+    /// Builds the steps of a plan that repeats an interrupted update.
     pub(super) fn build_redo(&mut self, plan: u32) {
         let failed = self.columns_on_failed(plan);
         let Plan { wanted, dirty, place, .. } = self.plans[plan as usize];
@@ -239,10 +239,10 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// Steps of making the parity of a row right: all data is read, decoded where it cannot be, and what parity was not
-    /// needed for that is written. Data on living members that had to be decoded is written back.
+    /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
+    /// did not use. Data on working members that had to be decoded is written back.
     pub(super) fn build_resync(&mut self, plan: u32) {
-        // Parity may be wrong: before it is believed, what gave an error is read a second time.
+        // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = self.has_bug(Bug::ResyncBelievesParity);
         let slot = &mut self.plans[plan as usize];
         if slot.lost & !slot.unread_once != 0 && !believes {
@@ -298,8 +298,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Parity that was made anew is on its members, and what the cache had of it is older. Nor is parity right that nothing was
-    /// made of because its member is gone: the data that it covers may never have reached its own.
+    /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was
+    /// not recomputed because its member is gone is invalid too: the data that it covers may never have reached its members.
     fn forget_cached_parity(&mut self, plan: u32) {
         let Plan { row, missing, .. } = self.plans[plan as usize];
         let made = self.geometry.parity_columns() & !self.sources(missing);

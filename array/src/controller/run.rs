@@ -1,4 +1,4 @@
-//! Running plans: holding their rows, starting their steps, taking note of what ends.
+//! Running plans: taking row locks, starting steps, handling completions.
 
 use stripewise_base::Nanos;
 
@@ -13,7 +13,7 @@ use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Rac
 use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
-    /// Begins `plan` with its row held so, now or when the row is free.
+    /// Begins `plan` with this row lock, now or once the row is free.
     pub(super) fn acquire<D: Driver<M>>(&mut self, plan: u32, lock: RowLock, driver: &mut D) {
         let row = self.plans[plan as usize].row;
         self.plans[plan as usize].lock = lock;
@@ -24,7 +24,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Puts `plan` behind those that wait for its row.
+    /// Queues `plan` after the plans that wait for its row.
     pub(super) fn wait(&mut self, plan: u32) {
         let row = self.plans[plan as usize].row;
         self.plans[plan as usize].next = NONE;
@@ -38,7 +38,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Gives the plan's row back, and wakes those that wait for it.
+    /// Releases the plan's row lock, and wakes the plans that wait for it.
     pub(super) fn release(&mut self, plan: u32) {
         let row = self.plans[plan as usize].row;
         if self.plans[plan as usize].lock == RowLock::None {
@@ -50,7 +50,7 @@ impl<M: Memory> Array<M> {
         }
         let forgets = self.has_bug(Bug::WaiterForgotten);
         let entry = self.row_locks.entry_mut(row).expect("somebody waits for this row");
-        // The first that waits goes on; if it shares, so do those right behind it that share.
+        // The first waiting plan continues; if its lock is shared, so do the plans directly behind it with shared locks.
         let mut holders = 0;
         let mut next = entry.first_waiter;
         let exclusive = self.plans[next as usize].lock == RowLock::Exclusive;
@@ -73,7 +73,7 @@ impl<M: Memory> Array<M> {
         self.row_locks.pass_on(row, holders, exclusive);
     }
 
-    /// Makes the plan's steps and starts the first.
+    /// Builds the plan's steps and starts the first.
     pub(super) fn begin<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         if slot.begun_at == NEVER {
@@ -178,7 +178,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Runs `plan` from its current step until it waits for something.
+    /// Runs `plan` from its current step until it must wait.
     pub(super) fn run<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         loop {
             let slot = &mut self.plans[plan as usize];
@@ -219,10 +219,10 @@ impl<M: Memory> Array<M> {
             if self.any_failed
                 && self.failed[operation.member as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
-                // Superblocks go to a member that is to come before it is in the array.
+                // Superblocks are written to a joining member before it is in the array.
                 && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
             {
-                // The member failed after the steps were made: only writes come to this.
+                // The member failed after the steps were built: only writes reach this point.
                 self.plans[plan as usize].outstanding -= 1;
                 self.plans[plan as usize].trouble = true;
                 continue;
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The current step is complete: acknowledges if this is the mark, and moves on.
+    /// The current step is complete: acknowledges if this step is the mark, and advances.
     #[inline]
     pub(super) fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &self.plans[plan as usize];
@@ -257,7 +257,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].current += 1;
     }
 
-    /// An operation came back.
+    /// Completes an operation.
     #[inline]
     pub(super) fn operation_over<D: Driver<M>>(
         &mut self,
@@ -274,7 +274,7 @@ impl<M: Memory> Array<M> {
         let outcome = self.verified(id, outcome);
         let outcome = if is_read { self.verified_in_place(id, outcome) } else { outcome };
         if outcome != answered {
-            // A read that a write may have overtaken is repeated before it is blamed on the member.
+            // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
             let is_doubt = self.journal.is_some() && self.plans[plan as usize].may_doubt();
             if !is_doubt {
                 driver.mismatched(operation.member, operation.page);
@@ -332,7 +332,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Where the time went of operation `id`, which came back now.
+    /// The time breakdown of operation `id`, which completed now.
     #[inline]
     pub(super) fn last_operation(&self, id: u32, timing: Timing) -> LastOperation {
         let slot = &self.slots[id as usize];
@@ -342,7 +342,7 @@ impl<M: Memory> Array<M> {
         LastOperation { step_ns, queue_ns, timing: Timing { gc_wait_ns, ..timing } }
     }
 
-    /// A parity computation is done.
+    /// Completes a parity computation.
     pub(super) fn computation_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         if self.reads.is_active && self.plans[plan as usize].path.race > Race::Armed {
             return self.second_computed(plan, driver);
@@ -358,8 +358,8 @@ impl<M: Memory> Array<M> {
         self.run(plan, driver);
     }
 
-    /// Notes what a failed operation means: a bad page is lost to the plan; a member that does not answer or cannot
-    /// be written is given up.
+    /// Records the consequence of a failed operation: a bad page is lost to the plan; a member that does not answer or cannot
+    /// be written is failed.
     pub(super) fn trouble<D: Driver<M>>(&mut self, plan: u32, id: u32, outcome: Outcome, driver: &mut D) {
         let operation = self.slots[id as usize].operation;
         let slot = &mut self.plans[plan as usize];
@@ -384,7 +384,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A step ended in trouble: a read step is planned anew without what is lost; after a write step the row is
+    /// Handles a step with errors: a read step is planned again without the lost columns; after a write step the row is
     /// degraded, which its parity must tolerate.
     pub(super) fn recover<D: Driver<M>>(&mut self, plan: u32, was_reading: bool, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
@@ -402,11 +402,11 @@ impl<M: Memory> Array<M> {
             Purpose::Write | Purpose::Parity | Purpose::Resync => {
                 let lost = self.columns_on_failed(plan) | self.unlogged(plan);
                 if self.geometry.parity() == 0 {
-                    // Every chunk stands for itself.
+                    // Without parity, each chunk is independent.
                     self.fail_requests(plan, lost);
                 }
                 if lost & self.plans[plan as usize].wanted != 0 {
-                    // What was written there is in parity alone, which may follow the mark.
+                    // Content written to a lost column is only in parity, which may be written after the mark.
                     self.plans[plan as usize].acknowledge_last();
                 }
                 lost.count_ones() > self.geometry.parity() && self.geometry.parity() > 0
@@ -414,7 +414,7 @@ impl<M: Memory> Array<M> {
             Purpose::Append => {
                 self.slots_on_failed(plan, self.present(plan)).count_ones() > self.geometry.parity()
             }
-            // What was to be written may be lost now.
+            // The content to write may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
             Purpose::Rebuild | Purpose::RepairSummary | Purpose::WriteSuperblocks => {
                 self.gave_up_rebuild(plan)
@@ -441,14 +441,14 @@ impl<M: Memory> Array<M> {
         self.run(plan, driver);
     }
 
-    /// Takes `member` out of service, and ends what is queued for it.
+    /// Takes `member` out of service, and ends the operations queued for it.
     pub(super) fn fail<D: Driver<M>>(&mut self, member: u16, driver: &mut D) {
         if std::mem::replace(&mut self.failed[member as usize], true) {
             return;
         }
         self.any_failed = true;
         self.slow.set(member, false);
-        // Rows on the member tolerate no other loss: none of them is left late.
+        // Rows on the member tolerate no other loss: the parity of none of them stays deferred.
         self.window.flushes_deferred = !self.window.is_empty();
         if let Some(log) = &mut self.log {
             log.lose(member);
@@ -462,7 +462,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Gives buffers and row back and returns the plan to the arena.
+    /// Frees the plan's buffers and row lock, and returns the plan to the arena.
     fn finish<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         match self.plans[plan as usize].purpose {
             Purpose::Write => {
@@ -507,7 +507,7 @@ impl<M: Memory> Array<M> {
         }
         self.done_in_place(plan);
         if self.plans[plan as usize].first_request != NONE {
-            // A flush that came when the hosts of this plan had been told, or an update with nothing left to do.
+            // A flush that arrived after the hosts of this plan were acknowledged, or an update with nothing left to do.
             self.acknowledge_plan(plan, false, driver);
         }
         self.release(plan);
@@ -519,7 +519,7 @@ impl<M: Memory> Array<M> {
         self.gather_overdue();
     }
 
-    /// Ends a plan whose row has lost more than its code can tolerate.
+    /// Ends a plan whose row has lost more than its code tolerates.
     pub(super) fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.gave_up = true;
@@ -527,7 +527,7 @@ impl<M: Memory> Array<M> {
             // Some of the writes may need no old content.
             return self.finish(plan, driver);
         }
-        // Of what was written before, only what lies on lost columns is gone.
+        // Of the content written before, only that on lost columns is gone.
         let mask = slot.wanted | (slot.dirty & slot.missing);
         self.fail_requests(plan, mask);
         self.acknowledge_plan(plan, false, driver);
@@ -535,7 +535,7 @@ impl<M: Memory> Array<M> {
     }
 }
 
-/// The mark of a plan that was not begun.
+/// The mark of a plan that has not begun.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
 impl<M: Memory> Array<M> {

@@ -1,4 +1,4 @@
-//! Issuing host requests: which of those that wait are cut into plans now, under the discipline of dispatch.
+//! Issuing host requests: which waiting requests are split into plans now, under the dispatch policy.
 
 use super::{Array, columns};
 use crate::bugs::Bug;
@@ -7,19 +7,19 @@ use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::request::RequestKind;
 
-/// What became of the attempt to cut the rest of a request into plans.
+/// The result of the attempt to split the rest of a request into plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Split {
-    /// It is wholly issued.
+    /// The request is wholly issued.
     Done,
-    /// A member that it wants has as much queued as `dispatch.queue` allows.
+    /// A member that the request needs has as many operations queued as `dispatch.queue` allows.
     WantsRoom,
-    /// Plans, attachments, or room in controller memory are wanting.
+    /// Plans, attachments, or room in controller memory are lacking.
     WantsPlans,
 }
 
 impl<M: Memory> Array<M> {
-    /// Takes the submitted request `id`: it is issued at once, or waits for its turn.
+    /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.
     #[inline]
     pub(super) fn take_request<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         match self.scheme.dispatch.policy {
@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// [`Self::take_request`] under PIQ: a request that comes when none waits is a round of its own.
+    /// Like [`Self::take_request`], under PIQ: a request that arrives when none waits is a round of its own.
     fn take_batched<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         let may_go = self.piq.as_ref().is_some_and(|piq| {
             let is_alone = !piq.is_sync || self.under_way == 1;
@@ -58,7 +58,7 @@ impl<M: Memory> Array<M> {
         };
         let mut pages = self.requests[id as usize].pages;
         if self.has_bug(Bug::BatchReorders) {
-            // As if each wrote a page that nobody else does.
+            // As if each request wrote a page that no other request writes.
             pages = (id.into(), id.into());
         }
         if let Some(piq) = &mut self.piq {
@@ -66,8 +66,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Issues the first request that waits, under the FIFO disciplines; a flush that goes on, under any. False when it has
-    /// to wait.
+    /// Issues the first waiting request, under the FIFO policies, or a flush that continues, under any policy. Returns false
+    /// if it must wait.
     #[inline]
     pub(super) fn issue_front<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(&id) = self.pending.front() else { return false };
@@ -87,8 +87,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Issues what has room of the round's batches, in their order. False when no request was wholly issued: then nothing is
-    /// gained by another walk.
+    /// Issues the requests of the round's batches that have room, in order. Returns false if no request was wholly issued:
+    /// then another walk gains nothing.
     #[inline]
     pub(super) fn issue_batches<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(piq) = &mut self.piq else { return false };
@@ -97,7 +97,7 @@ impl<M: Memory> Array<M> {
             self.freed = MemberSet::default();
             return false;
         }
-        // What is freed meanwhile is for the next walk.
+        // Members freed meanwhile are for the next walk.
         let mut freed = std::mem::take(&mut self.freed);
         let mut any = false;
         while let Some(id) = self.piq.as_mut().and_then(|piq| piq.next(&freed)) {
@@ -140,7 +140,7 @@ impl<M: Memory> Array<M> {
         any
     }
 
-    /// Notes that request `id` waits to be issued. Returns its target members, where somebody asks for them.
+    /// Records that request `id` waits to be issued. Returns its target members, where they are tracked.
     fn waits(&mut self, id: u32) -> MemberSet {
         if self.earliest.is_none() {
             return MemberSet::default();
@@ -165,8 +165,8 @@ impl<M: Memory> Array<M> {
         self.loads.total(member as usize) < self.queue_limit
     }
 
-    /// Whether all members that a plan about columns `mask` of `row` is for have room: those of the columns, and for an
-    /// update those of parity.
+    /// Whether all members that a plan for columns `mask` of `row` needs have room: those of the columns, and for an update
+    /// those of parity.
     pub(super) fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
         let place = self.geometry.place(row);
         columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.member(place, column)))
@@ -177,7 +177,7 @@ impl<M: Memory> Array<M> {
         if kind == RequestKind::Read { 0 } else { self.geometry.parity_columns() }
     }
 
-    /// The members that the rest of request `id` is for, all of its rows taken together. What goes to memory needs none.
+    /// The members that the rest of request `id` needs, over all of its rows. Content that goes to memory needs none.
     fn targets_of(&self, id: u32) -> MemberSet {
         let mut targets = MemberSet::default();
         let request = &self.requests[id as usize];

@@ -1,8 +1,8 @@
-//! Members that do not answer in time: reads go around them as long as that lasts.
+//! Members that do not answer in time: reads avoid them until they answer again.
 //!
 //! The driver reports a member slow when it has had reads or writes for some time and has answered none. New reads then decode
-//! what lies there, and reads that wait for it ask the other members as well. Neither waits for a row that an update holds: such
-//! a read is answered by the member, or is repeated for every further report.
+//! the content of the member, and reads that already wait for it ask the other members as well. Neither waits for a row that
+//! an update has locked: the member answers such a read, or the read is tried again at every further report.
 
 use super::{Array, columns};
 use crate::driver::Driver;
@@ -14,7 +14,7 @@ use crate::read::Way;
 #[derive(Debug)]
 pub(super) struct Slow {
     members: Vec<bool>,
-    /// Whether there is one: nothing else is looked at where there is none.
+    /// Whether any member is slow: the rest is checked only if this is set.
     is_any: bool,
 }
 
@@ -30,8 +30,8 @@ impl Slow {
 }
 
 impl<M: Memory> Array<M> {
-    /// A member has not answered for some time, or answers again. While it does not answer, a further report repeats the
-    /// attempt for reads that could not be decoded before.
+    /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
+    /// repeats the attempt for reads that could not be decoded before.
     pub fn member_slow<D: Driver<M>>(&mut self, now: u64, member: u16, is_slow: bool, driver: &mut D) {
         self.advance(now);
         let is_slow = is_slow && !self.failed[member as usize];
@@ -63,8 +63,8 @@ impl<M: Memory> Array<M> {
         columns(all).filter(is_slow).fold(0, |mask, column| mask | 1 << column)
     }
 
-    /// The columns of the read `plan` beside those in `lost` that it is to decode because their members are slow. Its row is
-    /// held then.
+    /// The columns of the read `plan`, besides those in `lost`, that it is to decode because their members are slow. If there
+    /// are any, the plan has its row lock.
     #[inline]
     pub(super) fn around_slow(&mut self, plan: u32, lost: u64) -> u64 {
         if !self.slow.is_any || self.plans[plan as usize].purpose != Purpose::Read {
@@ -84,7 +84,7 @@ impl<M: Memory> Array<M> {
         slow
     }
 
-    /// Whether `plan` reads what hosts want as it lies on the members, and has begun to wait for `member`.
+    /// Whether `plan` is a direct read for hosts, and has begun to wait for `member`.
     fn waits_for(&self, plan: u32, member: u16) -> bool {
         let slot = &self.plans[plan as usize];
         let is_direct = slot.is_under_way
@@ -98,7 +98,7 @@ impl<M: Memory> Array<M> {
         is_direct && columns(slot.wanted).any(|column| self.home_of(plan, column).0 == member)
     }
 
-    /// Notes what is back of the read `plan`, where that was not noted all along.
+    /// Records which columns of the read `plan` have been returned, unless this was recorded all along.
     fn note_returned(&mut self, plan: u32) {
         if self.reads.is_active {
             return;

@@ -1,4 +1,4 @@
-//! Cutting host requests into plans, one for each row they touch.
+//! Splitting host requests into plans, one for each row that they touch.
 
 use super::scheduler::Split;
 use super::{Array, columns};
@@ -14,7 +14,7 @@ use crate::row_locks::RowLock;
 use crate::update::Decision;
 
 impl<M: Memory> Array<M> {
-    /// Makes plans for what is left of request `id`, as far as it can.
+    /// Builds plans for the rest of request `id`, as far as possible.
     #[inline]
     pub(super) fn split<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> Split {
         let kind = self.requests[id as usize].host.kind;
@@ -40,10 +40,10 @@ impl<M: Memory> Array<M> {
         split
     }
 
-    /// [`Self::split`] row by row.
+    /// Like [`Self::split`], row by row.
     #[inline]
     fn split_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Split {
-        // What goes to memory needs no member.
+        // Writes that go to memory need no member.
         let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
         if self.encode.is_some() {
             return self.split_encoding(id, kind, is_bounded, driver);
@@ -68,7 +68,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The request is wholly cut: it ends with its last plan, or now if it needs none.
+    /// The request is wholly split: it ends with its last plan, or now if it needs none.
     pub(super) fn split_done<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         let slot = &mut self.requests[id as usize];
         slot.remaining -= 1;
@@ -88,7 +88,7 @@ impl<M: Memory> Array<M> {
         self.gather.is_some() || self.encode.is_some() || self.cache.is_some() || self.elastic.is_some()
     }
 
-    /// Request `id` ends in controller memory, to which it takes a time.
+    /// Completes request `id` in controller memory, after the memory's latency.
     pub(super) fn acknowledge_from_memory<D: Driver<M>>(
         &mut self,
         id: u32,
@@ -101,7 +101,7 @@ impl<M: Memory> Array<M> {
         if latency == 0 {
             return self.acknowledge(id, &acknowledgement, driver);
         }
-        // Most take the same time.
+        // Most requests have the same latency.
         let at = self.buffered.iter().rposition(|(_, other)| other.at <= acknowledgement.at);
         self.buffered.insert(at.map_or(0, |at| at + 1), (id, acknowledgement));
         driver.set_timer(acknowledgement.at);
@@ -124,13 +124,13 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].wanted = mask;
         self.attach(plan, id);
         if lock != RowLock::None {
-            // What leaves the cache while the read waits would come behind it.
+            // Content that leaves the cache while the read waits might reach the member after the read.
             self.note_cached(plan);
         }
         self.acquire(plan, lock, driver);
     }
 
-    /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
+    /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes a new one.
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let absorbs = self.makes_parity_first();
         if self.cache.is_some() && !absorbs {
@@ -168,8 +168,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether there are plans enough to cut one more row of a request: with a parity window, a write may make parity
-    /// updates due. And what waits for room in the journal leaves plans by which parity is made that frees it.
+    /// Whether there are enough plans to split one more row of a request: with a parity window, a write may make parity
+    /// updates due. And requests that wait for room in the journal must leave plans for the parity updates that free it.
     #[inline]
     pub(super) fn has_plans_for(&self, kind: RequestKind) -> bool {
         let waits = kind == RequestKind::Write || kind == RequestKind::Trim && self.journal.is_some();
@@ -210,7 +210,7 @@ impl<M: Memory> Array<M> {
 
     /// Trims columns `mask` of `row` for request `id`, as far as parity allows.
     pub(super) fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
-        // With parity only a whole row can go, or its parity would no longer match.
+        // With parity, only a whole row can be trimmed, or its parity would no longer match.
         let partial = self.partial_columns(id, row, mask);
         let mask = mask & !partial;
         let whole = self.geometry.parity() == 0 || mask == self.geometry.data_columns();
@@ -248,18 +248,18 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether a flush of a host means one of every member: not where the journal is flushed with each record.
+    /// Whether a flush of a host flushes every member: not where the journal is flushed with each record.
     pub(super) fn flushes_members(&self) -> bool {
         let has_to = self.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
         has_to && !self.has_bug(Bug::ElementsNotFlushed)
     }
 
-    /// Whether something is written ahead of updates in place.
+    /// Whether updates in place write to the journal or the bitmap first.
     pub(super) fn writes_ahead(&self) -> bool {
         self.journal.is_some() || self.intent.is_some()
     }
 
-    /// Flushes every member for request `id`; false when there is no plan to be had.
+    /// Flushes every member for request `id`; returns false if no plan is free.
     pub(super) fn flush_members<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         if self.free_plan == NONE {
             return false;
@@ -271,16 +271,16 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Steps of a trim.
+    /// Builds the steps of a trim.
     pub(super) fn build_trim(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         if self.cached_columns(row) != 0 {
-            // It was written anew, or is on its way, while this waited.
+            // The content was written again, or is in flight, while this plan waited.
             self.plans[plan as usize].gave_up = true;
             return;
         }
         let parity = self.geometry.parity_columns();
-        // What is late is gone with the rest of the row.
+        // Deferred content is trimmed with the rest of the row.
         self.take_late(plan);
         let mut targets = (wanted | parity) & !self.columns_on_failed(plan);
         if self.has_bug(Bug::TrimKeepsParity) {
@@ -293,12 +293,12 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// Steps of a flush.
+    /// Builds the steps of a flush.
     pub(super) fn build_flush(&mut self, plan: u32) {
         self.build_flush_of(plan, |_| true);
     }
 
-    /// Steps of a flush of those members of which `is_meant` says so.
+    /// Builds the steps of a flush of the members for which `is_meant` returns true.
     pub(super) fn build_flush_of(&mut self, plan: u32, is_meant: impl Fn(u16) -> bool) {
         let base = (plan * self.stride) as usize;
         let mut count = 0u16;
@@ -319,7 +319,7 @@ impl<M: Memory> Array<M> {
         slot.operations = count;
         slot.push_step(Step::Operations { first: 0, count });
         if let Some(intent) = &mut self.intent {
-            // What was written without a missing member is durable when that is known to be missing.
+            // Content written without a missing member is durable once metadata records that the member is missing.
             slot.push_step(Step::Journal);
             intent.flush_begun();
         }
@@ -378,8 +378,8 @@ impl<M: Memory> Array<M> {
         id
     }
 
-    /// Lets request `id` wait for `plan`: by the plan's own attachment if it is the first, else by one of those for
-    /// merged requests, of which there must be one.
+    /// Lets request `id` wait for `plan`: with the plan's own attachment if it is the first, else with one of those for merged
+    /// requests, of which one must be free.
     pub(super) fn attach(&mut self, plan: u32, id: u32) {
         let first = self.plans[plan as usize].first_request;
         let mut node = plan;
@@ -392,13 +392,13 @@ impl<M: Memory> Array<M> {
         request.remaining += 1;
         let slot = &mut self.plans[plan as usize];
         slot.first_request = node;
-        // A flush also waits for plans that were begun without it.
+        // A flush also waits for plans that began without it.
         if first == NONE && slot.begun_at == super::run::NEVER {
             slot.request = request.number;
         }
     }
 
-    /// Whether so many attachments for merged requests are free.
+    /// Whether `count` attachments for merged requests are free.
     pub(super) fn has_attachments(&self, count: usize) -> bool {
         let mut node = self.free_attachment;
         (0..count).all(|_| {
@@ -410,8 +410,8 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// Lets the flush `id` wait for every plan of which `is_meant` says so. False when attachments are wanting; then it waits
-    /// for none more than before.
+    /// Lets the flush `id` wait for every plan for which `is_meant` returns true. Returns false if attachments are lacking;
+    /// then the flush waits for no plan more than before.
     pub(super) fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, u32) -> bool) -> bool {
         let plans = 0..self.plans.len() as u32;
         let is_new = |array: &Self, plan: u32| is_meant(array, plan) && !array.is_attached(plan, id);
@@ -435,7 +435,7 @@ impl<M: Memory> Array<M> {
         node != NONE
     }
 
-    /// Adds columns `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
+    /// Adds columns `mask`, as far as request `id` covers them, to the writes of `plan`, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;
         let partial = self.partial_columns(id, row, mask);
@@ -457,7 +457,7 @@ impl<M: Memory> Array<M> {
             }
         } else {
             self.plans[plan as usize].wanted = mask;
-            // A later merge asks what was covered; without merges nobody does.
+            // A later merge needs the covered sectors; without merges they are not used.
             let base = plan as usize * self.geometry.data as usize;
             for column in columns(mask) {
                 self.covers[base + column as usize] = self.whole_page;
@@ -491,7 +491,7 @@ impl<M: Memory> Array<M> {
         sectors
     }
 
-    /// The page of hosts that `column` of `row` holds.
+    /// The host page that `column` of `row` holds.
     #[inline]
     pub(super) fn array_page(&self, row: u64, column: u32) -> u64 {
         if let Some(gather) = &self.gather {

@@ -1,15 +1,16 @@
-//! A clean stop: what the array was is told by a version of the superblocks that no earlier moment of a member has.
+//! A clean stop: a version of the superblocks that is newer than any earlier state of a member records it.
 
 use super::Array;
 use crate::driver::Driver;
 use crate::memory::Memory;
 
 impl<M: Memory> Array<M> {
-    /// Tells all superblocks that the array was stopped cleanly, when everything is durable and nothing is under way: call
-    /// [`Self::drain`] and [`Self::checkpoint`] first, and let a flush end. Nothing may be asked of the array behind this.
+    /// Records in all superblocks that the array was stopped cleanly, once everything is durable and nothing is in progress:
+    /// call [`Self::drain`] and [`Self::checkpoint`] first, and let a flush complete. Nothing may be requested of the array
+    /// after this call.
     ///
-    /// A member that is put back to what it was at any earlier moment while the array is stopped has an older version then, and
-    /// counts as absent.
+    /// If a member is set back to an earlier state while the array is stopped, it then has an older version, and counts as
+    /// absent.
     pub fn stop<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if self.read_only {

@@ -10,11 +10,11 @@ use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::Acknowledge;
 use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
-/// More columns of a row are lost than its code can tolerate.
+/// More columns of a row are lost than its code tolerates.
 pub(super) struct TooManyLost;
 
 impl<M: Memory> Array<M> {
-    /// Makes the steps of the update `plan` from what is lost now.
+    /// Builds the steps of the update `plan`, given the columns that are lost now.
     #[inline]
     pub(super) fn build_update<D: Driver<M>>(
         &mut self,
@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].kept = self.take_covered(plan);
         }
         let lost = self.lost_columns(plan);
-        // A page that could not be read can still be written, and is healed by it; a failed member takes nothing.
+        // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { self.columns_on_failed(plan) };
         self.plans[plan as usize].missing =
             if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
@@ -55,8 +55,8 @@ impl<M: Memory> Array<M> {
             return self.build_abandoning(plan, lost, driver);
         }
         if lost.count_ones() > tolerable {
-            // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
-            // row, which hosts know to be written: what is lost must not be found to be zeros.
+            // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
+            // which hosts know to be written: lost content must not read as zeros.
             let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);
             if !stands_alone || self.plans[plan as usize].wanted & !lost == 0 {
                 let slot = &mut self.plans[plan as usize];
@@ -64,7 +64,7 @@ impl<M: Memory> Array<M> {
                 if !has_written || slot.lost == 0 || slot.looked_again {
                     return Err(TooManyLost);
                 }
-                // Data is on the members already: before its row is given up, everything is read once more.
+                // Data is on the members already: before the row is abandoned, everything is read once more.
                 slot.looked_again = true;
                 slot.lost = 0;
                 return self.build_update(plan, driver);
@@ -90,8 +90,8 @@ impl<M: Memory> Array<M> {
             let live = (parity & !failed).count_ones();
             let updated = (wanted | dirty).count_ones();
             let read = (reads & !parity).count_ones();
-            // Page operations: each page that goes into a parity but the first, and the difference of old and new data.
-            // And each delta that goes into what it changes.
+            // Page operations: each page added to a parity after the first, the difference of old and new data, and each delta
+            // added to the parity that it changes.
             let pages = u32::from(folded)
                 + match decision.routine {
                     Routine::Rmw => updated * (1 + live),
@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         }
         if absorbs {
-            // What it has made goes into the write cache.
+            // The results go into the write cache.
             self.plans[plan as usize].acknowledge_here();
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl<M: Memory> Array<M> {
         if self.writes_ahead() && has_news && !self.has_bug(Bug::JournalSkipped) {
             self.plans[plan as usize].push_step(Step::Journal);
         }
-        // What is written to a lost chunk is in the parity alone.
+        // Content written to a lost chunk is only in the parity.
         let after_data =
             self.scheme.parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;
         let is_early = (after_data || self.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
@@ -153,7 +153,7 @@ impl<M: Memory> Array<M> {
         let forced = Decision::forced;
         let data = self.geometry.data_columns();
         let parity = self.geometry.parity_columns();
-        // Of a row whose parity is made before it comes into the write cache, that has what members need not be asked for.
+        // If the row's parity is computed before it enters the write cache, columns that the cache has need not be read.
         let held = if absorbs { kept } else { 0 };
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
@@ -185,7 +185,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The routine that reads fewer pages, where RMW reads `deltas` beside the columns of its mask; RMW if they are equal.
+    /// The routine that reads fewer pages, where RMW reads `deltas` besides the columns of its mask; RMW if they are equal.
     fn choose_by_pages(&self, rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
         let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
         let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
@@ -228,7 +228,7 @@ impl<M: Memory> Array<M> {
         (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
     }
 
-    /// Notes the decision of `plan`, and tells of it if it is the plan's first.
+    /// Records the decision of `plan`, and reports it if it is the plan's first.
     #[inline]
     pub(super) fn decided<D: Driver<M>>(&mut self, plan: u32, decision: Decision, driver: &mut D) {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan);
@@ -252,8 +252,8 @@ impl<M: Memory> Array<M> {
     ) {
         let stale = self.has_bug(Bug::LateVersionDecoded);
         let slot = &mut self.plans[plan as usize];
-        // A write that defers has versions kept; updates and decoding reads read those that are kept. A host's read of
-        // one page, and a repair, are about the current version.
+        // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
+        // one page, and a repair, use the current version.
         let old = match (kind, slot.purpose) {
             (OperationKind::Write, _) if slot.defers => slot.pinned,
             (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,

@@ -1,5 +1,5 @@
-//! Requests over zones: the host's pages are translated, run by run, to pages of the array; and blocks that leave a full
-//! zone are read and written by the controller itself.
+//! Requests over zones: the host's pages are translated, run by run, to pages of the array; blocks that are evicted from a
+//! full zone are read and written by the controller itself.
 
 use super::scheduler::Split;
 use super::split::mask_of;
@@ -15,25 +15,25 @@ use crate::plan::{Plan, Purpose};
 use crate::request::{HostRequest, RequestKind, RequestSlot};
 use crate::row_locks::RowLock;
 
-/// Where the controller is with its own request, of which there is at most one at a time.
+/// State of the controller's own request, of which there is at most one at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Internal {
     /// There is none.
     #[default]
     Idle,
-    /// It is not yet wholly cut into plans.
+    /// The request is not yet wholly split into plans.
     Splitting,
-    /// It waits for its plans.
+    /// The request waits for its plans.
     UnderWay,
-    /// It is over.
+    /// The request is over.
     Over {
-        /// Something of it was lost.
+        /// Whether some of its content was lost.
         failed: bool,
     },
 }
 
 impl<M: Memory> Array<M> {
-    /// Request `id` is taken.
+    /// Registers request `id`, which was accepted.
     #[inline]
     pub(super) fn begin_in_zones(&mut self, id: u32) {
         let Some(zones) = &mut self.zones else { return };
@@ -42,7 +42,7 @@ impl<M: Memory> Array<M> {
         slot.moves = zones.moves();
     }
 
-    /// Request `id` is over.
+    /// Unregisters request `id`, which is over.
     #[inline]
     pub(super) fn end_in_zones(&mut self, id: u32, failed: bool) {
         let Some(zones) = &mut self.zones else { return };
@@ -53,7 +53,7 @@ impl<M: Memory> Array<M> {
         zones.end(id, host.kind, pages, epoch);
     }
 
-    /// [`Array::split`] run by run.
+    /// Like [`Array::split`], run by run.
     pub(super) fn split_zones<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Split {
         loop {
             let RequestSlot { mut extent, cursor, .. } = self.requests[id as usize];
@@ -80,14 +80,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Finds out where the next run of request `id` is. False if it must wait for that.
+    /// Translates the next run of request `id`. Returns false if the request must wait.
     fn translate(&mut self, id: u32, kind: RequestKind) -> bool {
         let (page, end) = self.requests[id as usize].cursor.remaining();
         let is_own = id == self.internal_id();
         let whole_end = self.whole_end(id, page, end);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = self.has_bug(Bug::MoveNotAwaited);
-        // Without parity every chunk stands for itself, and one on a member that is lost takes nothing.
+        // Without parity each chunk is independent, and a chunk on a lost member accepts no writes.
         let (geometry, failed) = (&self.geometry, &self.failed);
         let stands_alone = self.any_failed && geometry.parity() == 0;
         let can_write = |page| {
@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let Run { page: first, count } = match kind {
-            // Blocks go home.
+            // Blocks are moved to their home.
             RequestKind::Write if is_own => Run { page, count: end - page },
             RequestKind::Write if is_whole && !is_moving => zones.write_run(id, page, whole_end, can_write),
             RequestKind::Write => zones.read_run(page, page + 1),
@@ -119,14 +119,15 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The end of those of pages `page..end` that request `id` covers as a whole; `page`, if not even the first.
+    /// The end of the pages from `page` on that request `id` covers as a whole, at most `end`; `page` if it does not cover
+    /// even the first as a whole.
     fn whole_end(&self, id: u32, page: u64, end: u64) -> u64 {
         let slot = &self.requests[id as usize];
         if !slot.in_part {
             return end;
         }
         let is_whole = |page: &u64| self.sectors_of_page(id, *page) == self.whole_page;
-        // Pages between the first and the last one are whole anyway.
+        // Pages between the first and the last are always whole.
         if !is_whole(&page) {
             page
         } else if !is_whole(&(end - 1)) {
@@ -150,7 +151,7 @@ impl<M: Memory> Array<M> {
         self.zones.as_ref()?.mover_to(page)
     }
 
-    /// The write cache holds what request `id` writes to columns `mask` of `row`.
+    /// The write cache has the content that request `id` writes to columns `mask` of `row`.
     #[inline]
     pub(super) fn cached_in_zones(&mut self, id: u32, row: u64, mask: u64) {
         if self.zones.is_none() {
@@ -179,16 +180,16 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What `plan` writes for hosts is written, as far as it could be.
+    /// The host writes of `plan` are done, as far as possible.
     #[inline]
     pub(super) fn plan_written_in_zones(&mut self, plan: u32) {
         let Plan { row, purpose, moves, carried, gave_up, .. } = self.plans[plan as usize];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }
-        // Without parity every chunk stands for itself.
+        // Without parity each chunk is independent.
         let lost = if self.geometry.parity() == 0 { self.columns_on_failed(plan) } else { 0 };
-        // A request may have parts of one row in two plans: only that which writes the page moves it.
+        // A request may have parts of one row in two plans: only the plan that writes the page moves it.
         for column in columns(moves & !lost) {
             let page = self.geometry.array_page(row, column);
             if self.mover_to(page).is_some_and(|id| self.is_attached(plan, id)) {
@@ -197,8 +198,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Goes on with the controller's own request, before those of hosts, or begins one if a zone has too little room. False if
-    /// there is nothing that can be done.
+    /// Continues the controller's own request, before those of hosts, or starts one if a zone has too little room. Returns
+    /// false if nothing can be done.
     pub(super) fn evict_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         match self.internal {
             Internal::Idle => {}
@@ -220,7 +221,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Begins an internal request about `count` pages from `first` on.
+    /// Starts an internal request for `count` pages from `first` on.
     fn begin_internal<D: Driver<M>>(
         &mut self,
         kind: RequestKind,
@@ -263,7 +264,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The controller's own request is over: what was read is written at home.
+    /// The controller's own request is over: content that was read is now written to its home.
     fn internal_over<D: Driver<M>>(&mut self, failed: bool, driver: &mut D) {
         let id = self.internal_id() as usize;
         let RequestSlot { host, pages: (first, last), .. } = self.requests[id];
@@ -281,13 +282,13 @@ impl<M: Memory> Array<M> {
         zones.brought_home(id as u32, failed);
     }
 
-    /// The slot of the controller's own request, behind those of hosts.
+    /// The slot of the controller's own request, after those of hosts.
     #[inline]
     pub(super) fn internal_id(&self) -> u32 {
         self.scheme.queues.requests
     }
 
-    /// The class of what `plan` reads or writes: the controller's own where it brings a block home.
+    /// The class of the reads or writes of `plan`: the controller's own class where the plan moves a block home.
     #[inline]
     pub(super) fn class_of(&self, plan: u32, hosts: Class) -> Class {
         let first = self.plans[plan as usize].first_request;
@@ -303,25 +304,25 @@ impl<M: Memory> Array<M> {
 
 /// Getters.
 impl<M: Memory> Array<M> {
-    /// What the zones did so far; nothing without any.
+    /// Counters of the zones; all zero without zones.
     pub fn zone_counts(&self) -> ZoneCounts {
         self.zones.as_ref().map_or_else(ZoneCounts::default, Zones::counts)
     }
 
-    /// Bytes of the map of zones and of what else tells where pages are; 0 without zones.
+    /// Bytes of the map of zones and of the other location state; 0 without zones.
     pub(super) fn zone_map_bytes(&self) -> u64 {
         self.zones.as_ref().map_or(0, Zones::bytes)
     }
 
-    /// Blocks that the map of zones knows; 0 without zones.
+    /// Number of blocks in the map of zones; 0 without zones.
     pub fn zone_map_blocks(&self) -> u64 {
         self.zones.as_ref().map_or(0, Zones::blocks)
     }
 
-    /// Looks for contradictions in the map of zones.
+    /// Checks the map of zones for inconsistencies.
     ///
     /// # Errors
-    /// The first that it finds.
+    /// The first inconsistency.
     pub fn audit_zones(&self) -> Result<(), String> {
         self.zones.as_ref().map_or(Ok(()), Zones::audit)
     }

@@ -1,7 +1,8 @@
-//! Which request that waits came first, for each member.
+//! The earliest waiting request for each member.
 //!
-//! Source: paper 002, section III-D (the array AT, "by searching the queue monitor"). Instead of a search for each question the
-//! first of every member is kept: it only ever moves on, so that each request is looked at once a member at most.
+//! Source: paper 002, section III-D (the array AT, "by searching the queue monitor"). Instead of a search for each query, the
+//! first request of every member is kept: it only ever moves forward, so that each request is examined at most once for each
+//! member.
 
 use std::collections::VecDeque;
 
@@ -11,16 +12,16 @@ use crate::ids::NONE;
 /// No place in the order of arrival.
 const NOWHERE: u64 = u64::MAX;
 
-/// The requests that wait, in order of arrival.
+/// The waiting requests, in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Earliest {
-    /// For each request the members that it is for, and its place in the order.
+    /// For each request its target members, and its place in the order.
     targets: Vec<MemberSet>,
     places: Vec<u64>,
-    /// Requests by place, from `first_place` on; [`NONE`] where one is gone.
+    /// Requests by place, from `first_place` on; [`NONE`] where a request was removed.
     order: VecDeque<u32>,
     first_place: u64,
-    /// For each member the place of the first that is for it.
+    /// For each member the place of the first request that targets it.
     firsts: Vec<u64>,
 }
 
@@ -36,7 +37,7 @@ impl Earliest {
         }
     }
 
-    /// Request `id` waits, behind all others.
+    /// Adds request `id`, which waits, after all others.
     pub(crate) fn add(&mut self, id: u32, targets: MemberSet) {
         let place = self.first_place + self.order.len() as u64;
         self.order.push_back(id);
@@ -48,7 +49,7 @@ impl Earliest {
         }
     }
 
-    /// Request `id` waits no longer, if it did.
+    /// Removes request `id`, if it waits.
     pub(crate) fn remove(&mut self, id: u32) {
         let place = std::mem::replace(&mut self.places[id as usize], NOWHERE);
         if place == NOWHERE {

@@ -1,12 +1,11 @@
-//! Dispatch policies: when a host request is issued to the members, and in which order a member's queue gives its
-//! operations out.
+//! Dispatch policies: when a host request is issued to the members, and in which order a member's queue issues its operations.
 //!
-//! A request is issued in pieces, a plan for each row. With `queue` bounded, a plan waits until each member that it is for
-//! has room: a read those of its members, an update those of its data and parity. What a plan does elsewhere or later (the
-//! chunks that RCW reads, the writes behind pre-reads) goes on.
+//! A request is issued in pieces, a plan for each row. With `queue` bounded, a plan waits until each member that it needs has
+//! room: for a read those of its columns, for an update those of its data and parity. Operations of the plan elsewhere or
+//! later (the chunks that RCW reads, the writes after pre-reads) are not held back.
 //!
 //! Source: paper 002, section II-D (the three disciplines) and IV-A (the length of queues); paper 000, section III-B (a
-//! pre-read goes behind queued reads, before all writes).
+//! pre-read goes after queued reads, before all writes).
 
 mod earliest;
 mod members;
@@ -26,23 +25,23 @@ pub(crate) use sync_fifo::SyncFifo;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dispatch {
-    /// Which discipline.
+    /// The dispatch policy.
     pub policy: Discipline,
-    /// Operations queued and in flight at a member from which on no new plan is issued to it; absent means no bound.
+    /// Number of operations queued and in flight at a member at which no new plan is issued to it; absent means no bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// In which order a member's queue gives its operations out.
+    /// The order in which a member's queue issues its operations.
     pub order: QueueOrder,
-    /// How many queued operations of one kind are offered to a member before it is left alone. A channel may admit
-    /// the second of its queue when the first one's die is busy.
+    /// Number of queued operations of one kind that are offered to a member before it is left alone. A channel may accept the
+    /// second operation of its queue when the die of the first is busy.
     pub lookahead: u32,
-    /// Of `sync-fifo`: whether a request waits for all before it, or only for those with which it shares a member.
+    /// For `sync-fifo`: whether a request waits for all before it, or only for those with which it shares a member.
     #[serde(skip_serializing_if = "is_true")]
     pub strict: bool,
-    /// Of `piq`: whether a batch is issued when the one before it is acknowledged, or as soon as there is room.
+    /// For `piq`: whether a batch is issued when the previous one is acknowledged, or as soon as there is room.
     #[serde(skip_serializing_if = "is_false")]
     pub sync: bool,
-    /// Of `piq`: how many younger batches a request may go ahead of.
+    /// For `piq`: the number of younger batches that a request may overtake.
     #[serde(skip_serializing_if = "is_overtake_default")]
     pub overtake: u32,
 }
@@ -77,12 +76,12 @@ impl Default for Dispatch {
 }
 
 impl Dispatch {
-    /// Whether it asks for the members of a request before the request is issued.
+    /// Whether the policy needs the members of a request before the request is issued.
     pub(crate) fn asks_targets(&self) -> bool {
         self.queue.is_some() || self.policy == Discipline::Piq || !self.strict
     }
 
-    /// A setting that the policy does not read: section and key, the value given, what to do.
+    /// A setting that the policy does not use: section and key, the value given, and advice.
     pub(crate) fn idle_setting(&self) -> Option<(&'static str, String, &'static str)> {
         if self.policy != Discipline::SyncFifo && !self.strict {
             let reason = "is about policy = \"sync-fifo\" alone; use that, or leave it out";
@@ -99,7 +98,7 @@ impl Dispatch {
     }
 }
 
-/// Disciplines of dispatch.
+/// Dispatch policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
@@ -112,24 +111,24 @@ pub enum Discipline {
     Piq,
 }
 
-/// The members of this axis: name in a scheme, and what it does.
+/// The dispatch policies: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("async-fifo", "each member serves its own queue in order of arrival (paper 002, section II-D)"),
     ("sync-fifo", "a request is issued when those before it are done (paper 002, section II-D)"),
     ("piq", "requests without common members are issued together, in batches (paper 002, Algorithm 1)"),
 ];
 
-/// Orders inside a member's queue.
+/// Orders within a member's queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueOrder {
-    /// As operations were queued.
+    /// In the order in which operations were queued.
     Arrival,
-    /// Reads, pre-reads among them, before writes.
+    /// Reads, including pre-reads, before writes.
     #[default]
     ReadFirst,
-    /// In rounds: what is queued when the member takes the first of it, reads before writes; what comes later waits for
-    /// the next round. So a write waits behind reads that are pending, and never behind those that come later (paper
-    /// 002, section III-C; that a round is such a snapshot is our choice).
+    /// In rounds: a round has the operations that are queued when the member takes the first of it, reads before writes; later
+    /// operations wait for the next round. So a write waits behind pending reads, and never behind those that arrive later
+    /// (paper 002, section III-C; that a round is such a snapshot is our choice).
     Rounds,
 }

@@ -1,27 +1,28 @@
 //! PIQ, parallel issue queuing: requests that share no member are issued together, as a batch.
 //!
-//! A round takes in what waits when it begins. Algorithm 1 deals its requests to batches: each joins the first batch of
-//! its kind with which it shares no member, or makes a new one. Batches of reads are issued before batches of writes, so
-//! that a write waits behind the reads then pending and before those that come later.
+//! A round consists of the requests that wait when it begins. Algorithm 1 deals them to batches: each request joins the first
+//! batch of its kind with which it shares no member, or makes a new one. Batches of reads are issued before batches of writes,
+//! so that a write waits behind the reads then pending and before those that arrive later.
 //!
-//! Source: paper 002, sections II-D and III-D, Algorithm 1, after Gao et al., MSST 2014. Our choices: a round is what waits
-//! when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round; a write of what another
-//! write of the round covers waits for the next one, for members without room may let the later of two batches go first.
+//! Source: paper 002, sections II-D and III-D, Algorithm 1, after Gao et al., MSST 2014. Our choices: a round consists of the
+//! requests that wait when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round; a
+//! write that overlaps another write of the round waits for the next one, because members without room may let the later of
+//! two batches go first.
 //!
-//! The walk over a round costs nothing for requests that cannot go on: a batch is visited once when its turn has come, and
-//! again only for a member that had no room and has some now.
+//! The walk over a round costs nothing for requests that cannot be issued: a batch is visited once when its turn has come, and
+//! again only for a member that had no room and has room now.
 
 use std::collections::VecDeque;
 
 use super::members::MemberSet;
 use crate::ids::NONE;
 
-/// Which batches a request may join.
+/// The batches that a request may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BatchKind {
-    /// Those of reads.
+    /// Batches of reads.
     Read,
-    /// Those of writes and trims.
+    /// Batches of writes and trims.
     Write,
     /// None: it goes alone, when the rest of its round is issued.
     Flush,
@@ -33,20 +34,20 @@ struct Request {
     kind: BatchKind,
     /// Its first and last page of the array.
     pages: (u64, u64),
-    /// The next of its batch.
+    /// The next request of its batch.
     next: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Batch {
-    /// The members of those that are left.
+    /// The members of its remaining requests.
     targets: MemberSet,
     first: u32,
     last: u32,
     is_flush: bool,
 }
 
-/// Where a walk is.
+/// The position of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Position {
     batch: usize,
@@ -58,29 +59,29 @@ struct Position {
 /// Requests that wait under PIQ.
 #[derive(Debug)]
 pub(crate) struct Piq {
-    /// How many younger batches a request may go ahead of.
+    /// Number of younger batches that a request may overtake.
     overtake: usize,
-    /// Whether a batch is issued when the one before it is acknowledged.
+    /// Whether a batch is issued when the previous one is acknowledged.
     pub(crate) is_sync: bool,
-    /// What came since the round began.
+    /// Requests that arrived since the round began.
     arrived: VecDeque<u32>,
     /// Batches of the round: reads, then writes, then a flush.
     round: Vec<Batch>,
     /// Batches of writes while a round is formed.
     writes: Vec<Batch>,
-    /// Pages of the writes of the round, and of those put off while it is formed.
+    /// Pages of the writes of the round, and of those deferred while it is formed.
     written: Vec<(u64, u64)>,
-    /// Writes put off to the next round while this one is formed.
+    /// Writes deferred to the next round while this one is formed.
     put_off: Vec<u32>,
-    /// By number of the request.
+    /// Requests by number.
     requests: Vec<Request>,
-    /// Requests of the round that are not wholly issued.
+    /// Number of requests of the round that are not wholly issued.
     left: u32,
-    /// Batches whose turn has come.
+    /// Number of batches whose turn has come.
     open: usize,
-    /// Of those: batches that were wholly visited. What they have left waits for room.
+    /// Of those: batches that were wholly visited. Their remaining requests wait for room.
     visited: usize,
-    /// Batches at the front of which nothing is left.
+    /// Number of batches at the front without remaining requests.
     done: usize,
     at: Position,
 }
@@ -107,19 +108,19 @@ impl Piq {
         }
     }
 
-    /// Requests that are not wholly issued.
+    /// Number of requests that are not wholly issued.
     #[inline]
     pub(crate) fn waiting(&self) -> u32 {
         self.left + self.arrived.len() as u32
     }
 
-    /// Request `id` for these pages, the first and the last, waits for the next round.
+    /// Adds request `id` for these pages, the first and the last, to the requests that wait for the next round.
     pub(crate) fn push(&mut self, id: u32, kind: BatchKind, pages: (u64, u64), targets: MemberSet) {
         self.requests[id as usize] = Request { targets, kind, pages, next: NONE };
         self.arrived.push_back(id);
     }
 
-    /// Forms the next round if there is none and something waits.
+    /// Forms the next round if there is none and any request waits.
     fn begin_round(&mut self) {
         self.round.clear();
         (self.open, self.visited, self.done) = (0, 0, 0);
@@ -137,7 +138,7 @@ impl Piq {
                 BatchKind::Write => add(&mut self.writes, &mut self.requests, self.overtake, id),
                 BatchKind::Flush if self.put_off.is_empty() => flush = id,
                 BatchKind::Flush => {
-                    // It covers what is put off.
+                    // The flush covers the deferred writes.
                     self.put_off.push(id);
                     break;
                 }
@@ -154,8 +155,8 @@ impl Piq {
         }
     }
 
-    /// Begins a walk, with a new round if the last is over. `is_idle`: nothing that was issued is under way.
-    /// Returns whether there may be something to issue where `freed` members have room again.
+    /// Begins a walk, with a new round if the last one is over. `is_idle`: no issued request is in progress. Returns whether
+    /// there may be requests to issue, given that `freed` members have room again.
     pub(crate) fn begin_walk(&mut self, freed: &MemberSet, is_idle: bool) -> bool {
         if self.left == 0 {
             if self.arrived.is_empty() {
@@ -181,8 +182,8 @@ impl Piq {
         self.at = Position { batch, before: NONE, request };
     }
 
-    /// The next request that may have room: all of batches that were not visited, and those that want one of `freed`.
-    /// Tell of it with [`Self::issued`] or [`Self::wants_room`], or leave it at that.
+    /// The next request that may have room: all requests of batches that were not visited, and those that need one of `freed`.
+    /// The caller reports the result with [`Self::issued`] or [`Self::wants_room`], or ends the walk.
     pub(crate) fn next(&mut self, freed: &MemberSet) -> Option<u32> {
         loop {
             let is_new = self.at.batch >= self.visited;
@@ -208,17 +209,17 @@ impl Piq {
         }
     }
 
-    /// What [`Self::next`] returned waits on: one of its members has no room.
+    /// The request from [`Self::next`] waits on: one of its members has no room.
     pub(crate) fn wants_room(&mut self) {
         self.at.before = self.at.request;
         self.at.request = self.requests[self.at.request as usize].next;
     }
 
-    /// What [`Self::next`] returned is wholly issued. Returns its target members.
+    /// The request from [`Self::next`] is wholly issued. Returns its target members.
     pub(crate) fn issued(&mut self) -> MemberSet {
         let Request { targets, next, .. } = self.requests[self.at.request as usize];
         let batch = &mut self.round[self.at.batch];
-        // No two of a batch share a member.
+        // No two requests of a batch share a member.
         batch.targets.take_away(&targets);
         if self.at.before == NONE {
             batch.first = next;
@@ -234,14 +235,14 @@ impl Piq {
     }
 }
 
-/// Whether one of `written` covers a page of the write of these pages, which is added to them.
+/// Whether one of `written` overlaps the write of these pages, which are added to them.
 fn is_rewrite(written: &mut Vec<(u64, u64)>, pages: (u64, u64)) -> bool {
     let is_rewrite = written.iter().any(|other| pages.0 <= other.1 && other.0 <= pages.1);
     written.push(pages);
     is_rewrite
 }
 
-/// Algorithm 1: deals request `id` to the first batch with which it shares no member, of the last that it may join.
+/// Algorithm 1: deals request `id` to the first batch, of the last ones that it may join, with which it shares no member.
 fn add(batches: &mut Vec<Batch>, requests: &mut [Request], overtake: usize, id: u32) {
     let targets = requests[id as usize].targets;
     let first = batches.len().saturating_sub(overtake + 1);

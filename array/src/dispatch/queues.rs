@@ -1,12 +1,12 @@
-//! The member queues: two intrusive lists a member, threaded through the operations themselves; in rounds, two more
-//! for the round that follows.
+//! The member queues: two intrusive lists for each member, threaded through the operations themselves; in rounds, two more for
+//! the next round.
 //!
 //! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
 
 use super::QueueOrder;
 use crate::ids::NONE;
 
-/// What an operation carries to be a member of a list.
+/// The links that make an operation an entry of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) next: u32,
@@ -22,16 +22,16 @@ impl Default for Link {
 struct List {
     first: u32,
     last: u32,
-    /// The last operation that was refused since the member was last ready: those up to it are not offered again.
+    /// The last operation that was refused since the member was last ready: operations up to it are not offered again.
     asked: u32,
-    /// Nothing of this list is offered until the member is ready.
+    /// Whether the list is closed: none of it is offered until the member is ready.
     closed: bool,
 }
 
 impl List {
     const EMPTY: Self = Self { first: NONE, last: NONE, asked: NONE, closed: false };
 
-    /// The operation in front of `id`, or [`NONE`] if it is the first; nothing, if it is not in this list.
+    /// The operation in front of `id`, or [`NONE`] if it is the first; `None` if it is not in this list.
     fn in_front_of(&self, id: u32, links: &mut [impl AsMut<Link>]) -> Option<u32> {
         let (mut before, mut at) = (NONE, self.first);
         while at != id {
@@ -43,7 +43,7 @@ impl List {
         Some(before)
     }
 
-    /// Takes `id` out, which is behind `before`.
+    /// Removes `id`, which is behind `before`.
     #[inline]
     fn unlink(&mut self, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
         let next = links[id as usize].as_mut().next;
@@ -61,15 +61,15 @@ impl List {
 /// Lists of a member: reads (or everything, in order of arrival), then writes.
 pub(crate) const LEVELS: usize = 2;
 
-/// All members' queues, and which of them may have something to start.
+/// The queues of all members, and the members that may have an operation to start.
 #[derive(Debug)]
 pub(crate) struct Queues {
     lists: Vec<[List; LEVELS]>,
     ready: Vec<u64>,
     order: QueueOrder,
-    /// In rounds: the lists of the round that follows.
+    /// In rounds: the lists of the next round.
     later: Vec<[List; LEVELS]>,
-    /// In rounds: whether nothing was taken of the round yet, so that what comes belongs to it.
+    /// In rounds: whether no operation of the round was taken yet, so that new operations belong to it.
     is_open: Vec<bool>,
 }
 
@@ -91,7 +91,7 @@ impl Queues {
         self.order == QueueOrder::Arrival
     }
 
-    /// The member may take what it refused.
+    /// Marks that the member may accept operations that it refused.
     #[inline]
     pub(crate) fn reopen(&mut self, member: u16) {
         for list in &mut self.lists[member as usize] {
@@ -107,7 +107,7 @@ impl Queues {
         self.ready[member as usize / 64] |= 1 << (member % 64);
     }
 
-    /// Takes the lowest-numbered member that is marked.
+    /// Takes the lowest-numbered marked member.
     #[inline]
     pub(crate) fn take_ready(&mut self) -> Option<u16> {
         for (word, bits) in self.ready.iter_mut().enumerate() {
@@ -120,7 +120,7 @@ impl Queues {
         None
     }
 
-    /// Puts operation `id` behind those of its kind.
+    /// Appends operation `id` to those of its kind.
     #[inline]
     pub(crate) fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
         let level = usize::from(!is_read && !self.is_mixed());
@@ -139,7 +139,7 @@ impl Queues {
         }
     }
 
-    /// What to offer next of a list, and the operation in front of it.
+    /// The next operation of a list to offer, and the operation in front of it.
     #[inline]
     pub(crate) fn next_offer(&self, member: u16, level: usize, links: &mut [impl AsMut<Link>]) -> (u32, u32) {
         let list = &self.lists[member as usize][level];
@@ -152,7 +152,7 @@ impl Queues {
         }
     }
 
-    /// Notes that everything up to `asked` was refused, and whether the rest need not be offered either.
+    /// Records that everything up to `asked` was refused, and whether the rest need not be offered either.
     #[inline]
     pub(crate) fn refused(&mut self, member: u16, level: usize, asked: u32, closed: bool) {
         let list = &mut self.lists[member as usize][level];
@@ -160,7 +160,7 @@ impl Queues {
         list.closed = closed;
     }
 
-    /// Takes whatever comes first out of a member's queue.
+    /// Removes the first operation from a member's queue.
     pub(crate) fn take_any(&mut self, member: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
         let level = (0..LEVELS).find(|&level| self.lists[member as usize][level].first != NONE)?;
         let id = self.lists[member as usize][level].first;
@@ -168,7 +168,7 @@ impl Queues {
         Some(id)
     }
 
-    /// Takes `id` out of its list; `before` is the operation in front of it, or [`NONE`].
+    /// Removes `id` from its list; `before` is the operation in front of it, or [`NONE`].
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -184,7 +184,7 @@ impl Queues {
         }
     }
 
-    /// Takes back `id`, which waits in the member's queue.
+    /// Removes `id`, which waits in the member's queue.
     pub(crate) fn take_back(&mut self, member: u16, id: u32, links: &mut [impl AsMut<Link>]) {
         for level in 0..LEVELS {
             let list = &mut self.lists[member as usize][level];
@@ -209,7 +209,7 @@ impl Queues {
         }
     }
 
-    /// An operation of the round was taken: it is closed now, and if it is over the next begins.
+    /// An operation of the round was taken: the round is closed now, and if it is over the next begins.
     fn taken(&mut self, member: u16) {
         let lists = &mut self.lists[member as usize];
         let is_over = lists.iter().all(|list| list.first == NONE);
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Takes what the member would be offered first and admits.
+    /// Takes the first operation that the member would be offered and accepts.
     fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
         queues.reopen(0);
         (0..LEVELS).find_map(|level| {
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_write_waits_behind_reads_then_pending_but_not_behind_those_that_come_later() {
-        // Writes 0 and 3, reads 1 and 2; 2 and 3 come when the first was taken.
+        // Writes 0 and 3, reads 1 and 2; 2 and 3 arrive when the first was taken.
         let given = |order: QueueOrder| {
             let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 4]);
             queues.push(0, false, 0, &mut slots);
@@ -269,13 +269,13 @@ mod tests {
             let mut prng = Prng::new(seed);
             for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds] {
                 let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 300]);
-                // Round, whether it is a write, and when it came: what is taken next is the least.
+                // Round, whether it is a write, and its arrival: the least is taken next.
                 let mut list: Vec<(u32, bool, u32)> = Vec::new();
                 let (mut taken_of, mut next) = (0, 0);
                 while next < 300 || !list.is_empty() {
                     if next < 300 && prng.chance(1, 2) {
                         let is_write = prng.chance(1, 2);
-                        // Of the round that was begun no more is taken in.
+                        // A round that was begun accepts no more operations.
                         let round = if order == QueueOrder::Rounds { taken_of + 1 } else { 0 };
                         queues.push(0, !is_write, next, &mut slots);
                         list.push((round, is_write && order != QueueOrder::Arrival, next));

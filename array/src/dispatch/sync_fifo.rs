@@ -1,19 +1,19 @@
-//! Synchronous FIFO: a request is begun when those before it are done.
+//! Synchronous FIFO: a request begins when those before it are done.
 //!
 //! Source: paper 002, section II-D and Fig. 5(a). The text has a request wait "if there are contentions", the figure has
 //! every request wait; `strict` chooses.
 
 use super::members::MemberSet;
 
-/// Which requests are under way under synchronous FIFO.
+/// The requests in progress under synchronous FIFO.
 #[derive(Debug)]
 pub(crate) struct SyncFifo {
     strict: bool,
     /// For each request its target members.
     targets: Vec<MemberSet>,
-    /// Target members of requests under way: each is that of one request.
+    /// Target members of requests in progress: each belongs to one request.
     busy: MemberSet,
-    /// The request that was begun last, while it may still wait for plans or room.
+    /// The request that began last, while it may still wait for plans or room.
     begun: Option<u32>,
 }
 
@@ -23,14 +23,14 @@ impl SyncFifo {
         Self { strict, targets: vec![MemberSet::default(); sets], busy: MemberSet::default(), begun: None }
     }
 
-    /// Request `id` waits from now on. Target members count where it is not strict.
+    /// Adds request `id`, which waits from now on. Target members are used only if it is not strict.
     pub(crate) fn submitted(&mut self, id: u32, targets: MemberSet) {
         if !self.strict {
             self.targets[id as usize] = targets;
         }
     }
 
-    /// Whether request `id`, the first that waits, may go on or begin, with `others` begun and not acknowledged.
+    /// Whether request `id`, the first that waits, may continue or begin, with `others` begun and not acknowledged.
     pub(crate) fn may_begin(&mut self, id: u32, others: u32) -> bool {
         if self.strict {
             return others == 0;
@@ -40,7 +40,7 @@ impl SyncFifo {
         }
         let targets = self.targets[id as usize];
         if targets.is_empty() {
-            // A flush, maybe one that goes on while the request behind it is in part issued.
+            // A flush, perhaps one that continues while the request after it is partly issued.
             return true;
         }
         if self.busy.meets(&targets) {

@@ -1,19 +1,20 @@
 //! The encoding buffer: chunks of a row that was never written wait in controller memory until every data chunk of the row is
-//! there; then parity is computed and the row is written whole, each chunk at its address. What has waited too long is
-//! written with the parity of what is there, as if the rest were zeros, and from then on the row is updated as any other.
+//! there; then parity is computed and the row is written whole, each chunk at its address. Chunks that have waited too long
+//! are written with the parity of the chunks present, as if the rest were zeros, and from then on the row is updated like any
+//! other.
 //!
 //! Source: paper 002, section III-C ("when each chip in a parity group has a data chunk in the buffer, we will encode";
 //! "encoded regardless ... if their waiting time exceeds a predefined threshold"). The threshold, the number of rows that may
-//! wait, and that the oldest leaves when there are more, are our choice.
+//! wait, and that the oldest row leaves when there are more, are our choice.
 
 use stripewise_base::Nanos;
 
 use crate::ids::NONE;
 use crate::memory::PageId;
 
-/// A row of which nothing was ever written.
+/// A row that was never written.
 const UNTOUCHED: u32 = 0;
-/// A row whose first write is on its way.
+/// A row whose first write is in flight.
 const FRESH: u32 = u32::MAX - 1;
 /// A row that is written.
 const ENCODED: u32 = u32::MAX;
@@ -22,16 +23,16 @@ const ENCODED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Open {
     row: u64,
-    /// The data columns that are there.
+    /// The data columns that are present.
     columns: u64,
-    /// When the first of them came.
+    /// The time when the first of them arrived.
     since: Nanos,
-    /// The rows that were opened right before and after; of a free slot the next free one is after.
+    /// The rows that were opened right before and after; in a free slot, `newer` is the next free slot.
     older: u32,
     newer: u32,
 }
 
-/// Which rows are encoded, and what waits of the others.
+/// Which rows are encoded, and the waiting chunks of the others.
 #[derive(Debug)]
 pub(crate) struct Encode {
     data: u32,
@@ -43,12 +44,12 @@ pub(crate) struct Encode {
     newest: u32,
     /// Content of each data column of each open row, or [`NONE`]; empty over a memory that carries no data.
     pages: Vec<PageId>,
-    /// Everything that waits is to be written out.
+    /// Whether all waiting chunks are to be written out.
     pub(crate) is_draining: bool,
 }
 
 impl Encode {
-    /// For an array of `rows` rows with `data` data columns, `slots` of which may wait at a time.
+    /// A buffer for an array of `rows` rows with `data` data columns; `slots` rows may wait at a time.
     pub(crate) fn new(rows: u64, data: u32, slots: u32, carries_data: bool) -> Self {
         let open = (1..=slots).map(|next| Open {
             row: 0,
@@ -75,7 +76,7 @@ impl Encode {
         self.rows[row as usize] == ENCODED
     }
 
-    /// Whether the first write of `row` is on its way.
+    /// Whether the first write of `row` is in flight.
     #[inline]
     pub(crate) fn is_fresh(&self, row: u64) -> bool {
         self.rows[row as usize] == FRESH
@@ -99,12 +100,12 @@ impl Encode {
         self.slot(row).map_or(0, |slot| self.open[slot as usize].columns)
     }
 
-    /// Whether chunks of `row` can be taken: it waits already, or there is a slot for it.
+    /// Whether chunks of `row` can be accepted: it waits already, or there is a free slot.
     pub(crate) fn has_place(&self, row: u64) -> bool {
         self.slot(row).is_some() || self.free != NONE
     }
 
-    /// Lets `row`, for which there must be a place, wait from `now` on if it does not yet. Returns whether it was opened.
+    /// Lets `row`, for which there must be a place, wait from `now` on if it does not wait yet. Returns whether it was opened.
     pub(crate) fn open(&mut self, row: u64, now: Nanos) -> bool {
         if self.slot(row).is_some() {
             return false;
@@ -121,7 +122,7 @@ impl Encode {
         true
     }
 
-    /// Chunks of columns `mask` of `row`, which must be open, are there. Returns whether all are.
+    /// Adds the chunks of columns `mask` to `row`, which must be open. Returns whether the row is complete.
     pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
         let Some(slot) = self.slot(row) else { return false };
         let open = &mut self.open[slot as usize];
@@ -129,7 +130,7 @@ impl Encode {
         open.columns.count_ones() == self.data
     }
 
-    /// The place of the content of `column` of `row`, which must be open, over a memory that carries data.
+    /// The page entry of `column` of `row`, which must be open, over a memory that carries data.
     pub(crate) fn page_mut(&mut self, row: u64, column: u32) -> Option<&mut PageId> {
         let slot = self.slot(row)?;
         self.pages.get_mut((slot * self.data + column) as usize)
@@ -144,7 +145,7 @@ impl Encode {
         })
     }
 
-    /// The first write of `row`, which must be open, begins: its slot is free. Returns its columns.
+    /// Starts the first write of `row`, which must be open: its slot is free. Returns its columns.
     pub(crate) fn begin(&mut self, row: u64) -> u64 {
         let Some(slot) = self.slot(row) else { return 0 };
         let Open { columns, older, newer, .. } = self.open[slot as usize];
@@ -162,7 +163,7 @@ impl Encode {
         columns
     }
 
-    /// The first write of `row` is done, if that is what was done.
+    /// Marks `row` as encoded, if its first write was in flight and is done.
     #[inline]
     pub(crate) fn settled(&mut self, row: u64) {
         if self.rows[row as usize] == FRESH {
@@ -170,7 +171,7 @@ impl Encode {
         }
     }
 
-    /// Takes rows `0..rows` for encoded.
+    /// Treats rows `0..rows` as encoded.
     pub(crate) fn assume_encoded(&mut self, rows: u64) {
         self.rows[..rows as usize].fill(ENCODED);
     }

@@ -1,5 +1,5 @@
-//! Gathering of first writes: pages that were never written wait in controller memory until a stripe's worth is there,
-//! and become one full stripe, in order of first writing. Later writes update them in place.
+//! Gathering of first writes: pages that were never written wait in controller memory until there are enough for a stripe, and
+//! become one full stripe, in order of first writing. Later writes update them in place.
 //!
 //! Source: the public fork of paper 000's simulator (its stripe table); paper 000 itself (section II-A) only says that
 //! stripes stay where they are once formed.
@@ -16,7 +16,7 @@ pub(crate) struct Waiting {
     pub(crate) buffer: PageId,
 }
 
-/// Where gathered pages lie, and which of them wait.
+/// The locations of gathered pages, and the pages that wait.
 #[derive(Debug)]
 pub(crate) struct Gather {
     data: u32,
@@ -27,12 +27,12 @@ pub(crate) struct Gather {
     /// Slots of rows that were written short, free for single pages.
     holes: Vec<u32>,
     next_row: u64,
-    /// Rows whose first write is on its way, with the plan that does it.
+    /// Rows whose first write is in flight, with the plan that writes each.
     fresh: Vec<(u64, u32)>,
     pub(crate) waiting: Vec<Waiting>,
-    /// When the first of those waiting came.
+    /// The time when the first waiting page arrived.
     pub(crate) since: u64,
-    /// They have waited long enough, but there was no plan for them.
+    /// Whether the pages have waited long enough, but no plan was free.
     pub(crate) overdue: bool,
 }
 
@@ -77,17 +77,17 @@ impl Gather {
         self.slot(page)
     }
 
-    /// Position of `page` among those that wait.
+    /// Position of `page` among the waiting pages.
     pub(crate) fn position(&self, page: u64) -> Option<usize> {
         self.waiting.iter().position(|waiting| waiting.page == page)
     }
 
-    /// Whether a stripe's worth waits.
+    /// Whether there are enough waiting pages for a stripe.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.len() == self.data as usize
     }
 
-    /// Maps what waits to the next row. What is missing to a full row is left as holes.
+    /// Maps the waiting pages to the next row. Unused slots of the row become holes.
     pub(crate) fn close(&mut self) -> u64 {
         let row = self.next_row;
         self.next_row += 1;
@@ -99,7 +99,7 @@ impl Gather {
         row
     }
 
-    /// `plan` is on its way to write `row` for the first time.
+    /// `plan` starts to write `row` for the first time.
     pub(crate) fn begun(&mut self, row: u64, plan: u32) {
         self.fresh.push((row, plan));
     }
@@ -109,7 +109,7 @@ impl Gather {
         self.fresh.iter().map(|&(_, plan)| plan)
     }
 
-    /// Whether the first write of `row` is on its way.
+    /// Whether the first write of `row` is in flight.
     #[inline]
     pub(crate) fn is_fresh(&self, row: u64) -> bool {
         self.fresh.iter().any(|&(fresh, _)| fresh == row)
@@ -120,8 +120,8 @@ impl Gather {
         self.fresh.retain(|&(fresh, _)| fresh != row);
     }
 
-    /// Takes pages `0..pages` for written, each in the slot of its address in `geometry`, as far as they fill rows that are
-    /// the first ones.
+    /// Treats pages `0..pages` as written, each in the slot of its address in `geometry`, as far as they fill the first rows
+    /// completely.
     pub(crate) fn assume_written(&mut self, pages: u64, geometry: &Geometry) {
         let pages = pages - pages % geometry.round_pages();
         for page in 0..pages {

@@ -1,4 +1,4 @@
-//! Placement policies: where a written chunk goes.
+//! Placement policies: where a written chunk is stored.
 
 pub mod elastic;
 pub(crate) mod encode;
@@ -15,16 +15,16 @@ pub use parity_logging::{Commit, LogSection};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Placement {
-    /// Which placement.
+    /// The placement policy.
     pub policy: PlacementPolicy,
-    /// What the first write of a page does.
+    /// How the first write of a page is handled.
     pub first_writes: FirstWrites,
-    /// What a write that covers a page only in part does.
+    /// How a write that covers only part of a page is handled.
     pub partial_writes: PartialWrites,
-    /// How long a gathered page waits for others before it is written with fewer.
+    /// How long a gathered page waits for others before it is written in a shorter stripe.
     pub gather_wait: Span,
     /// How long chunks of a row that was never encoded wait for the others before they are encoded without them; 0 lets them
-    /// wait for ever.
+    /// wait forever.
     #[serde(skip_serializing_if = "is_encode_wait_default")]
     pub encode_wait: Span,
     /// Time of an access to controller memory.
@@ -33,7 +33,7 @@ pub struct Placement {
     pub buffer_persistence: Persistence,
 }
 
-/// Paper 002 names a threshold and prints no number; this is our choice.
+/// Paper 002 names a threshold and prints no value; this value is our choice.
 const ENCODE_WAIT: Span = Span(5_000_000);
 
 fn is_encode_wait_default(wait: &Span) -> bool {
@@ -58,19 +58,19 @@ impl Default for Placement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlacementPolicy {
-    /// A chunk is rewritten where it lies and its stripe's parity is updated.
+    /// A chunk is rewritten in place, and its stripe's parity is updated.
     #[default]
     InPlace,
-    /// A chunk is rewritten where it lies; the change of its stripe's parity goes to log members, the last of the array,
+    /// A chunk is rewritten in place; the change of its stripe's parity goes to log members, the last members of the array,
     /// one for each parity chunk of a stripe.
     ParityLogging,
     /// A written chunk goes to a new stripe at the end of a log over all members; parity is never updated.
     Elastic,
-    /// A chunk is rewritten in the zone of its block's tendency, each of which has a chunk size of its own.
+    /// A chunk is rewritten in the zone for its block's access tendency. Each zone has its own chunk size.
     McRais,
 }
 
-/// The columns of this axis: name in a scheme, and what it does.
+/// The placement policies: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     (
         "in-place",
@@ -90,29 +90,29 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the first write of a page does.
+/// How the first write of a page is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstWrites {
-    /// It goes to the stripe of its address, as an update of zeros.
+    /// The page goes to the stripe of its address, as an update of zeros.
     #[default]
     InPlace,
-    /// It waits in controller memory until a stripe's worth of first writes is there, and they become one full stripe
+    /// The page waits in controller memory until there are enough first writes for a stripe, which become one full stripe
     /// (public fork of paper 000's simulator).
     Gather,
-    /// It waits in controller memory until every data chunk of its row is there; then the row is encoded and written, each
-    /// chunk at its address (paper 002, section III-C).
+    /// The page waits in controller memory until every data chunk of its row is there; then the row is encoded and written,
+    /// each chunk at its address (paper 002, section III-C).
     Encode,
 }
 
-/// What a write that covers a page only in part does.
+/// How a write that covers only part of a page is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialWrites {
-    /// It reads the page, merges, and writes it whole.
+    /// The page is read, merged, and written whole.
     #[default]
     Merge,
-    /// It is taken for a write of the whole page, as simulators without sub-page mapping do; refused over real bytes.
+    /// The write is treated as a write of the whole page, as in simulators without sub-page mapping; refused over real bytes.
     RoundUp,
 }
 

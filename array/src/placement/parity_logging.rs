@@ -1,12 +1,12 @@
-//! Parity logging: an update that covers a part of a row leaves its parity as it is and appends the change of parity, the
-//! *delta*, to a log; parity takes its deltas in when the row is committed.
+//! Parity logging: an update that covers part of a row leaves its parity as it is and appends the change of parity, the
+//! *delta*, to a log. Committing the row adds the deltas to its parity.
 //!
-//! There is one log member for each parity chunk of a stripe. Delta `k` of an update goes to log member `k`, and all
-//! deltas of one update to the same page of their members: a *slot* of a ring. What parity covers is what lies in its place
-//! plus (exclusive or, since every code here is linear) its deltas.
+//! There is one log member for each parity chunk of a stripe. Delta `k` of an update goes to log member `k`, and all deltas of
+//! one update go to the same page of their members: a *slot* of a ring. The parity that covers a row's data is the parity in
+//! place plus (exclusive or, since every code here is linear) its deltas.
 //!
 //! Source: Stodolsky, Gibson and Holland, "Parity logging", ISCA 1993; paper 001, sections II-A and V-F, where a dedicated
-//! member takes the log and updates of whole rows go past it.
+//! member holds the log and updates of whole rows bypass it.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -14,7 +14,7 @@ use stripewise_base::units::Bytes;
 
 use crate::geometry::Geometry;
 
-/// The most deltas of a row: a plan that folds them in reads all of them, for each parity chunk.
+/// The most deltas of a row: a plan that applies them reads all of them, for each parity chunk.
 pub(crate) const ROW_DELTAS_MAX: u32 = 64;
 
 /// The most rows that are committed in the background at once.
@@ -24,16 +24,16 @@ pub(crate) const COMMITS_MAX: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {
-    /// How much of each log member the log takes; absent means all of it.
+    /// How much of each log member the log uses; absent means all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Most deltas of a row. The next update of such a row updates its parity in place.
     pub row_deltas: u32,
     /// When rows are committed in the background.
     pub commit: Commit,
-    /// The log is committed from its oldest row on when more of it is taken ...
+    /// The log is committed, from its oldest row on, when more than this share of it is in use ...
     pub high_watermark: Share,
-    /// ... until no more than this is.
+    /// ... until no more than this share is in use.
     pub low_watermark: Share,
     /// Most rows that are committed in the background at once.
     pub commits: u32,
@@ -69,21 +69,21 @@ pub enum Commit {
     Never,
 }
 
-/// A slot that holds nothing of value.
+/// A slot that holds no current delta.
 const VACANT: u32 = u32::MAX;
-/// A slot that an update under way writes.
+/// A slot that an update in progress writes.
 const PENDING: u32 = u32::MAX - 1;
 /// The end of a row's list of slots.
 const END: u32 = u32::MAX;
 
-/// The rows that a log can tell apart: their numbers share 32 bits with two marks.
+/// The most rows that a log can number: row numbers share 32 bits with two marks.
 pub(crate) const ROWS_MAX: u64 = PENDING as u64;
 
-/// Where the deltas of each row are, and which chunks were ever written.
+/// The locations of the deltas of each row, and which chunks were ever written.
 #[derive(Debug)]
 pub(crate) struct ParityLog {
     data: u32,
-    /// The first log member; behind it come the others, one for each parity chunk.
+    /// The first log member; the others follow it, one for each parity chunk.
     first_member: u16,
     row_deltas: u32,
     /// For each slot its row, or [`VACANT`], or [`PENDING`].
@@ -92,18 +92,18 @@ pub(crate) struct ParityLog {
     older: Vec<u32>,
     /// For each row its newest slot.
     newest: Vec<u32>,
-    /// For each row its deltas.
+    /// For each row the number of its deltas.
     counts: Vec<u8>,
     /// A bit for each row that is being committed in the background, or is about to be.
     due: Vec<u64>,
     /// A bit for each data chunk of each row that may hold anything but zeros.
     written: Vec<u64>,
-    /// The ring's oldest slot that is taken, the next one to be committed, and the next one to be taken, all counted from
-    /// the first ever taken. A slot is taken until all that are older are vacant too.
+    /// The ring's oldest slot in use, the next slot to commit, and the next slot to take, all counted from the first slot ever
+    /// taken. A slot is in use until all older slots are vacant too.
     head: u64,
     next_commit: u64,
     tail: u64,
-    /// More taken slots than `high` start commits, `low` ends them.
+    /// More than `high` slots in use start commits; at `low` they stop.
     high: u64,
     low: u64,
     is_committing: bool,
@@ -111,12 +111,12 @@ pub(crate) struct ParityLog {
     commits_max: u32,
     /// A bit for each log member that is lost.
     lost: u64,
-    /// The whole log is being committed, and from now on whatever comes to it.
+    /// Whether the whole log is being committed, including all later deltas.
     pub(crate) settling: bool,
 }
 
 impl ParityLog {
-    /// An empty log of `slots` slots (at least one) behind the members of `geometry`.
+    /// An empty log of `slots` slots (at least one) after the members of `geometry`.
     pub(crate) fn new(geometry: &Geometry, slots: u32, section: &LogSection) -> Self {
         let rows = geometry.rows() as usize;
         let chunks = geometry.pages() as usize;
@@ -137,7 +137,7 @@ impl ParityLog {
             newest: vec![END; rows],
             counts: vec![0; rows],
             due: vec![0; rows.div_ceil(64)],
-            // A row's bits may end in the word behind the one where they begin.
+            // A row's bits may end in the word after the one where they begin.
             written: vec![0; chunks.div_ceil(64) + 1],
             head: 0,
             next_commit: 0,
@@ -152,7 +152,7 @@ impl ParityLog {
         }
     }
 
-    /// The member that takes the deltas of the parity chunk of this number.
+    /// The member that holds the deltas of the parity chunk with this number.
     #[inline]
     pub(crate) fn member(&self, parity: u32) -> u16 {
         self.first_member + parity as u16
@@ -162,12 +162,12 @@ impl ParityLog {
         self.rows.len() as u64
     }
 
-    /// Slots that are taken, vacant ones between them counted.
+    /// Slots in use, including vacant slots between them.
     pub(crate) fn taken(&self) -> u64 {
         self.tail - self.head
     }
 
-    /// Deltas of `row`.
+    /// Number of deltas of `row`.
     #[inline]
     pub(crate) fn count(&self, row: u64) -> u32 {
         u32::from(self.counts[row as usize])
@@ -179,7 +179,7 @@ impl ParityLog {
         std::iter::successors(link(self.newest[row as usize]), move |&slot| link(self.older[slot as usize]))
     }
 
-    /// The slot behind another one, where the wrong delta is: for a planted bug.
+    /// The slot after another one, which has the wrong delta: for a planted bug.
     pub(crate) fn slot_behind(&self, slot: u32) -> u32 {
         (slot + 1) % self.rows.len() as u32
     }
@@ -201,14 +201,14 @@ impl ParityLog {
         slot as u32
     }
 
-    /// A slot that was taken holds nothing: its update goes another way.
+    /// Returns a slot that was taken: its update does not use it.
     pub(crate) fn give_back(&mut self, slot: u32) {
         debug_assert_eq!(self.rows[slot as usize], PENDING);
         self.rows[slot as usize] = VACANT;
         self.free_oldest();
     }
 
-    /// A slot that was taken holds the newest deltas of `row`.
+    /// Adds a slot that was taken to `row`: it has the newest deltas.
     pub(crate) fn join(&mut self, slot: u32, row: u64) {
         debug_assert_eq!(self.rows[slot as usize], PENDING);
         self.rows[slot as usize] = row as u32;
@@ -216,7 +216,7 @@ impl ParityLog {
         self.counts[row as usize] += 1;
     }
 
-    /// The deltas of `row` are of no value any more: its parity took them in, or what they were of is gone.
+    /// Discards the deltas of `row`: its parity includes them, or the data that they changed is gone.
     pub(crate) fn clear(&mut self, row: u64) {
         let mut slot = std::mem::replace(&mut self.newest[row as usize], END);
         while slot != END {
@@ -227,7 +227,7 @@ impl ParityLog {
         self.free_oldest();
     }
 
-    /// The deltas of `row` but the newest are forgotten: a planted bug.
+    /// Forgets all deltas of `row` except the newest: a planted bug.
     pub(crate) fn forget_older(&mut self, row: u64) {
         let newest = self.newest[row as usize];
         self.clear(row);
@@ -246,8 +246,7 @@ impl ParityLog {
         self.next_commit = self.next_commit.max(self.head);
     }
 
-    /// The row that is to be committed in the background next, if there is one. It is taken for being committed until
-    /// [`Self::commit_over`].
+    /// The next row to commit in the background, if there is one. It counts as being committed until [`Self::commit_over`].
     pub(crate) fn next_due(&mut self) -> Option<u64> {
         while self.commits < self.commits_max {
             let ahead = self.tail - self.next_commit;
@@ -257,7 +256,7 @@ impl ParityLog {
             }
             let row = self.rows[(self.next_commit % self.slots()) as usize];
             if row == PENDING {
-                // Its update will be over soon; to pass it by would be to look for it later.
+                // Its update will end soon; if it were skipped, it would have to be found later.
                 return None;
             }
             self.next_commit += 1;
@@ -282,7 +281,7 @@ impl ParityLog {
         self.due[row as usize / 64] >> (row % 64) & 1 != 0
     }
 
-    /// Notes that `member` is lost. If it is a log member, nothing more is logged, and the log is committed.
+    /// Records that `member` is lost. If it is a log member, nothing more is logged, and the log is committed.
     pub(crate) fn lose(&mut self, member: u16) {
         if let Some(parity) = member.checked_sub(self.first_member) {
             self.lost |= 1 << parity;
@@ -296,7 +295,7 @@ impl ParityLog {
         self.lost
     }
 
-    /// A bit for each parity chunk of `row` of which a delta is lost with its member.
+    /// A bit for each parity chunk of `row` that has a delta on a lost log member.
     #[inline]
     pub(crate) fn lost_of(&self, row: u64) -> u64 {
         if self.lost != 0 && self.count(row) > 0 { self.lost } else { 0 }
@@ -317,7 +316,7 @@ impl ParityLog {
         (self.written[word] >> bit | behind) & (u64::MAX >> (64 - self.data))
     }
 
-    /// Data `columns` of `row` were written.
+    /// Marks data `columns` of `row` as written.
     #[inline]
     pub(crate) fn set_written(&mut self, row: u64, columns: u64) {
         let (word, bit) = self.bits_of(row);
@@ -327,7 +326,7 @@ impl ParityLog {
         }
     }
 
-    /// All of `row` is zeros.
+    /// Marks all of `row` as zeros.
     pub(crate) fn clear_written(&mut self, row: u64) {
         let (word, bit) = self.bits_of(row);
         let columns = u64::MAX >> (64 - self.data);

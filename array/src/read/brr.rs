@@ -1,5 +1,5 @@
-//! Balanced redirected read: a chunk is decoded when every member that it is decoded from would be done before a direct
-//! read would begin, and before the next request wants that member.
+//! Balanced redirected read: a chunk is decoded if every member from which it is decoded would be done before a direct read
+//! would begin, and before the next request needs that member.
 //!
 //! Source: paper 002, section III-E, Algorithm 2, lines 2 to 18. Line 1, the batches, is the dispatch policy `piq`.
 
@@ -8,28 +8,29 @@ use stripewise_base::Nanos;
 use super::Way;
 use crate::controller_columns as columns;
 
-/// What is known of a column's member.
+/// The estimated times of a column's member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
-    /// The expected waiting time, WT = L_r C_r + L_w C_w, over what is queued and in service (section III-D).
+    /// The expected waiting time, WT = L_r C_r + L_w C_w, over the operations queued and in service (section III-D).
     pub(crate) wait: Nanos,
     /// L_r, the time of a read.
     pub(crate) read: Nanos,
 }
 
 impl Estimate {
-    /// When a read that is queued now would be done.
+    /// The time until a read that is queued now would be done.
     pub(crate) fn done(self) -> Nanos {
         self.wait + self.read
     }
 }
 
-/// The first column of `wanted` that is decoded, by Algorithm 2, and how: `sources` says what is read without some columns.
+/// The way around the first column of `wanted` that Algorithm 2 decodes, if any; `sources` returns the columns to read without
+/// some columns.
 ///
-/// (a) Even the slowest helper is done no later than the direct read would begin: WT_j + L_r <= WT_o. (b) Every helper is
-/// done before the next request wants its member: WT_j + L_r <= AT_j - Req.time, of which the difference is `slack`, `None`
-/// if no request will. As printed, AT would be relative to the request already; then the difference would subtract its time
-/// twice, so AT is taken for a time of the clock.
+/// (a) Even the slowest helper is done no later than the direct read would begin: WT_j + L_r <= WT_o. (b) Every helper is done
+/// before the next request needs its member: WT_j + L_r <= AT_j - Req.time, where the difference is `slack`, `None` if there
+/// is no such request. As printed, AT would already be relative to the request, and the difference would subtract its time
+/// twice; so AT is read as an absolute time.
 pub(crate) fn choose(
     wanted: u64,
     sources: impl Fn(u64) -> u64,
@@ -62,7 +63,7 @@ mod tests {
     const READ: Nanos = 25_000;
     const WRITE: Nanos = 200_000;
 
-    /// Of three data columns and parity, those `wanted` are read while members have others wait so long.
+    /// Of three data columns and parity, the `wanted` columns are read while members have these waiting times.
     fn around(waits: [Nanos; 4], wanted: u64, slack: impl FnMut(u32, Nanos) -> Option<Nanos>) -> Option<Way> {
         let estimate = |column: u32| Estimate { wait: waits[column as usize], read: READ };
         choose(wanted, |avoided| 0b1111 & !avoided, estimate, slack)

@@ -1,12 +1,12 @@
-//! GC-avoiding reads: a chunk whose member collects garbage is decoded from others that do not, or that are done with it
+//! GC-avoiding reads: a chunk whose member collects garbage is decoded from others that do not, or that finish collecting
 //! sooner.
 //!
-//! Source: IODA (SOSP 2021), where a device fails a read fast that garbage collection would hold up and the host decodes it;
+//! Source: IODA (SOSP 2021), where a device fails a read fast that garbage collection would delay and the host decodes it;
 //! TTFLASH (FAST 2017), where the planes of one SSD do the same among themselves.
 
 use super::{Way, Ways};
 
-/// The way around collections: `ways` cost what garbage collection would hold a read up.
+/// The way around collections. The costs in `ways` are the delays of reads by garbage collection.
 pub(crate) fn choose(ways: &Ways<'_>, sources: impl Fn(u64) -> u64) -> Option<Way> {
     ways.least(sources)
 }
@@ -15,7 +15,7 @@ pub(crate) fn choose(ways: &Ways<'_>, sources: impl Fn(u64) -> u64) -> Option<Wa
 mod tests {
     use super::*;
 
-    /// Three data columns, P and Q; two can be done without.
+    /// Three data columns, P and Q; two columns may be missing.
     fn sources(avoided: u64) -> u64 {
         let lost = (avoided & 0b111).count_ones() as usize;
         let parity = crate::controller_columns(0b11000 & !avoided).take(lost);

@@ -1,37 +1,37 @@
-//! Hedged reads: the other columns of a stripe are asked as well when the direct read takes too long.
+//! Hedged reads: the other columns of a stripe are read as well if the direct read takes too long.
 //!
 //! Source: ToleRAID (Hao et al., "The tail at store", FAST 2016): reactive, proactive and adaptive tail-tolerant reads. The
-//! paper's text was not at hand; from when on a read counts as slow is its figure, the rest is ours.
+//! paper's text was not available; the threshold at which a read counts as slow is the paper's, the rest is ours.
 
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
 
-/// A plan, and which of its lives: plans are used again.
+/// A plan, and the number of its current use: plan slots are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reader {
     pub(crate) plan: u32,
     pub(crate) life: u32,
 }
 
-/// Reads that may have to ask the others.
+/// Reads that may have to ask the other members.
 #[derive(Debug, Default)]
 pub(crate) struct Hedges {
-    /// Those that ask at once.
+    /// Reads that ask at once.
     at_once: VecDeque<Reader>,
-    /// Those that ask when their time comes, in order of it. Most are over by then, and are passed over.
+    /// Reads that ask at a later time, in order of time. Most are over by then, and are skipped.
     later: VecDeque<(Nanos, Reader)>,
-    /// The time of the call that was asked for, if it has not come.
+    /// The time of the requested call, if it is still to come.
     call_at: Option<Nanos>,
 }
 
 impl Hedges {
-    /// Lets `reader` ask the others at once.
+    /// Lets `reader` ask the other members at once.
     pub(crate) fn ask_now(&mut self, reader: Reader) {
         self.at_once.push_back(reader);
     }
 
-    /// Lets `reader` ask them at `at`, or right behind those before it if they ask later.
+    /// Lets `reader` ask the other members at `at`, or right after the readers before it if they ask later.
     pub(crate) fn ask_at(&mut self, at: Nanos, reader: Reader) {
         let at = self.later.back().map_or(at, |&(last, _)| last.max(at));
         self.later.push_back((at, reader));
@@ -45,7 +45,7 @@ impl Hedges {
         })
     }
 
-    /// Passes over those in front that are over. Returns when to be called, if no such call is on its way.
+    /// Skips the readers in front that are over. Returns the time of the next call, unless a call is already pending.
     pub(crate) fn call(&mut self, now: Nanos, is_over: impl Fn(Reader) -> bool) -> Option<Nanos> {
         if self.call_at.is_some_and(|at| at > now) {
             return None;

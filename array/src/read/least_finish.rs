@@ -1,15 +1,15 @@
-//! Least predicted finish: of the direct way and those around up to as many columns as the code tolerates, the one that is
-//! predicted to be done first, with queues, what is in service and garbage collection counted.
+//! Least predicted finish: of the direct way and the ways around up to as many columns as the code tolerates, the one that is
+//! predicted to finish first, taking into account queues, operations in service and garbage collection.
 //!
 //! Source: ours. Rule (a) of balanced redirected read (paper 002, Algorithm 2) is the case of one column, queues alone and a
-//! gain of one read; GC-avoiding reads are that of garbage collection alone.
+//! gain of one read; GC-avoiding reads are the case of garbage collection alone.
 
 use stripewise_base::Nanos;
 
 use super::{Way, Ways};
 
-/// The way that is done first: `ways` cost what a read would take until it is done. It must be done `gain` earlier than the
-/// direct one.
+/// The way that finishes first. The costs in `ways` are the predicted times until a read is done. The way must finish `gain`
+/// earlier than the direct one.
 pub(crate) fn choose(ways: &Ways<'_>, gain: Nanos, sources: impl Fn(u64) -> u64) -> Option<Way> {
     ways.least(sources).filter(|way| way.direct - way.cost >= gain)
 }

@@ -4,12 +4,12 @@
 
 use stripewise_base::Nanos;
 
-/// Buckets to the octave; the median is told to 1/8 of itself.
+/// Buckets to the octave; the median is accurate to 1/8 of itself.
 const OCTAVE_BITS: u32 = 3;
 const BUCKETS: usize = (64 << OCTAVE_BITS) as usize;
-/// The median is looked up again after so many times.
+/// The median is recomputed after this number of times.
 const LOOK_EVERY: u32 = 64;
-/// When so many are counted all counts are halved, so that the past fades.
+/// At this count all counts are halved, so that old times fade.
 const FADES_AT: u32 = 4096;
 
 /// A median over the last few thousand times.
@@ -22,7 +22,7 @@ pub(crate) struct Median {
 }
 
 impl Median {
-    /// Nothing counted yet.
+    /// A median with nothing counted yet.
     pub(crate) fn new() -> Self {
         Self { buckets: vec![0; BUCKETS], counted: 0, to_look: 1, value: None }
     }
@@ -38,7 +38,7 @@ impl Median {
         }
     }
 
-    /// The median, once a time was counted: the upper end of its bucket.
+    /// The median, once any time was counted: the upper end of its bucket.
     #[inline]
     pub(crate) fn get(&self) -> Option<Nanos> {
         self.value
@@ -63,7 +63,7 @@ impl Median {
     }
 }
 
-/// The bucket of a time: its octave and the bits behind the leading one.
+/// The bucket of a time: its octave and the bits after the leading one.
 #[inline]
 fn bucket(ns: Nanos) -> usize {
     let ns = ns.max(1 << OCTAVE_BITS);

@@ -1,8 +1,9 @@
-//! Read policies: from where a chunk is read that lies on one member and can be decoded from others.
+//! Read policies: the source of a chunk that is on one member and can be decoded from others.
 //!
-//! One file for each published scheme. A policy is told what each column of a stripe would have a read wait, and says which
-//! columns to decode from the others instead of reading them, or when to ask the others too. All that concerns plans, holds
-//! and buffers is the controller's (`controller/redirect.rs`, `controller/hedge.rs`), and the same for each of them.
+//! One file for each published scheme. A policy gets the waiting time that a read of each column of a stripe would have, and
+//! returns the columns to decode from the others instead of reading them, or the time at which to ask the others too. The
+//! handling of plans, row locks and buffers is in the controller (`controller/redirect.rs`, `controller/hedge.rs`), and the
+//! same for all policies.
 
 pub(crate) mod brr;
 pub(crate) mod gc_avoiding;
@@ -20,26 +21,26 @@ use observed::Observed;
 
 use crate::geometry::Level;
 
-/// The most that a slow read may be beyond the median.
+/// The greatest allowed factor between a slow read and the median.
 const SLOW_MAX: u32 = 1_000;
 
 /// The read section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadSection {
-    /// Which policy.
+    /// The read policy.
     pub policy: ReadPolicy,
-    /// Where it learns what members do.
+    /// The source of the state of members.
     pub state: StateSource,
-    /// Of `brr`: what it takes for the next arrival at a member that it would read instead.
+    /// For `brr`: the next arrival at a member that it would read instead.
     pub at: NextArrival,
-    /// Of `hedged`: when it asks the others.
+    /// For `hedged`: when it asks the other members.
     pub hedge: HedgeMode,
-    /// Of `hedged`, and of whatever goes by observed state: a member is slow when it takes more than so many times the
+    /// For `hedged`, and for all policies that use observed state: a member is slow if it takes more than this multiple of the
     /// median time of reads (printed: twice, Hao et al., FAST 2016).
     pub slow: u32,
-    /// Of `least-finish`: how much earlier the others must be done, for what their reads cost everybody else. Absent means
-    /// the time of one read, which is rule (a) of `brr`; a choice.
+    /// For `least-finish`: how much earlier the others must be done, to compensate for the cost of their reads to other
+    /// requests. Absent means the time of one read, which is rule (a) of `brr`; a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<Span>,
 }
@@ -62,8 +63,8 @@ impl ReadSection {
         *self == Self::default()
     }
 
-    /// Whether the section has a meaning with this redundancy, over members that tell what they do or do not: the key, its value
-    /// and why not.
+    /// Checks the section with this redundancy, over members that report their state or do not. The error has the key, its
+    /// value and the reason.
     pub(crate) fn check(
         &self,
         level: Level,
@@ -99,11 +100,11 @@ impl ReadSection {
         Ok(())
     }
 
-    /// Whether the policy goes by what operations took, so that it must be told.
+    /// Whether the policy uses the times of operations, so that they must be recorded.
     pub(crate) fn observes(&self) -> bool {
         match self.policy {
             ReadPolicy::Direct => false,
-            // The last of these counts what is in flight.
+            // The last of these counts operations in flight.
             ReadPolicy::Hedged | ReadPolicy::LeastFinish => true,
             ReadPolicy::Brr | ReadPolicy::GcAvoiding => self.state == StateSource::Observed,
         }
@@ -117,13 +118,13 @@ pub enum ReadPolicy {
     /// From the member that has the chunk, unless it is lost.
     #[default]
     Direct,
-    /// Balanced redirected read: decoded when each of the others would be done before a direct read would begin.
+    /// Decoded if each of the other members would be done before a direct read would begin.
     Brr,
-    /// Decoded when the member collects garbage and would have the read wait longer than the others would.
+    /// Decoded if the member collects garbage and would delay the read longer than the others would.
     GcAvoiding,
-    /// From the member, and when it takes too long from the others as well; whichever is done first.
+    /// From the member, and, if that takes too long, from the others as well; the first result is used.
     Hedged,
-    /// Whichever way is predicted to be done first, everything counted.
+    /// The way that is predicted to finish first, with all delays counted.
     LeastFinish,
 }
 
@@ -140,7 +141,7 @@ impl ReadPolicy {
     }
 }
 
-/// The columns of this axis: name in a scheme, and what it does.
+/// The read policies: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("direct", "from the member that has the chunk, unless it is lost"),
     (
@@ -155,25 +156,26 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("least-finish", "whichever way is predicted to be done first, queues and garbage collection counted"),
 ];
 
-/// Where a read policy learns what members do.
+/// The source of the state of members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateSource {
-    /// They tell: modelled flash, or a device that says when it collects garbage.
+    /// The members report it: modelled flash, or a device that reports its garbage collection.
     #[default]
     Model,
-    /// From how long operations take; nothing else is known of a real SSD.
+    /// Derived from the times of operations; a real SSD reports nothing else.
     Observed,
 }
 
-/// What `brr` takes for AT, the next arrival at a member.
+/// The value that `brr` uses for AT, the next arrival at a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextArrival {
     /// The earliest request that waits in the controller and targets the member; never, if there is none. A choice.
     #[default]
     Pending,
-    /// The next request of the trace that targets it: more than any controller can know, to bound what the rule can gain.
+    /// The next request of the trace that targets the member: more than any controller can know, as a bound of the rule's
+    /// gain.
     Oracle,
     /// Never: rule (b) of Algorithm 2 is left out.
     Off,
@@ -199,7 +201,7 @@ pub enum HedgeMode {
     Reactive,
     /// At once.
     Proactive,
-    /// At once where the member's last reads were slow, else as `reactive`.
+    /// At once if the member's last reads were slow, else as `reactive`.
     Adaptive,
 }
 
@@ -214,23 +216,23 @@ impl HedgeMode {
     }
 }
 
-/// What reads around members came to.
+/// Counters of redirected and hedged reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Chunks that were decoded by choice.
     pub redirected: u64,
-    /// Chunks that would have been, if their row had not been in use.
+    /// Chunks that would have been, if their row had not been locked.
     pub not_held: u64,
-    /// Chunks of which the others were asked too.
+    /// Chunks for which the other members were asked too.
     pub hedged: u64,
-    /// Of those: the ones that the others had first.
+    /// Of those: chunks that the other members returned first.
     pub hedges_won: u64,
-    /// Operations of the slower side that had not begun and never did.
+    /// Operations of the slower side that had not begun and were dropped.
     pub cut: u64,
 }
 
 impl ReadCounts {
-    /// What was added to `before`.
+    /// The counts since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -243,20 +245,20 @@ impl ReadCounts {
     }
 }
 
-/// What the controller keeps for its read policy.
+/// State of the controller for its read policy.
 #[derive(Debug)]
 pub(crate) struct Reads {
-    /// Whether a read may go another way than the direct one: else plans never have a path, and nobody looks at it.
+    /// Whether a read may take another way than the direct one: otherwise plans never have a path, and it is not examined.
     pub(crate) is_active: bool,
     pub(crate) counts: ReadCounts,
     pub(crate) observed: Observed,
-    /// Whether it is to be told what operations take.
+    /// Whether the times of operations must be recorded.
     pub(crate) observes: bool,
     pub(crate) hedges: Hedges,
 }
 
 impl Reads {
-    /// Of a policy over so many members.
+    /// The state of a policy over `members` members.
     pub(crate) fn new(section: &ReadSection, members: u32) -> Self {
         Self {
             is_active: section.policy != ReadPolicy::Direct,
@@ -268,13 +270,13 @@ impl Reads {
     }
 }
 
-/// What columns of a stripe would have a read wait, and the ways around them.
+/// The waiting times of the columns of a stripe, from which the ways around them are computed.
 pub(crate) struct Ways<'a> {
-    /// For each column: nanoseconds, of which the policy says the meaning.
+    /// For each column: nanoseconds, whose meaning the policy defines.
     pub(crate) costs: &'a [Nanos],
     /// Data columns that hosts want.
     pub(crate) wanted: u64,
-    /// How many columns its code can do without.
+    /// Number of columns that may be missing in its code.
     pub(crate) parity: u32,
 }
 
@@ -285,9 +287,9 @@ impl Ways<'_> {
         costs.max_by_key(|&(cost, column)| (cost, std::cmp::Reverse(column)))
     }
 
-    /// The columns to do without so that the greatest cost of what is read is least, that cost, and the cost of reading
-    /// what is wanted directly: the costliest wanted column, then whatever is costliest of the rest. `sources` says what is
-    /// read without some columns.
+    /// The columns to avoid so that the greatest cost of the columns read is least, that cost, and the cost of reading the
+    /// wanted columns directly. It avoids the costliest wanted column, then the costliest of the rest. `sources` returns the
+    /// columns to read without some columns.
     fn least(&self, sources: impl Fn(u64) -> u64) -> Option<Way> {
         let (direct, worst) = self.greatest(self.wanted)?;
         let mut avoided = 1 << worst;
@@ -307,11 +309,11 @@ impl Ways<'_> {
 /// A way around columns of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The columns that it does without.
+    /// The columns that it avoids.
     pub(crate) avoided: u64,
-    /// What it costs.
+    /// Its cost.
     pub(crate) cost: Nanos,
-    /// What the direct way would have cost.
+    /// The cost of the direct way.
     pub(crate) direct: Nanos,
 }
 

@@ -1,23 +1,22 @@
-//! What the controller sees of members that tell nothing: how long their operations take, and that one has not moved for
-//! long.
+//! State of members that report nothing, as the controller observes it: the times of their operations, and stalls.
 //!
-//! Source: the signals are those of Hao et al. (FAST 2016): a member is slow when it takes more than twice the median of
-//! its peers. The predictions are ours.
+//! Source: the signals are those of Hao et al. (FAST 2016): a member is slow when it takes more than twice the median of its
+//! peers. The predictions are ours.
 
 use stripewise_base::Nanos;
 
 use super::median::Median;
 use crate::times::{known, smooth};
 
-/// What was seen of one member.
+/// Observations of one member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// Reads, and other operations, started and not back.
+    /// Number of reads, and of other operations, started and not completed.
     in_flight: (u32, u32),
-    /// When the last one came back, or the first of them was started.
+    /// The time of the last completion, or of the first start in an idle member.
     moved_at: Nanos,
-    /// Smoothed: from being queued to being back, of reads; operations that those left behind them; from being started to
-    /// being back, of reads and of writes.
+    /// Smoothed values: for reads the time from queueing to completion, and the number of operations left behind them at
+    /// completion; for reads and for writes the time from start to completion.
     response: u64,
     behind: u64,
     read: u64,
@@ -30,7 +29,7 @@ impl Seen {
     }
 }
 
-/// What was seen of all members.
+/// Observations of all members.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
     members: Vec<Seen>,
@@ -38,11 +37,11 @@ pub(crate) struct Observed {
     slow: u32,
 }
 
-/// Counts of operations are smoothed as so many parts of one.
+/// Counts of operations are smoothed as multiples of this fraction of one.
 const PARTS: u64 = 1 << 10;
 
 impl Observed {
-    /// Nothing seen yet of so many members; one is slow at `slow` times the median.
+    /// No observations yet of `members` members; a member is slow at `slow` times the median.
     pub(crate) fn new(members: u32, slow: u32) -> Self {
         Self { members: vec![Seen::default(); members as usize], median: Median::new(), slow }
     }
@@ -57,12 +56,12 @@ impl Observed {
         *seen.side(is_read) += 1;
     }
 
-    /// Reads, and other operations, that `member` works on.
+    /// Number of reads, and of other operations, in flight in `member`.
     pub(crate) fn in_flight(&self, member: u16) -> (u32, u32) {
         self.members[member as usize].in_flight
     }
 
-    /// An operation came back that was queued and started at these times; it left so many `behind`.
+    /// An operation completed that was queued and started at these times; it left `behind` operations in the queue.
     #[inline]
     pub(crate) fn ended(&mut self, now: Nanos, member: u16, is_read: bool, at: (Nanos, Nanos), behind: u32) {
         let (queued_at, started_at) = at;
@@ -79,23 +78,23 @@ impl Observed {
         }
     }
 
-    /// What a read and a write of `member` take once they are started; what is not known counts as 1.
+    /// The times of a read and a write of `member` once they are started; an unknown time counts as 1.
     pub(crate) fn service_ns(&self, member: u16) -> (Nanos, Nanos) {
         let seen = &self.members[member as usize];
         let read = known(seen.read).unwrap_or(1);
         (read, known(seen.write).unwrap_or(read))
     }
 
-    /// For how long `member` has let nothing come back, if that is longer than a slow read takes; else 0. A member that
-    /// has stood still so long is predicted to do so for as long again.
+    /// The time since the last completion of `member`, if that is longer than a slow read takes; else 0. A member that has
+    /// stalled for some time is predicted to stall for the same time again.
     pub(crate) fn stalled_ns(&self, now: Nanos, member: u16) -> Nanos {
         let seen = &self.members[member as usize];
         let still = now - seen.moved_at;
         if seen.in_flight != (0, 0) && self.slow_ns().is_some_and(|slow| still > slow) { still } else { 0 }
     }
 
-    /// When a read of `member` is predicted to be done that is queued now behind `load` operations: as its last reads, in
-    /// proportion to what they had before them, and not before a stall is over.
+    /// The predicted time until a read of `member` that is queued now behind `load` operations is done: as its last reads, in
+    /// proportion to the operations queued with them, and not before a stall is over.
     pub(crate) fn finish_ns(&self, now: Nanos, member: u16, load: u32) -> Nanos {
         let seen = &self.members[member as usize];
         let response = known(seen.response).or(self.median.get()).unwrap_or(1);
@@ -104,7 +103,7 @@ impl Observed {
         self.stalled_ns(now, member) + u64::try_from(predicted).unwrap_or(Nanos::MAX / 4)
     }
 
-    /// From when on a read is slow; nothing, while none was seen.
+    /// The time from which on a read is slow; `None` before the first read.
     pub(crate) fn slow_ns(&self) -> Option<Nanos> {
         self.median.get().map(|median| median.saturating_mul(self.slow.into()))
     }

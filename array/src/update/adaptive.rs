@@ -1,7 +1,7 @@
-//! Adaptive: the routine whose pre-reads are done sooner and delay queued writes less.
+//! Adaptive: the routine whose pre-reads complete sooner and delay queued writes less.
 //!
-//! Source: paper 000, section III-B, Eq. 4 to 9 and Algorithm 1. A routine that reads from the members in its set costs
-//! the longest wait of one of its pre-reads, `t_R * (R_i + 1) + T_GC,i`, plus what it delays: one read for each queued
+//! Source: paper 000, section III-B, Eq. 4 to 9 and Algorithm 1. A routine that reads from the members in its set costs the
+//! longest wait of one of its pre-reads, `t_R * (R_i + 1) + T_GC,i`, plus the delay that it causes: one read for each queued
 //! write of each of these members. RCW is chosen when RMW costs more; a tie takes RMW.
 //!
 //! The paper adjusts t_R "in response to the respective LDPC levels" (section IV-A) and does not say how. Choice: queued
@@ -12,18 +12,18 @@ use stripewise_base::Nanos;
 
 use super::{Choice, Cost, MemberLoad, Reason, Routine, columns};
 
-/// What T_GC is of a member that collects garbage; that of others is 0.
+/// The value of T_GC for a member that collects garbage; for others it is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tgc {
     /// The average time of a collection, as paper 000 prints it (Eq. 3).
     #[default]
     Average,
-    /// The time that is left of the one that runs, as the public fork of its simulator takes it.
+    /// The remaining time of the current collection, as in the public fork of the paper's simulator.
     Remaining,
 }
 
-/// The verdict and its terms, in nanoseconds.
+/// The chosen routine, the reason, and the terms of both costs in nanoseconds.
 #[inline]
 pub(super) fn choose(
     choice: &Choice<'_>,
@@ -59,8 +59,8 @@ fn cost(choice: &Choice<'_>, mask: u64, tgc: Tgc, state: &impl MemberLoad) -> Co
     cost
 }
 
-/// The time of a queued read and that of the pre-read. Where only one is known it stands for both; where neither is,
-/// reads count as 1 ns each, so that lengths of queues decide.
+/// The time of a queued read and that of the pre-read. If only one is known, it is used for both; if neither is, reads count
+/// as 1 ns each, so that queue lengths decide.
 #[inline]
 fn read_times(smoothed: Option<Nanos>, own: Option<Nanos>) -> (Nanos, Nanos) {
     let queued = smoothed.or(own).unwrap_or(1);
@@ -118,7 +118,7 @@ mod tests {
         }
         let (_, _, rmw, _) = decide(&slow, Tgc::Average, &Told::reading(READ));
         assert_eq!(rmw.update, 3 * 819_000 + READ);
-        // Member 0 was never read: it counts what all members have on average.
+        // Member 0 was never read: it counts the average of all members.
         assert_eq!(rmw.delay, 6 * 819_000 + 8 * 819_000);
     }
 

@@ -1,4 +1,4 @@
-//! Always-RCW: read-construct-write whenever it is possible, however little of the row is updated.
+//! Always-RCW: read-construct-write whenever possible, however small the updated part of the row is.
 //!
 //! Source: paper 000, section II-B (the routine); one end of the range that adaptive policies choose from.
 

@@ -1,4 +1,4 @@
-//! Always-RMW: read-modify-write whenever it is possible, however much of the row is updated.
+//! Always-RMW: read-modify-write whenever possible, however large the updated part of the row is.
 //!
 //! Source: paper 000, section II-B (the routine); one end of the range that adaptive policies choose from.
 

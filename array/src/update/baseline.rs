@@ -1,20 +1,20 @@
 //! Baseline: the routine that pre-reads fewer pages.
 //!
-//! Source: paper 000, section II-B ("comparing the number of pre-read requests required by each routine"). The paper
-//! is silent on ties; we take RMW by default, Linux md takes RCW.
+//! Source: paper 000, section II-B ("comparing the number of pre-read requests required by each routine"). The paper is silent
+//! on ties; we take RMW by default, Linux md takes RCW.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Reason, Routine};
 
-/// Which routine an equal number of pre-reads means.
+/// The routine for an equal number of pre-reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tie {
     /// Read-modify-write.
     #[default]
     Rmw,
-    /// Read-construct-write, as Linux md.
+    /// Read-construct-write, as in Linux md.
     Rcw,
 }
 

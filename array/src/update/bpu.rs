@@ -1,9 +1,9 @@
-//! BPU, balanced parity update: the routine whose most loaded member is less loaded, unless the array is overloaded or
-//! the difference is too small to be worth more pre-reads.
+//! BPU, balanced parity update: the routine whose most loaded member is less loaded, unless the array is overloaded or the
+//! difference is too small to be worth more pre-reads.
 //!
-//! Source: Y. Chen, Y. Li, Y. Lyu, Y. Xu: BPU, ICPADS 2016, by its public prototype for Linux md (its rule and its
-//! constants); paper 000, section IV-A, which compares with it. The prototype counts the outstanding reads and writes of
-//! each disk in units of 4 KiB. Its array is one group of members, so the mean load is that of the row's group.
+//! Source: Y. Chen, Y. Li, Y. Lyu, Y. Xu: BPU, ICPADS 2016, according to its public prototype for Linux md (its rule and its
+//! constants); paper 000, section IV-A, which compares with it. The prototype counts the outstanding reads and writes of each
+//! disk in units of 4 KiB. Its array is one group of members, so the mean load here is that of the row's group.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ use super::{Choice, Cost, Reason, Routine};
 use crate::geometry::Geometry;
 use crate::update::columns;
 
-/// What a queued read and a queued write weigh.
+/// The weights of a queued read and a queued write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
     /// 9 and 29, with the thresholds of the prototype.
     #[default]
     Published,
-    /// The mean cell times of the reads and programs seen so far, the thresholds in the same proportion to a read as
-    /// those of the prototype. Published ones until both were seen.
+    /// The mean cell times of the reads and programs seen so far; the thresholds have the same ratio to a read as those of the
+    /// prototype. The published weights until both kinds were seen.
     Scaled,
 }
 
@@ -29,13 +29,13 @@ const WRITE: u64 = 29;
 const HEAVY: u64 = 500;
 const LIGHT: u64 = 100;
 const SKEW: u64 = 50;
-/// By so many pre-reads one routine may exceed the other for the sake of balance.
+/// The number of pre-reads by which one routine may exceed the other for the sake of balance.
 const MORE_READS: u32 = 3;
 /// Bytes of the prototype's unit.
 const UNIT: u64 = 4096;
 
-/// The rule's verdict and its terms: of each routine the heaviest weighted load among the members that it reads
-/// (`update`), and the mean one of the group (`delay`).
+/// The chosen routine, the reason, and the terms of both routines: the heaviest weighted load among the members that the
+/// routine reads (`update`), and the mean load of the group (`delay`).
 #[inline]
 pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason, Cost, Cost) {
     let Choice { geometry, place, loads, times, .. } = *choice;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::update::tests::Setting;
 
-    /// Eight members; `rmw` and `rcw` say how many columns each routine reads, RMW from the lowest on.
+    /// Eight members; `rmw` and `rcw` are the numbers of columns that each routine reads, RMW from the lowest on.
     fn decide(reads: [u32; 8], writes: [u32; 8], rmw: u32, rcw: u32) -> (Routine, Reason, Cost, Cost) {
         let setting = Setting::new(8, 4096, &reads, &writes);
         let choice = setting.choice((1 << rmw) - 1, ((1 << rcw) - 1) << rmw);

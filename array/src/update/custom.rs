@@ -1,4 +1,4 @@
-//! Custom: whoever drives the controller chooses (see [`crate::Driver::choose`]); Baseline where it does not.
+//! Custom: the driver of the controller chooses (see [`crate::Driver::choose`]); Baseline if it does not.
 //!
 //! Source: the hook for user-defined policies; its fallback is that of paper 000, section II-B.
 

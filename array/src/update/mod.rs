@@ -1,6 +1,6 @@
-//! Update policies: by which routine a parity update pre-reads.
+//! Update policies: which routine a parity update uses to pre-read.
 //!
-//! One file for each published scheme. A new one is a new file, a variant of [`Update`] and a line in [`MEMBERS`].
+//! One file for each published scheme. A new scheme needs a new file, a variant of [`Update`] and a line in [`MEMBERS`].
 
 mod adaptive;
 mod always_rcw;
@@ -41,7 +41,7 @@ pub enum Routine {
     Rcw,
     /// Old data only: parity stays as it is and its change goes to the log.
     Log,
-    /// Everything that is left, to decode what an update needs of a lost column.
+    /// All remaining columns, to decode the part of a lost column that an update needs.
     Reconstruct,
 }
 
@@ -60,7 +60,7 @@ impl Routine {
     }
 }
 
-/// Why a routine was chosen.
+/// The reason why a routine was chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
     /// There was no choice: no parity.
@@ -74,23 +74,23 @@ pub enum Reason {
     FirstWrite,
     /// There was no choice: the other routine needs a lost column.
     OtherNeedsLost,
-    /// There was no choice: parity is left late.
+    /// There was no choice: parity is deferred.
     Late,
     /// There was no choice: the change of parity goes to the log.
     Logged,
     /// There was no choice: parity covers everything already.
     NothingLate,
-    /// There was no choice: whichever routine is taken, it needs a lost column.
+    /// There was no choice: either routine needs a lost column.
     BothNeedLost,
-    /// It pre-reads fewer pages.
+    /// The routine pre-reads fewer pages.
     FewerPreReads,
-    /// Both pre-read equally many; the policy's rule for ties.
+    /// Both routines pre-read the same number of pages; the policy's rule for ties.
     Tie,
-    /// The policy knows only this one.
+    /// The policy always uses this routine.
     Always,
-    /// BPU: the array is so loaded that the routine with fewer pre-reads is taken, whatever their balance.
+    /// BPU: the array is so loaded that the routine with fewer pre-reads is taken, regardless of balance.
     Overloaded,
-    /// BPU: the most loaded member that it reads is less loaded than that of the other.
+    /// BPU: the most loaded member that the routine reads is less loaded than that of the other routine.
     LighterLoad,
     /// RMW vs. reconstruct: fewer disks are touched than the policy's share of the group.
     FewTouched,
@@ -98,11 +98,11 @@ pub enum Reason {
     ManyTouched,
     /// Adaptive: its pre-reads cost less time.
     LowerCost,
-    /// Adaptive: both cost the same, which means RMW.
+    /// Adaptive: both routines cost the same, which means RMW.
     EqualCost,
-    /// Whoever drives the controller chose it.
+    /// The driver of the controller chose it.
     Custom,
-    /// There was no choice: power was lost, so parity is not to be relied on.
+    /// There was no choice: after a loss of power, parity is not reliable.
     Unclean,
 }
 
@@ -137,53 +137,53 @@ impl Reason {
 /// A choice that an update policy makes: pre-read the columns of one mask or of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
-    /// When.
+    /// The current time.
     pub now: Nanos,
     /// The row.
     pub row: u64,
     /// Data columns that are updated, wholly or in part.
     pub updated: u64,
-    /// Columns that RMW pre-reads: old data of the updated chunks and old parity, as far as memory does not hold them.
+    /// Columns that RMW pre-reads: old data of the updated chunks and old parity, unless memory has them.
     pub rmw: u64,
-    /// Columns that RCW pre-reads: the chunks that are not updated, or not wholly.
+    /// Columns that RCW pre-reads: the chunks that are not updated, or only in part.
     pub rcw: u64,
-    /// Of those that RMW pre-reads: the ones of which the pinned old version is read.
+    /// Of the columns that RMW pre-reads: those whose pinned old version is read.
     pub old: u64,
-    /// The array's geometry, and the row's place in it: they name the member of each column.
+    /// The array's geometry; with the row's place, it determines the member of each column.
     pub geometry: &'a Geometry,
-    /// Where the row lies.
+    /// The location of the row.
     pub place: Place,
     /// Bytes of a page, the unit of an operation.
     pub page_bytes: u32,
     /// Operations queued and in flight on every member.
     pub loads: &'a Loads,
-    /// What reads and writes took lately.
+    /// Recent times of reads and writes.
     pub times: &'a CellTimes,
 }
 
-/// The terms of a routine's cost, as its policy counts them.
+/// The terms of a routine's cost, as defined by its policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Adaptive: the longest wait for one of its pre-reads, in ns. BPU: the heaviest weighted load of a member that
     /// it reads.
     pub update: u64,
-    /// Adaptive: what its pre-reads delay queued writes, in ns. BPU: the mean weighted load.
+    /// Adaptive: the time by which its pre-reads delay queued writes, in ns. BPU: the mean weighted load.
     pub delay: u64,
 }
 
 impl Cost {
-    /// Both terms together (paper 000, Eq. 8 and 9).
+    /// The sum of both terms (paper 000, Eq. 8 and 9).
     pub fn sum(self) -> u64 {
         self.update + self.delay
     }
 }
 
-/// What was chosen and why, with the terms that decided.
+/// The chosen routine and the reason, with the terms that decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// The routine.
     pub routine: Routine,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// The routine that Baseline would have taken.
     pub baseline: Routine,
@@ -191,9 +191,9 @@ pub struct Decision {
     pub rmw_reads: u8,
     /// Pages that RCW would pre-read.
     pub rcw_reads: u8,
-    /// What RMW would cost; zeros where the policy does not ask.
+    /// The cost of RMW; zeros if the policy does not compute it.
     pub rmw: Cost,
-    /// What RCW would cost.
+    /// The cost of RCW.
     pub rcw: Cost,
 }
 
@@ -209,10 +209,10 @@ impl Decision {
     }
 }
 
-/// One parity update that was decided.
+/// A parity update whose routine was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParityUpdate {
-    /// When.
+    /// The time of the decision.
     pub at: Nanos,
     /// Its row.
     pub row: u64,
@@ -228,31 +228,31 @@ pub struct ParityUpdate {
 pub enum Update {
     /// Fewest pre-reads.
     Baseline {
-        /// What an equal number of pre-reads means.
+        /// The routine for an equal number of pre-reads.
         #[serde(default)]
         tie: Tie,
     },
     /// Balanced parity update.
     Bpu {
-        /// What queued reads and writes weigh.
+        /// The weights of queued reads and writes.
         #[serde(default)]
         weights: Weights,
     },
     /// The lower cost in time.
     Adaptive {
-        /// What a collection in the way costs.
+        /// The cost of a garbage collection that delays a pre-read.
         #[serde(default)]
         tgc: Tgc,
     },
-    /// By how many disks are touched.
+    /// By the number of disks that are touched.
     RmwVsReconstruct {
         /// RMW below this share of the group.
         #[serde(default = "default_point")]
         point: Share,
     },
-    /// Read-modify-write whenever it is possible.
+    /// Read-modify-write whenever possible.
     AlwaysRmw {},
-    /// Read-construct-write whenever it is possible.
+    /// Read-construct-write whenever possible.
     AlwaysRcw {},
     /// The driver chooses.
     Custom {},
@@ -262,7 +262,7 @@ fn default_point() -> Share {
     rmw_vs_reconstruct::POINT
 }
 
-/// The columns of this axis: name in a scheme, and what it does.
+/// The update policies: name in a scheme, and description.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("baseline", "the routine with fewest pre-reads (paper 000, section II-B)"),
     ("bpu", "the routine whose most loaded member is less loaded (BPU, ICPADS 2016)"),
@@ -274,7 +274,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
 ];
 
 impl Update {
-    /// Chooses between RMW and RCW where both are possible and both must read. `chosen` is what the driver said, for
+    /// Chooses between RMW and RCW where both are possible and both must read. `chosen` is the driver's choice, for
     /// [`Update::Custom`].
     #[inline]
     pub fn choose(&self, choice: &Choice<'_>, state: &impl MemberLoad, chosen: Option<Routine>) -> Decision {
@@ -300,7 +300,7 @@ impl Update {
         }
     }
 
-    /// Whether it asks what reads and writes took lately.
+    /// Whether the policy needs recent times of reads and writes.
     pub(crate) fn asks_times(&self) -> bool {
         matches!(self, Self::Adaptive { .. } | Self::Bpu { weights: Weights::Scaled } | Self::Custom {})
     }

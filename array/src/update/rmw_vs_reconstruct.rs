@@ -1,12 +1,13 @@
-//! RMW vs. reconstruct: read-modify-write where fewer disks are touched than a share of the group, else read-construct-write.
+//! RMW vs. reconstruct: read-modify-write if fewer disks are touched than a share of the group, else read-construct-write.
 //!
 //! Source: paper 004, section 4.1, which ran on DiskSim and prints no rule; J. S. Bucy et al., the DiskSim 4.0 reference
 //! manual, CMU 2008, parameter "RMW vs. reconstruct": RMW if a request touches fewer data disks of a stripe than the share
-//! times the disks, rounded down. The parameter files that come with it have 0.5.
+//! times the disks, rounded down. The parameter files of DiskSim have 0.5.
 //!
-//! At 0.5, with whole pages and one parity chunk, this is Baseline with ties to RMW: of n columns RMW reads k + 1 and RCW
-//! n - 1 - k, and k + 1 <= n - 1 - k is k < n / 2, rounded down. What is left of DiskSim's parity organisation differs here: it
-//! issues each write when the read of the same disk is done, we when all pre-reads are, since parity cannot be computed before.
+//! At 0.5, with whole pages and one parity chunk, this is Baseline with ties to RMW: of n columns RMW reads k + 1 and RCW n -
+//! 1 - k, and k + 1 <= n - 1 - k is k < n / 2, rounded down. The rest of DiskSim's parity organisation differs here: it issues
+//! each write when the read of the same disk is done; this controller does so when all pre-reads are done, since parity cannot
+//! be computed before.
 
 use stripewise_base::share::Share;
 
@@ -31,7 +32,7 @@ mod tests {
     use crate::update::tests::Setting;
     use crate::update::{Tie, baseline};
 
-    /// Of `columns`, the last of them parity, the first `touched` are written whole.
+    /// The first `touched` of `columns`, the last of which is parity, are written as a whole.
     fn decide(columns: u32, touched: u32, point: Share) -> (Routine, Routine) {
         let setting = Setting::new(columns, 4096, &vec![0; columns as usize], &vec![0; columns as usize]);
         let (data, parity) = ((1 << (columns - 1)) - 1, 1 << (columns - 1));
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn rmw_is_for_fewer_disks_than_the_share_of_the_group_rounded_down() {
-        // 4 disks: half are 2. 5 disks: still 2. 3 disks: 1, so that there is never an RMW.
+        // 4 disks: half of them is 2. 5 disks: still 2. 3 disks: 1, so that RMW is never used.
         let of = |columns, touched| decide(columns, touched, POINT).0;
         assert_eq!([of(4, 1), of(4, 2)], [Routine::Rmw, Routine::Rcw]);
         assert_eq!([of(5, 1), of(5, 2), of(5, 3)], [Routine::Rmw, Routine::Rcw, Routine::Rcw]);

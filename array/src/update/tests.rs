@@ -1,4 +1,4 @@
-//! What tests of policies stand on: queues, times, and what members tell.
+//! Fixtures for tests of policies: queues, times, and reports of members.
 
 use stripewise_base::Nanos;
 
@@ -55,7 +55,7 @@ impl Setting {
     }
 }
 
-/// What members tell.
+/// Reports of members.
 pub(crate) struct Told {
     pub(crate) read: Option<Nanos>,
     pub(crate) average: [Nanos; 8],

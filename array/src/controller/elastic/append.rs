@@ -12,8 +12,8 @@ use crate::placement::elastic::{Band, Collection, Open};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
-    /// Writes one stripe of what is due, if anything is, and a plan and space can be had. False if there is nothing to do
-    /// now.
+    /// Writes one stripe of due chunks, if there are any, and a plan and space are available. Returns false if there is
+    /// nothing to do now.
     pub(in super::super) fn append_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
         let (hosts, streams) = (log.hosts(), log.classes.streams());
@@ -35,13 +35,14 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether a stripe of `stream` can note who waits for it: its chunks were made due by one write or by two, of which the
-    /// plan itself can note one.
+    /// Whether a stripe of `stream` can record the requests that wait for it: its chunks were made due by one write or by two,
+    /// of which the plan itself can record one.
     fn can_note_triggers(&self, stream: usize) -> bool {
         self.elastic().buffer.queues[stream].triggers.len() < 2 || self.has_attachments(1)
     }
 
-    /// Writes whose chunks were due, and then written anew as others' or trimmed, have nothing to wait for any more.
+    /// Completes writes whose due chunks were since overwritten by other requests or trimmed: they have nothing left to wait
+    /// for.
     fn release_triggers<D: Driver<M>>(&mut self, driver: &mut D) {
         for stream in 0..self.elastic().open.len() {
             while self.elastic().buffer.queues[stream].due == 0
@@ -52,7 +53,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Data chunks of a stripe over the living members of `group`.
+    /// Data chunks of a stripe over the working members of `group`.
     pub(super) fn data_of_group(&self, group: u32) -> u32 {
         if !self.any_failed {
             return self.geometry.data;
@@ -60,11 +61,11 @@ impl<M: Memory> Array<M> {
         self.geometry.data.saturating_sub(self.failed_of_group(group))
     }
 
-    /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
+    /// Ensures that `stream` has an open segment with room for a stripe. Returns false if it cannot have one now.
     pub(super) fn may_append(&mut self, stream: usize) -> bool {
         let is_relocation = stream >= self.elastic().hosts();
         let at = self.elastic().host_of(stream);
-        // Free segments that are left to live chunks.
+        // Free segments that are reserved for live chunks.
         let kept = self.elastic().classes.relocation_streams();
         if let Some(open) = self.elastic().open[at] {
             let log = self.elastic();
@@ -86,7 +87,7 @@ impl<M: Memory> Array<M> {
             let in_use = log.segments.count() - log.segments.free_count() - collected;
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= kept;
-            // What is collected comes back when memory is empty: nothing else is waited for.
+            // Collected segments become free once memory is empty: nothing else is waited for.
             let empties = log.durable.as_ref().is_some_and(|durable| durable.empties_memory());
             let takes_last = free > 0 && (empties || self.has_bug(Bug::ReserveIgnored));
             let log = self.elastic_mut();
@@ -101,12 +102,13 @@ impl<M: Memory> Array<M> {
         self.open_segment(at)
     }
 
-    /// Opens a free segment for `stream`. Where none is free, live chunks take one of which nothing counts any more: without
-    /// members the reserve may be used up while their segment is collected, and what was trimmed since would be of no use.
+    /// Opens a free segment for `stream`. If none is free, live chunks take a segment without valid chunks: with members
+    /// missing, the reserve may be used up while the segment of the live chunks is collected, and chunks trimmed since would
+    /// otherwise give no space back.
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
         let free = log.segments.open();
-        // What a checkpoint names is not opened again before the next.
+        // A segment that a checkpoint names is not opened again before the next checkpoint.
         let is_kept = log.durable.is_some();
         let empty = || if is_kept { None } else { log.segments.reopen() };
         let Some(segment) = free.or_else(empty) else { return false };
@@ -130,7 +132,7 @@ impl<M: Memory> Array<M> {
         let batch = durable.and_then(|durable| durable.open[stream]);
         let begins = durable.is_some() && batch.is_none();
         let first = if begins { self.behind_copies(open.segment, open.next, open.end) } else { open.next };
-        // Where a group is as wide as its summaries have room for, slots that are passed over take of that.
+        // Where a group is as wide as its summaries have room for, skipped slots use up some of that room.
         let of_summary =
             durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
         let slots = first..open.end.min(first + u64::from(self.geometry.columns)).min(of_summary);
@@ -204,7 +206,8 @@ impl<M: Memory> Array<M> {
             log.counts.moved_parity += u64::from(parity);
             let queue = &mut log.buffer.queues[stream];
             if queue.due < most {
-                // Where stripes are shorter than usual, what is left waits for a full stripe: or moving would gain nothing.
+                // Where stripes are shorter than usual, the remaining chunks wait for a full stripe: otherwise moving them
+                // would gain nothing.
                 queue.due = 0;
             }
         } else {
@@ -218,9 +221,9 @@ impl<M: Memory> Array<M> {
         self.begin(plan, driver);
     }
 
-    /// The next stripe of `stream`, of `count` chunks where there is room for `most`, goes on with the band of the stripe
-    /// before it or begins one. Returns what tells the position of parity, and which of those that wait it takes: every so
-    /// many-th. A band has full stripes of chunks that are due, and ends with its segment.
+    /// Lets the next stripe of `stream`, of `count` chunks where there is room for `most`, continue the band of the previous
+    /// stripe or begin a new band. Returns the turn, which determines the position of parity, and the stride: the stripe takes
+    /// every Nth waiting chunk. A band has full stripes of due chunks, and ends with its segment.
     fn next_of_band(&mut self, stream: usize, open: &Open, count: u32, most: u32) -> (u64, u32) {
         let slots = (open.end - open.next) / u64::from(self.geometry.columns);
         let log = self.elastic_mut();
@@ -236,7 +239,7 @@ impl<M: Memory> Array<M> {
         (band.turn, stride)
     }
 
-    /// Takes the chunk in `place` for `column` of `plan`. Returns the chunk, and the place `stride` places behind it.
+    /// Takes the chunk in `place` for `column` of `plan`. Returns the chunk, and the place that is `stride` places later.
     pub(super) fn take_chunk(&mut self, plan: u32, column: u32, place: u32, stride: u32) -> (u64, u32) {
         let next_place = self.elastic_mut().buffer.pop(place, stride);
         self.elastic_mut().set_place(plan, column, place);
@@ -244,7 +247,7 @@ impl<M: Memory> Array<M> {
         let (chunk, page, mut node) = (waiting.chunk, waiting.page, waiting.first_request);
         self.adopt_buffer(plan, column, page);
         self.elastic_mut().buffer.get_mut(place).first_request = NONE;
-        // Those who wait for the chunk to be durable wait for the plan now.
+        // Requests that wait for the chunk to be durable now wait for the plan.
         while node != NONE {
             let next = self.attachments[node as usize].next;
             let first = &mut self.plans[plan as usize].first_request;
@@ -254,7 +257,7 @@ impl<M: Memory> Array<M> {
         (chunk, next_place)
     }
 
-    /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
+    /// Requests whose writes made the next `count` chunks of `stream` due now wait for `plan`.
     pub(super) fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
         while count > 0
             && let Some((id, left)) = self.elastic_mut().buffer.queues[stream].triggers.front_mut()
@@ -268,7 +271,7 @@ impl<M: Memory> Array<M> {
                 return;
             }
             self.elastic_mut().buffer.queues[stream].triggers.pop_front();
-            // The request waits for this plan at least, so this is not the end of it.
+            // The request waits at least for this plan, so it cannot end here.
             self.requests[id as usize].remaining -= 1;
         }
     }
@@ -280,7 +283,7 @@ impl<M: Memory> Array<M> {
         homes.fold(0, |mask, (column, &slot)| if slot == NOWHERE { mask } else { mask | 1 << column })
     }
 
-    /// Of `mask`, the columns of the stripe of `plan` on failed members.
+    /// The columns of `mask` of the stripe of `plan` that are on failed members.
     #[inline]
     pub(in super::super) fn slots_on_failed(&self, plan: u32, mask: u64) -> u64 {
         let log = self.elastic();
@@ -294,7 +297,7 @@ impl<M: Memory> Array<M> {
         columns(mask).filter(is_failed).fold(0, |failed, column| failed | 1 << column)
     }
 
-    /// Steps of a stripe that is written: parity, then everything at once.
+    /// Builds the steps of writing a stripe: compute parity, then write all columns at once.
     pub(in super::super) fn build_append(&mut self, plan: u32) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present);
@@ -357,8 +360,8 @@ impl<M: Memory> Array<M> {
         slot.push_step(Step::Operations { first, count });
     }
 
-    /// A stripe is written, or as much of it as its parity can make up for: its chunks are where it has them, unless they
-    /// were written anew meanwhile.
+    /// Completes the write of a stripe, or of as much of it as its parity can replace: its chunks are now mapped to its slots,
+    /// unless they were overwritten meanwhile.
     pub(in super::super) fn appended(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
         let is_relocation = self.stream_of(plan) >= self.elastic().hosts();
@@ -366,7 +369,7 @@ impl<M: Memory> Array<M> {
         self.stripe_over(plan);
         let segment = self.elastic().segment_of(self.plans[plan as usize].row);
         for column in columns(wanted) {
-            // Chunks that go back to where they waited do so last first.
+            // Chunks that return to their queue do so in reverse order.
             let column = if gave_up { wanted.count_ones() - 1 - column } else { column };
             let log = self.elastic_mut();
             let (place, slot) = (log.place(plan, column), log.homes(plan)[column as usize]);
@@ -394,8 +397,8 @@ impl<M: Memory> Array<M> {
         log.in_flight_relocations -= u32::from(is_relocation);
     }
 
-    /// Finds out that what is due waits for space that nothing under way will make: those who wait for it are told. False
-    /// if it is not so, or known.
+    /// Detects that due chunks wait for space that no work in progress will free, and fails the requests that wait for them.
+    /// Returns false if this is not so, or already known.
     pub(in super::super) fn note_full<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
         if log.durable.as_ref().is_some_and(|durable| durable.makes_space()) {

@@ -1,4 +1,4 @@
-//! Batches of stripes and their summaries (`docs/format.md`): what was appended becomes something that can be found again.
+//! Batches of stripes and their summaries (`docs/format.md`): they make appended stripes findable at assembly.
 
 use super::super::Array;
 use crate::bugs::Bug;
@@ -13,24 +13,24 @@ use crate::placement::elastic::durable::Batch;
 use crate::placement::elastic::{Elastic, Open, Role};
 use crate::plan::{Purpose, Step};
 
-/// Writes of chunks that a member may fail to do before it is taken for failed.
+/// Number of chunk writes that may fail on a member before the member is failed.
 const WRITE_ERRORS_MAX: u8 = 8;
 
 impl<M: Memory> Array<M> {
-    /// Whether the log is kept so that it can be opened again.
+    /// Whether the log is durable, so that it can be assembled again.
     #[inline]
     pub(in super::super) fn is_kept(&self) -> bool {
         self.elastic.as_ref().is_some_and(|log| log.durable.is_some())
     }
 
-    /// Copies of a summary in `group`: enough for one to outlive as many losses as parity tolerates.
+    /// Number of copies of a summary in `group`: enough that one survives as many losses as parity tolerates.
     fn copies_of_group(&self, group: u32) -> u32 {
         let living = self.geometry.columns - self.failed_of_group(group);
         let copies = if self.has_bug(Bug::SummaryInOneCopy) { 1 } else { self.geometry.parity() + 1 };
         copies.min(living)
     }
 
-    /// The slots from `next` on that the copies of a summary take: the one behind them.
+    /// The slot after those that the copies of a summary take from `next` on.
     pub(super) fn behind_copies(&self, segment: u32, mut next: u64, end: u64) -> u64 {
         let mut left = self.copies_of_group(self.elastic().group(segment));
         while left > 0 && next < end {
@@ -46,7 +46,7 @@ impl<M: Memory> Array<M> {
         self.any_failed && self.failed[self.elastic().member(slot).0 as usize]
     }
 
-    /// Makes sure that the open segment of `stream` has a batch that takes stripes.
+    /// Ensures that the open segment of `stream` has a batch that accepts stripes.
     pub(super) fn open_batch(&mut self, stream: usize, open: &mut Open) {
         let log = self.elastic();
         if log.durable.is_none() || log.durable().open[stream].is_some() {
@@ -65,12 +65,13 @@ impl<M: Memory> Array<M> {
             }
         }
         let log = self.elastic_mut();
-        // Its summary is on its way too: a segment is not collected before it can be told what is there.
+        // The summary is in flight too: a segment is not collected before its content is known.
         log.segments.write_begun(open.segment);
         log.durable_mut().begin_batch(stream, open.segment, first, open.next);
     }
 
-    /// The write sequence number of the chunk in `place`, which is about to be written: it is numbered now, unless it was moved.
+    /// The write sequence number of the chunk in `place`, which is about to be written: a new number, unless the chunk was
+    /// moved.
     pub(super) fn write_seq_of(&mut self, place: u32) -> u64 {
         let log = self.elastic_mut();
         let kept = log.buffer.get(place).write_seq;
@@ -80,7 +81,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Notes what is written to `slot` of the batch of `stream`.
+    /// Records the content that is written to `slot` of the batch of `stream`.
     pub(super) fn note_content(&mut self, stream: usize, slot: u64, content: Content) {
         if let Some(durable) = &mut self.elastic_mut().durable
             && let Some(batch) = durable.open_batch(stream)
@@ -89,7 +90,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A stripe that ends before `open.next` was begun in the batch of `stream`, which is closed if it has no room for another.
+    /// Records that a stripe that ends before `open.next` began in the batch of `stream`, and closes the batch if it has no
+    /// room for another.
     pub(super) fn extend_batch(&mut self, stream: usize, open: &Open) {
         let columns = u64::from(self.geometry.columns);
         let Some(durable) = self.elastic_mut().durable.as_mut() else { return };
@@ -102,7 +104,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The batch of `stream`, if it has one, takes no more stripes.
+    /// Closes the batch of `stream`, if it has one: it accepts no more stripes.
     pub(super) fn close_batch(&mut self, stream: usize) {
         let log = self.elastic_mut();
         let slots = log.segment_slots();
@@ -122,7 +124,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Notes the checksums of a stripe whose parity was made.
+    /// Records the checksums of a stripe whose parity was computed.
     pub(super) fn note_checksums(&mut self, plan: u32) {
         if !M::CARRIES_DATA || !self.is_kept() {
             return;
@@ -137,7 +139,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Writes the summary of a batch all of whose stripes are written. False if there is none, or no plan.
+    /// Writes the summary of a batch whose stripes are all written. Returns false if there is none, or no plan is free.
     pub(in super::super) fn summarise_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return false };
         let is_next = |batch: &&mut Batch| batch.number.is_some() && batch.writing == 0 && !batch.is_closing;
@@ -152,7 +154,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of a summary: all its copies.
+    /// Builds the step of writing a summary: all its copies.
     pub(in super::super) fn build_summary(&mut self, plan: u32) {
         let first = self.plans[plan as usize].row;
         if M::CARRIES_DATA {
@@ -201,14 +203,14 @@ impl<M: Memory> Array<M> {
         log.segments.write_over(segment);
     }
 
-    /// Whether `member` may go on though it could not do what it was to: a stripe goes elsewhere.
+    /// Whether `member` may stay in the array although a write to it failed: a failed stripe is written elsewhere.
     pub(in super::super) fn tolerates_write_error(&mut self, plan: u32, member: u16) -> bool {
         let slot = &self.plans[plan as usize];
         if slot.purpose == Purpose::Discard || slot.purpose == Purpose::RepairSummary && slot.carried != 0 {
-            // Nobody needs a discard. A copy that scrub was to write anew was bad before, and what it tells of moves.
+            // A discard is optional. A copy that scrub was to rewrite was bad before, and the chunks that it describes move.
             return true;
         }
-        // A stripe that goes elsewhere takes twice the space. Where that is scarce, the member has to go.
+        // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.
         let has_space = self.elastic.as_ref().is_some_and(|log| log.has_space_for(2 * self.geometry.data));
         let is_stripe = has_space && self.plans[plan as usize].purpose == Purpose::Append;
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()).filter(|_| is_stripe)
@@ -220,7 +222,7 @@ impl<M: Memory> Array<M> {
         *errors <= WRITE_ERRORS_MAX
     }
 
-    /// A page of metadata that `plan` writes as its `nth`.
+    /// Allocates the `nth` page of metadata that `plan` writes.
     pub(super) fn take_metadata_page(&mut self, plan: u32, nth: u32) -> u32 {
         let page = self.memory.take();
         self.memory.zero(page);
@@ -252,7 +254,7 @@ impl Elastic {
         encode(&header, entries, &batch.tombstones, into);
     }
 
-    /// What the summary of `batch` says of `slot`.
+    /// The entry for `slot` in the summary of `batch`.
     fn entry(&self, batch: &Batch, slot: u64) -> Entry {
         let Content { chunk, write_seq, checksum } = batch.content(slot);
         let (role, chunk, write_seq) = match self.directory.role(slot) {

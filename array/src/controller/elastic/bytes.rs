@@ -9,7 +9,7 @@ use crate::memory::{Memory, PageId};
 use crate::plan::{Path, Plan, Trust};
 
 impl<M: Memory> Array<M> {
-    /// Where the buffer of new content of a column is noted; behind all of these come those of old content.
+    /// Index of the buffer for new content of a column; the buffers of old content follow all of these.
     fn new_index(&self, plan: u32, column: u32) -> usize {
         (plan * self.buffers_each + column) as usize
     }
@@ -18,7 +18,7 @@ impl<M: Memory> Array<M> {
         self.new_index(plan, self.geometry.columns + column)
     }
 
-    /// The buffer at `index`, taken from the memory if there is none yet.
+    /// The buffer at `index`; takes one from the memory if there is none yet.
     fn buffer_at(&mut self, index: usize) -> PageId {
         if self.buffers[index] == NONE {
             self.buffers[index] = self.memory.take();
@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
         self.buffers[index]
     }
 
-    /// Parity of a stripe that is written.
+    /// Computes the parity of a stripe to be written.
     pub(in super::super) fn encode_stripe(&mut self, plan: u32) {
         let data = self.geometry.data;
         let wanted = self.plans[plan as usize].wanted;
@@ -53,7 +53,7 @@ impl<M: Memory> Array<M> {
         self.buffer_at(index)
     }
 
-    /// What `plan` wants and could not be read, made of the rest of the stripe.
+    /// Decodes the columns that `plan` needs and could not read from the rest of the stripe.
     pub(in super::super) fn decode_stripe(&mut self, plan: u32) {
         let Plan { gave_up, missing, wanted, trust, .. } = self.plans[plan as usize];
         if trust == Trust::Asks {
@@ -70,8 +70,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether what was decoded of the columns of `mask`, in the buffers of which the first is the plan's `offset`-th, has the
-    /// checksums that are known of them.
+    /// Whether the decoded columns of `mask` have their known checksums. Their buffers begin with the plan's `offset`-th.
     fn is_right(&self, plan: u32, mask: u64, offset: u32) -> bool {
         let is_right = |column| {
             let page = self.buffers[self.new_index(plan, offset + column)];
@@ -81,15 +80,15 @@ impl<M: Memory> Array<M> {
         self.has_bug(Bug::ChecksumIgnored) || columns(mask).all(is_right)
     }
 
-    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read
-    /// into. Whether it is right.
+    /// Like [`Array::decode_stripe`], for the columns that the second side of a hedged read replaces, in the buffers that it
+    /// has read into. Returns whether the result is right.
     pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) -> bool {
         let Path { hedged, without, .. } = self.plans[plan as usize].path;
         self.decode_slots(plan, without, 0);
         self.is_right(plan, hedged, 0)
     }
 
-    /// Decodes those in `missing` that are wanted, in the buffers of which the first is the plan's `offset`-th.
+    /// Decodes the wanted columns in `missing`. Their buffers begin with the plan's `offset`-th.
     fn decode_slots(&mut self, plan: u32, missing: u64, offset: u32) {
         let present = self.present(plan);
         let wanted = missing & self.plans[plan as usize].wanted;
@@ -105,7 +104,7 @@ impl<M: Memory> Array<M> {
         }
         let mut lost = self.geometry.all_columns() & !sources;
         if self.has_bug(Bug::AbsentTakenForLost) && absent != 0 {
-            // As many as the code tolerates.
+            // As many columns as the code tolerates.
             lost = wanted | 1 << absent.trailing_zeros();
         }
         if let Some(code) = &self.code {
@@ -113,8 +112,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The columns of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
-    /// many parity columns as data columns are lost.
+    /// The columns of a stripe with columns `present` from which those in `lost` are decoded: the remaining data columns, and
+    /// as many parity columns as data columns are lost.
     pub(in super::super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
         let data = self.geometry.data_columns() & present;
         let needed = (lost & data).count_ones() as usize;
@@ -122,7 +121,7 @@ impl<M: Memory> Array<M> {
         parity.fold(data & !lost, |mask, column| mask | 1 << column)
     }
 
-    /// Copies what the read `plan` has of request `id` into the host's payload.
+    /// Copies the content that the read `plan` has for request `id` into the host's payload.
     pub(in super::super) fn store_chunks(&mut self, plan: u32, id: u32) {
         for column in columns(self.plans[plan as usize].wanted) {
             let is_again = self.plans[plan as usize].path.is_second_first;
@@ -133,7 +132,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A chunk that is nowhere reads as zeros.
+    /// Serves zeros for a chunk that is not stored.
     pub(super) fn store_zeros(&mut self, chunk: u64, id: u32) {
         if M::CARRIES_DATA {
             let zeros = self.memory.take();
@@ -152,7 +151,7 @@ impl<M: Memory> Array<M> {
         std::mem::replace(&mut self.buffers[index], NONE)
     }
 
-    /// Leaves the buffer of a data column that `plan` was to write to whoever has it too.
+    /// Drops the plan's reference to the buffer of a data column that it was to write: the buffer has another owner.
     pub(super) fn disown_buffer(&mut self, plan: u32, column: u32) {
         if M::CARRIES_DATA {
             let index = self.new_index(plan, column);
@@ -160,7 +159,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A buffer for new content of which hosts write `sectors`. The rest is that of `before`, or zeros.
+    /// A buffer for new content of which hosts write `sectors`. The rest is copied from `before`, or zeros.
     pub(super) fn new_content(&mut self, before: Option<PageId>, sectors: u64) -> PageId {
         if !M::CARRIES_DATA {
             return NONE;

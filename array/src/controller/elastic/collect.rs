@@ -1,5 +1,5 @@
-//! Array-level garbage collection: the valid chunks of a segment go back to controller memory, and from there to the log
-//! as the coldest of all (paper 001, section IV-B); then the segment is free.
+//! Array-level garbage collection: the valid chunks of a segment return to controller memory, and from there to the log as the
+//! coldest chunks of all (paper 001, section IV-B); then the segment is free.
 
 use super::super::{Array, columns};
 use crate::bugs::Bug;
@@ -10,25 +10,25 @@ use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::{Collection, Elastic, Location};
 use crate::plan::Purpose;
 
-/// What collection comes to next in its victim.
+/// The next step of collection in its victim.
 enum Next {
-    /// A stripe that has valid chunks, and which.
+    /// A stripe that has valid chunks, and these chunks.
     Stripe((u64, u64), u64),
-    /// A slot of a batch of which it must be told first.
+    /// A slot of a batch whose summary must be read first.
     Untold(u64),
     Nothing,
 }
 
 impl<M: Memory> Array<M> {
-    /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least, though each
-    /// stream of live chunks may write one that is not full.
+    /// The greatest number of valid chunks of a segment that is worth collecting: moving them must free at least a row,
+    /// although each stream of live chunks may write a row that is not full.
     pub(super) fn victim_most(&self) -> u32 {
         let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
         self.stripes_of_victim(data)
     }
 
-    /// Goes one step on with collection, if there is anything to be done now.
+    /// Takes the next step of collection, if there is anything to do now.
     pub(in super::super) fn collect_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
         let Some(collection) = log.collection else {
@@ -67,7 +67,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Begins to collect a segment of which scrub could not mend a summary, if there is one and space for all that it has.
+    /// Starts to collect a segment with a summary that scrub could not repair, if there is one and space for all its chunks.
     fn start_move(&mut self) -> bool {
         let Some(log) = &self.elastic else { return false };
         let shaky = log.durable.as_ref().map_or(&[][..], |durable| &durable.shaky);
@@ -109,7 +109,7 @@ impl<M: Memory> Array<M> {
         Next::Nothing
     }
 
-    /// Frees the victim, once its chunks are elsewhere for good and nobody reads it.
+    /// Frees the victim, once its chunks are stored elsewhere permanently and no plan reads it.
     fn end_collection(&mut self) -> bool {
         let frees_early = self.has_bug(Bug::SegmentFreedEarly);
         let data = self.geometry.data;
@@ -120,8 +120,8 @@ impl<M: Memory> Array<M> {
         }
         let hosts = log.hosts();
         let queues = &mut log.buffer.queues[hosts..];
-        // Full stripes leave, though they make no full band. Of volatile memory everything does: what waits would not
-        // survive a loss of power, and the victim has the only other copy.
+        // Full stripes leave, even if they do not make a full band. If memory is volatile, everything leaves: waiting chunks
+        // would not survive a loss of power, and the victim has the only other copy.
         let mut is_more = false;
         for queue in queues.iter_mut() {
             let waits = queue.count - queue.due;
@@ -147,7 +147,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Nothing of `victim` counts any more: it is free, with metadata as soon as no checkpoint names it.
+    /// Frees `victim`, which has no valid chunks left; with metadata, as soon as no checkpoint names it.
     pub(super) fn vacate(&mut self, victim: u32) {
         let log = self.elastic_mut();
         let first = u64::from(victim) * log.segment_slots();
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Valid chunks of the victim were read: those that still are go on in controller memory.
+    /// Valid chunks of the victim were read: those still valid continue in controller memory.
     pub(in super::super) fn collected(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
         let lost = if self.plans[plan as usize].gave_up { self.plans[plan as usize].missing } else { 0 };
@@ -173,8 +173,8 @@ impl<M: Memory> Array<M> {
             }
             if lost >> column & 1 != 0 {
                 let log = self.elastic_mut();
-                // With metadata it stays where it is: only what is there tells at the next opening that an older version, which
-                // other segments may have, is not the newest.
+                // With metadata, the chunk stays where it is: only its entry there shows at the next assembly that an older
+                // version, which other segments may have, is not the newest.
                 if log.durable.is_none() {
                     let segment = log.segment_of(slot);
                     log.segments.invalidate(segment);
@@ -197,9 +197,9 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for a
-    /// band while a collection brings more, else for a stripe. It keeps its `write_seq`. Where nothing tells that (0) it has a
-    /// new one: it is the newest version, so whatever is written later is born later.
+    /// Moves `chunk` from its slot to controller memory, where it waits to be written as a live chunk: for a band while a
+    /// collection brings more chunks, else for a stripe. It keeps its `write_seq`. If that is unknown (0), it gets a new one:
+    /// the chunk is the newest version, so any later write gets a greater number.
     pub(super) fn relocate(&mut self, chunk: u64, write_seq: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
         let is_renumbered = self.has_bug(Bug::RelocationReborn);
@@ -213,7 +213,7 @@ impl<M: Memory> Array<M> {
         let relocation_stream = log.classes.relocation_stream(chunk);
         let depth = if log.collection.is_some() { log.classes.depth(relocation_stream) } else { 1 };
         if depth > 1 {
-            // Stripes are collected one by one, each with parts of many chunks, which belong together.
+            // Stripes are collected one by one, each with parts of many chunks that belong together.
             log.buffer.push_in_order(relocation_stream, place, now);
         } else {
             log.buffer.push(relocation_stream, place, now);
@@ -227,7 +227,7 @@ impl<M: Memory> Array<M> {
 }
 
 impl Elastic {
-    /// The collection of `victim`, of which nothing is done yet.
+    /// The collection of `victim`, at its start.
     fn collection_of(&self, victim: u32) -> Collection {
         let next = u64::from(victim) * self.segment_slots();
         Collection { victim, next, end: next + self.segment_slots(), reads: 0 }

@@ -1,10 +1,10 @@
-//! Discards: members are told of segments that are free and not soon written again, so that an SSD need not keep what is in
-//! them, and a thin file gives its space back.
+//! Discards: members are notified of segments that are free and not soon written again, so that an SSD need not keep their
+//! content, and a thin file returns its space.
 //!
-//! In the steady state each freed segment is written again soon, and a discard would only cost time. So the ones that were
-//! freed last are kept as they are; what is more than that, after a large trim, is discarded. For that, segments of which
-//! nothing counts any more are not left to collection, which comes when space is short. A segment that is being
-//! discarded is not opened: no write can come before a discard that was begun earlier.
+//! In the steady state each freed segment is written again soon, and a discard would only cost time. So the segments that were
+//! freed last are kept as they are; segments beyond these, after a large trim, are discarded. For that purpose, segments
+//! without valid chunks are not left to collection, which starts only when space is short. A segment that is being discarded
+//! is not opened: no write can arrive before a discard that began earlier.
 
 use super::super::{Array, columns};
 use crate::driver::Driver;
@@ -16,7 +16,7 @@ use crate::placement::elastic::durable::Walk;
 use crate::plan::Purpose;
 
 impl<M: Memory> Array<M> {
-    /// Goes one step on with discarding. False if there is nothing to be done now.
+    /// Takes the next step of discarding. Returns false if there is nothing to do now.
     pub(in super::super) fn discard_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.members.discard || self.read_only || !self.is_kept() {
             return false;
@@ -45,7 +45,7 @@ impl<M: Memory> Array<M> {
         if self.free_plan == NONE {
             return false;
         }
-        // All rows at once: a driver makes one call of pages that lie side by side.
+        // All rows at once: a driver merges adjacent pages into one call.
         let first = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
         walk.next += columns;
         walk.under_way += 1;
@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of a discard: a row, but for what lies on failed members.
+    /// Builds the step of a discard: a row, except for pages on failed members.
     pub(in super::super) fn build_discard(&mut self, plan: u32) {
         let row = u64::MAX >> (64 - self.geometry.columns);
         let mut living = row;
@@ -67,7 +67,7 @@ impl<M: Memory> Array<M> {
         self.push_slots(plan, living, OperationKind::Trim, |_| Class::Metadata);
     }
 
-    /// A row is discarded, or stays as it was: nobody reads it either way.
+    /// A row is discarded, or stays as it was: it is not read in either case.
     pub(in super::super) fn discarded(&mut self) {
         if let Some(walk) = &mut self.elastic_mut().durable_mut().discard {
             walk.under_way -= 1;
@@ -76,7 +76,7 @@ impl<M: Memory> Array<M> {
 }
 
 impl Elastic {
-    /// Free segments that were in use and are left as they are, since they will be written soon.
+    /// Number of free segments that were in use and are not discarded, because they will be written soon.
     fn kept_undiscarded(&self) -> u32 {
         self.comfort + self.segments.count() / 16
     }

@@ -1,6 +1,6 @@
 //! A planted bug: the last stripe of the log, which a flush closed short, takes one more chunk. Its parity and the summary of
-//! its batch are rewritten where they are. Whoever forgets that parity is never rewritten might think of that, as it saves the
-//! parity of a stripe; everything else is as careful as it should be.
+//! its batch are rewritten in place. This is a plausible mistake for an author who forgets that parity is never rewritten, as
+//! it saves the parity of a stripe; everything else is done with due care.
 
 use super::super::{Array, columns};
 use crate::bugs::Bug;
@@ -16,25 +16,25 @@ use crate::plan::Purpose;
 pub(crate) struct Short {
     first: u64,
     end: u64,
-    /// Its data chunks.
+    /// Number of its data chunks.
     data: u32,
-    /// Where its parity is, and what that is.
+    /// The slots of its parity, and the content of the parity.
     parity: Vec<(u64, Vec<u8>)>,
-    /// Checkpoints written before it: what one of them names stays as it is.
+    /// Checkpoints written before it: a stripe that one of them names stays as it is.
     checkpoint: u64,
-    /// Its batch, when that is on the members.
+    /// Its batch, once it is on the members.
     batch: Option<Batch>,
 }
 
 impl<M: Memory> Array<M> {
-    /// The parity of `plan` was made of what it writes: that of a stripe which is extended takes over what it was before. A short
-    /// stripe is remembered.
+    /// The parity of `plan` was computed from the chunks that it writes: the parity of an extended stripe also takes over the
+    /// old parity. A short stripe is remembered.
     pub(super) fn note_short(&mut self, plan: u32) {
         if !self.has_bug(Bug::ShortStripeExtended) || !self.is_kept() {
             return;
         }
         let (row, wanted) = (self.plans[plan as usize].row, self.plans[plan as usize].wanted);
-        // The first chunk of a stripe is written with it, and what extends it later.
+        // A stripe is written with its first chunk; an extension has none.
         let before = self.elastic_mut().durable_mut().short.take().filter(|_| wanted & 1 == 0);
         let parity = self.geometry.parity_columns();
         for (column, (_, old)) in columns(parity).zip(before.iter().flat_map(|short| &short.parity)) {
@@ -59,7 +59,7 @@ impl<M: Memory> Array<M> {
         durable.short = Some(Short { first: row, end, data, parity: pages, checkpoint, batch: None });
     }
 
-    /// The batch that begins at `first` is on the members: it is remembered with the short stripe at its end.
+    /// The batch that begins at `first` is on the members: remembers it with the short stripe at its end.
     pub(super) fn keep_short_batch(&mut self, first: u64) {
         let durable = self.elastic_mut().durable_mut();
         let Some(nth) = durable.batches.iter().position(|batch| batch.first == first) else { return };
@@ -68,7 +68,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The next chunk of `stream` extends the short stripe before it, if a flush has covered that. False if it does not.
+    /// Extends the short stripe before it with the next chunk of `stream`, if a flush has covered the stripe. Returns false if
+    /// not.
     pub(super) fn extend_short<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) -> bool {
         let at = self.elastic().host_of(stream);
         let Some(mut open) = self.elastic().open[at].filter(|_| self.is_kept() && !self.any_failed) else {
@@ -87,7 +88,7 @@ impl<M: Memory> Array<M> {
         });
         let Some(mut batch) = batch else { return false };
         let (first, column, parity) = (short.first, short.data, short.parity.clone());
-        // It is open again, and not durable as a whole.
+        // The batch is open again, and not durable as a whole.
         (durable.next_batch, durable.horizon) = (last, last - 1);
         durable.open[at] = Some(batch.first);
         (batch.number, batch.is_closing) = (None, false);
@@ -109,7 +110,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].wanted = 1 << column;
         let log = self.elastic_mut();
         log.directory.put_data(slot, chunk, false);
-        // Its summary is on its way again, too.
+        // The summary is in flight again, too.
         log.segments.write_begun(segment);
         log.segments.write_begun(segment);
         log.open[at] = Some(open);

@@ -1,4 +1,4 @@
-//! Writes of parts of chunks that lie in the log.
+//! Writes of parts of chunks that are in the log.
 
 use super::super::Array;
 use super::Written;
@@ -9,7 +9,7 @@ use crate::placement::elastic::Location;
 use crate::plan::{Plan, Purpose};
 
 impl<M: Memory> Array<M> {
-    /// A write of a part of a chunk that lies in the log reads the chunk first (paper 001, section IV-C, partial writes).
+    /// Handles a write of part of a chunk in the log: reads the chunk first (paper 001, section IV-C, partial writes).
     pub(super) fn merge_chunk<D: Driver<M>>(
         &mut self,
         id: u32,
@@ -30,8 +30,8 @@ impl<M: Memory> Array<M> {
         Written::Taken
     }
 
-    /// A write of a chunk that a write before it is reading: it goes over what that one makes of it, so that the later one
-    /// stays the later one.
+    /// Handles a write of a chunk that an earlier write is reading: it is applied to the result of the earlier write, so that
+    /// the writes keep their order.
     pub(super) fn join_merge(&mut self, id: u32, plan: u32) -> Written {
         if !self.has_attachments(if self.is_durable() { 2 } else { 1 }) {
             return Written::Waits;
@@ -42,7 +42,7 @@ impl<M: Memory> Array<M> {
         Written::Taken
     }
 
-    /// Lets request `id` wait for `plan`, with what it will need to wait for the chunk to be durable.
+    /// Lets request `id` wait for `plan`, and reserves the attachment with which it will wait for the chunk to be durable.
     fn attach_writer(&mut self, plan: u32, id: u32) {
         self.attach(plan, id);
         if self.is_durable() {
@@ -50,10 +50,10 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
-    /// other. Since all writes of the chunk join the first, what was read is its content still, though collection may have
-    /// moved it meanwhile; if it was trimmed, they go over zeros. Over a chunk that cannot be read only the whole of it can
-    /// be written.
+    /// The old content of a partly written chunk was read: applies the new sectors, one write after the other. All writes of
+    /// the chunk join the first, so the content that was read is still current, even if collection has moved the chunk
+    /// meanwhile; if the chunk was trimmed, the sectors are applied to zeros. A chunk that cannot be read can only be
+    /// overwritten as a whole.
     pub(in super::super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
@@ -93,8 +93,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Turns the list of those who wait for `plan` around, so that it begins with the one that came first, and returns its
-    /// head.
+    /// Reverses the list of requests that wait for `plan`, so that it begins with the first, and returns its head.
     fn turn_attachments(&mut self, plan: u32) -> u32 {
         let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
         while node != NONE {

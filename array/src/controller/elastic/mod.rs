@@ -1,4 +1,4 @@
-//! Requests over the elastic placement: writes go to controller memory, reads come from there or from the log.
+//! Requests over the elastic placement: writes go to controller memory, reads are served from there or from the log.
 
 mod append;
 mod batches;
@@ -35,16 +35,16 @@ use crate::placement::elastic::{AcknowledgeWrites, Elastic, Location};
 use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 
-/// What became of a written chunk.
+/// The result of writing a chunk.
 enum Written {
-    /// It is in controller memory, or on its way there.
+    /// The chunk is in controller memory, or will be.
     Taken,
-    /// It must wait until memory, a plan or an attachment is free.
+    /// The write must wait until memory, a plan or an attachment is free.
     Waits,
 }
 
 impl<M: Memory> Array<M> {
-    /// The elastic placement; only asked for where there is one.
+    /// The elastic placement; called only where there is one.
     #[inline]
     pub(super) fn elastic(&self) -> &Elastic {
         self.elastic.as_ref().expect("only asked for under the elastic placement")
@@ -55,7 +55,7 @@ impl<M: Memory> Array<M> {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 
-    /// [`Array::split`] chunk by chunk: each may be in memory, in any slot, or nowhere.
+    /// Like [`Array::split`], chunk by chunk: each chunk may be in memory, in any slot, or nowhere.
     pub(super) fn split_elastic<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let kind = self.requests[id as usize].host.kind;
         while !self.requests[id as usize].cursor.is_done() {
@@ -89,7 +89,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Takes `chunk` of the write `id` into controller memory.
+    /// Accepts `chunk` of the write `id` into controller memory.
     fn write_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) -> Written {
         let durable = self.is_durable();
         if let Some(plan) = self.elastic().merge_of(chunk)
@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
         Written::Taken
     }
 
-    /// The array has no space for a chunk of request `id`.
+    /// Fails request `id`: the array has no space for one of its chunks.
     fn refuse(&mut self, id: u32) {
         let request = &mut self.requests[id as usize];
         request.failed = true;
@@ -153,13 +153,13 @@ impl<M: Memory> Array<M> {
         self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable
     }
 
-    /// Gives an attachment back that no list has any more.
+    /// Frees an attachment that is in no list any more.
     fn free_attachment_of(&mut self, node: u32) {
         self.attachments[node as usize].next = self.free_attachment;
         self.free_attachment = node;
     }
 
-    /// Puts `sectors` of `chunk` as request `id` writes them into controller memory; the rest of it, if it has any, is there
+    /// Puts the `sectors` of `chunk` that request `id` writes into controller memory. The rest of the chunk is in memory
     /// already, or zeros. The chunk belongs to `stream` from now on.
     fn put<D: Driver<M>>(&mut self, id: u32, chunk: u64, sectors: u64, stream: usize, driver: &mut D) {
         if let Location::Buffered(place) = self.elastic().location(chunk)
@@ -186,7 +186,7 @@ impl<M: Memory> Array<M> {
         self.enter(id, chunk, place, stream, driver);
     }
 
-    /// The version of `chunk` that there is counts no longer. One that waits in memory must be dealt with by the caller.
+    /// Invalidates the current version of `chunk`. The caller must handle a version that waits in memory.
     fn leave(&mut self, chunk: u64) {
         let keeps = self.has_bug(Bug::OldSlotStaysValid);
         let revives = self.has_bug(Bug::OlderChunkInstalled);
@@ -200,14 +200,14 @@ impl<M: Memory> Array<M> {
                 if !keeps {
                     log.segments.invalidate(segment);
                 }
-                // Its segment may have become a victim.
+                // Its segment may now be a victim.
                 log.is_full = false;
             }
         }
         log.set_unmapped(chunk);
     }
 
-    /// The stream of `chunk`, which request `id` writes: that of its class.
+    /// The stream of `chunk`, which request `id` writes: the stream of its class.
     #[inline]
     fn classify(&mut self, id: u32, chunk: u64) -> usize {
         let request = &self.requests[id as usize];
@@ -220,7 +220,7 @@ impl<M: Memory> Array<M> {
         log.classes.write(first, chunk, tier)
     }
 
-    /// Lets a place wait in `stream`, and the chunks there leave if they reach the stripe-fill threshold.
+    /// Queues a place in `stream`, and makes the stream's chunks due if they reach the stripe-fill threshold.
     fn enter<D: Driver<M>>(&mut self, id: u32, chunk: u64, place: u32, stream: usize, driver: &mut D) {
         let now = self.now;
         let waits = self.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
@@ -242,8 +242,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Lets request `id` wait until what is in `place` is durable, if that is the rule and there is space. A write that was
-    /// reading its chunk when the array was found to have none comes to this without being asked before.
+    /// Lets request `id` wait until the content of `place` is durable, if the scheme requires it and there is space. A write
+    /// that was reading its chunk when the array ran out of space reaches this point without an earlier check.
     fn await_durability(&mut self, id: u32, place: u32) {
         if !self.is_durable() || self.has_bug(Bug::DurableTooEarly) {
             return;
@@ -259,7 +259,7 @@ impl<M: Memory> Array<M> {
         self.requests[id as usize].remaining += 1;
     }
 
-    /// Sets the timer of a stream, if its chunks are not to wait forever.
+    /// Sets the timer of a stream, if its chunks must not wait forever.
     fn time_stream<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
         let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let log = self.elastic_mut();
@@ -267,14 +267,14 @@ impl<M: Memory> Array<M> {
         let Some(since) = log.buffer.since(stream).filter(|_| is_timed) else { return };
         let queue = &mut log.buffer.queues[stream];
         if queue.count > queue.due && queue.timer.is_none() {
-            // What is due already may have waited longer than that for space.
+            // Chunks that are due already may have waited for space longer than that.
             let at = (since + wait).max(now);
             queue.timer = Some(at);
             driver.set_timer(at);
         }
     }
 
-    /// The timers' part: chunks that have waited long enough leave.
+    /// Handles the timers: chunks that have waited long enough become due.
     pub(super) fn elastic_timer<D: Driver<M>>(&mut self, driver: &mut D) {
         let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let Some(log) = self.elastic.as_mut().filter(|_| wait > 0) else { return };
@@ -293,7 +293,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Forgets `chunk`, if request `id` covers the whole of it.
+    /// Unmaps `chunk`, if request `id` covers the whole of it.
     fn trim_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) {
         if self.sectors_of_page(id, chunk) != self.whole_page {
             return;
@@ -313,7 +313,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Gives a place back that is in no queue, with its content, and lets those go who waited for it.
+    /// Frees a place that is in no queue, with its content, and completes the requests that wait for it.
     fn discard_place<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
         let page = self.elastic().buffer.get(place).page;
         if M::CARRIES_DATA && page != NONE {
@@ -323,7 +323,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().buffer.give(place);
     }
 
-    /// Lets those go who wait for what is in `place` to be durable.
+    /// Completes the requests that wait for the content of `place` to be durable.
     fn release_waiters<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
         let mut node = std::mem::replace(&mut self.elastic_mut().buffer.get_mut(place).first_request, NONE);
         while node != NONE {
@@ -337,7 +337,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Request `id` has one thing less to wait for.
+    /// Reduces the number of things that request `id` waits for by one; acknowledges it at zero.
     fn let_go<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         let request = &mut self.requests[id as usize];
         request.remaining -= 1;
@@ -347,8 +347,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A flush drains memory that would not survive a loss of power, and before members are flushed everything must have
-    /// reached them. False when it has to wait.
+    /// A flush drains memory that does not survive a loss of power, and everything must reach the members before they are
+    /// flushed. Returns false if the flush must wait.
     pub(super) fn elastic_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let drops = self.has_bug(Bug::FlushDropped);
         let Some(log) = &mut self.elastic else { return true };
@@ -356,8 +356,8 @@ impl<M: Memory> Array<M> {
             return true;
         }
         if log.is_volatile && !drops {
-            // Of live chunks the members have a copy until they are written, and one by one they would take more room than
-            // they left.
+            // Members have a copy of live chunks until these are written, and written one by one they would take more room
+            // than they free.
             let hosts = log.hosts();
             log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);
             while self.append_one(driver) {}
@@ -380,7 +380,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// A member is lost.
+    /// Handles the loss of a member.
     pub(super) fn elastic_lost(&mut self, member: u16) {
         self.stop_rebuild(member);
         if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
@@ -390,7 +390,8 @@ impl<M: Memory> Array<M> {
         self.review_groups();
     }
 
-    /// A member went or came. Segments of groups that can take no stripes are of no use for new ones, until they can again.
+    /// Handles the loss or return of a member. Segments of groups that can hold no stripes are not opened until they can
+    /// again.
     pub(crate) fn review_groups(&mut self) {
         if self.elastic.is_none() {
             return;
@@ -410,7 +411,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Everything that waits in controller memory is to leave.
+    /// Makes all chunks in controller memory due.
     pub(super) fn drain_elastic(&mut self) {
         let Some(log) = &mut self.elastic else { return };
         for queue in &mut log.buffer.queues {
@@ -418,8 +419,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the first `chunks` chunks for written, in full stripes one behind the other, as the coldest and
-    /// read-intensive ones lie.
+    /// Treats the first `chunks` chunks as written, in consecutive full stripes, in the layout of the coldest and
+    /// read-intensive chunks.
     pub(super) fn elastic_assume_written(&mut self, chunks: u64) {
         let Some(log) = &mut self.elastic else { return };
         let (data, parity) = (u64::from(self.geometry.data), u64::from(self.geometry.parity()));
@@ -431,7 +432,7 @@ impl<M: Memory> Array<M> {
             let mut slot = u64::from(segment) * log.segment_slots();
             let segment_end = slot + log.segment_slots();
             while slot < segment_end && chunk < end {
-                // A band of full stripes, or what is left.
+                // A band of full stripes, or the remaining chunks.
                 let stripes =
                     depth.min((segment_end - slot) / (data + parity)).min((end - chunk) / data).max(1);
                 let columns = data.min(end - chunk);
@@ -446,7 +447,7 @@ impl<M: Memory> Array<M> {
                         log.directory.put_parity(at, number as u8, is_first);
                         continue;
                     }
-                    // Data columns come in the order of their positions.
+                    // Data columns are in the order of their positions.
                     let before =
                         (0..position).filter(|at| (at + width - rotation) % width >= parity).count() as u64;
                     let written = chunk + before * stripes + stripe;

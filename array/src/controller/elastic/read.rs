@@ -1,4 +1,4 @@
-//! Reading the log: chunks as they lie there, or decoded from the rest of their stripes.
+//! Reading the log: chunks from their own slots, or decoded from the rest of their stripes.
 
 use super::super::reads::Built;
 use super::super::updates::TooManyLost;
@@ -16,8 +16,8 @@ use crate::plan::{Plan, Purpose, Step, Trust};
 use crate::read::ReadPolicy;
 
 impl<M: Memory> Array<M> {
-    /// Reads `chunk` of request `id`, and those behind it, before `end`, that lie in the same stripe. Returns how many; 0 if a
-    /// plan is wanting.
+    /// Reads `chunk` of request `id`, and the following chunks before `end` that are in the same stripe. Returns their number;
+    /// 0 if no plan is free.
     pub(super) fn read_chunks<D: Driver<M>>(&mut self, id: u32, chunk: u64, end: u64, driver: &mut D) -> u64 {
         match self.elastic().location(chunk) {
             Location::Mapped(slot) => {
@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A plan for reading `chunk`, which lies in `slot`, whose segment it holds.
+    /// Creates a plan that reads `chunk` in `slot`, and locks the segment.
     pub(super) fn read_plan(&mut self, chunk: u64, slot: u64, purpose: Purpose) -> u32 {
         let stripe = self.elastic().directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose);
@@ -67,14 +67,14 @@ impl<M: Memory> Array<M> {
         plan
     }
 
-    /// `plan` reads a column of its stripe, which is `chunk`.
+    /// Lets `plan` read a column of its stripe, which holds `chunk`.
     fn want(&mut self, plan: u32, column: u32, chunk: u64) {
         self.plans[plan as usize].wanted |= 1 << column;
         let content = self.elastic().known(chunk);
         self.elastic_mut().set_content(plan, column, content);
     }
 
-    /// A plan over the columns of a stripe of the log, whose segment it holds.
+    /// Creates a plan over the columns of a stripe of the log, and locks the segment.
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe, Walker::of(purpose));
@@ -87,13 +87,14 @@ impl<M: Memory> Array<M> {
         plan
     }
 
-    /// Whether plans hold the segments that they read: always, but for planted bugs.
+    /// Whether plans lock the segments that they read: always, except for planted bugs.
     fn holds_segments(&self, purpose: Purpose) -> bool {
         let is_direct = purpose != Purpose::Read || self.scheme.read.policy == ReadPolicy::Direct;
         !self.has_bug(Bug::SegmentNotHeld) && (is_direct || !self.has_bug(Bug::RedirectedSegmentNotHeld))
     }
 
-    /// How operation `id` ended, if what it read is looked at: content without its checksum is corrupt.
+    /// The outcome of operation `id`, with the content that it read verified: content that does not match its checksum is
+    /// corrupt.
     #[inline]
     pub(in super::super) fn verified(&self, id: u32, outcome: Outcome) -> Outcome {
         if !M::CARRIES_DATA || outcome != Outcome::Done || !self.is_kept() {
@@ -116,7 +117,7 @@ impl<M: Memory> Array<M> {
         if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
-    /// Notes where the columns of a stripe lie, and what a walker knows of them.
+    /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64), walker: Option<Walker>) {
         let mut homes = [NOWHERE; crate::geometry::COLUMNS_MAX as usize];
         let log = self.elastic_mut();
@@ -133,7 +134,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Makes the steps of a read of the log from what is lost now.
+    /// Builds the steps of a read of the log, given the columns that are lost now.
     pub(in super::super) fn build_log_read<D: Driver<M>>(
         &mut self,
         plan: u32,
@@ -157,7 +158,7 @@ impl<M: Memory> Array<M> {
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
-            // What is read as it lies there is held against its own checksum.
+            // A direct read is verified against its own checksum.
             self.plans[plan as usize].end_asking();
             self.push_slots(plan, wanted, OperationKind::Read, |_| class);
             self.acknowledge_read(plan);
@@ -169,13 +170,13 @@ impl<M: Memory> Array<M> {
         if lost.count_ones() > self.geometry.parity() {
             let slot = &mut self.plans[plan as usize];
             if slot.lost != 0 && !slot.looked_again {
-                // What cannot be read now may be read a second time.
+                // A column that cannot be read now may be read a second time.
                 slot.looked_again = true;
                 slot.lost = 0;
                 return self.build_log_read(plan, driver);
             }
             if purpose == Purpose::Collect && wanted & !lost != 0 {
-                // What is left of the victim is saved.
+                // The remaining chunks of the victim are saved.
                 slot.gave_up = true;
                 self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class);
                 self.acknowledge_read(plan);
@@ -199,7 +200,7 @@ impl<M: Memory> Array<M> {
         Ok(Built::Ready)
     }
 
-    /// A host is acknowledged when it has what it reads; for what it writes there is more to be done.
+    /// A host read is acknowledged once its content is there; a write has more steps to come.
     fn acknowledge_read(&mut self, plan: u32) {
         let slot = &mut self.plans[plan as usize];
         slot.acknowledge_here();
@@ -208,7 +209,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A read of the log is over: its segment is let go. A chunk that a living member could not read is written anew.
+    /// Completes a read of the log: unlocks its segment, and rewrites a chunk that a working member could not read.
     pub(in super::super) fn log_read(&mut self, plan: u32) {
         let is_held = self.holds_segments(self.plans[plan as usize].purpose);
         let Some(log) = &mut self.elastic else { return };

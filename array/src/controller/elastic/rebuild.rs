@@ -1,7 +1,7 @@
-//! Members that come into the array: replacements, which are made whole, and those that were away, which get what was
-//! written since. Segment by segment, what each stripe has on the member is made of the rest and written to it;
-//! stripes that are appended meanwhile take the member like any other. How far that is, superblocks know: a loss of
-//! power does not begin it anew.
+//! Members that join a log: a replacement is rebuilt completely, and a returning member gets the content written since it
+//! failed. Segment by segment, the member's chunk of each stripe is rebuilt from the others and written to it; stripes that
+//! are appended meanwhile use the member like any other. Superblocks record the progress, so a loss of power does not restart
+//! the rebuild.
 
 use super::super::Array;
 use super::super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
@@ -17,7 +17,7 @@ use crate::placement::elastic::durable::{Rebuild, Stage, Walk};
 use crate::placement::elastic::{Elastic, Role};
 use crate::plan::{Plan, Purpose, Step, Trust};
 
-/// Plans of a walk that are under way at once.
+/// Number of plans of a walk that may be in progress at once.
 const PLANS_OF_WALK: u32 = 4;
 
 impl Rebuild {
@@ -28,7 +28,7 @@ impl Rebuild {
 }
 
 impl<M: Memory> Array<M> {
-    /// `member`, which may, comes into the log.
+    /// Lets `member`, which was checked, join the log.
     pub(in super::super) fn rejoin_log(&mut self, member: u16, how: Rejoining) {
         let believes = self.has_bug(Bug::StampIgnored);
         let durable = self.elastic_mut().durable_mut();
@@ -50,7 +50,7 @@ impl<M: Memory> Array<M> {
         self.begin_rebuild(member, 0);
     }
 
-    /// Whether `member` may come into the log.
+    /// Whether `member` may join the log.
     pub(in super::super) fn check_log_member(&self, how: Rejoining) -> Result<(), RejoinError> {
         let durable = self.elastic().durable();
         if self.read_only {
@@ -63,12 +63,12 @@ impl<M: Memory> Array<M> {
         check_twin(&durable.superblock, how)
     }
 
-    /// Goes on with rebuilding `member` from segment `cursor` on.
+    /// Starts or continues to rebuild `member` from segment `cursor` on.
     pub(crate) fn begin_rebuild(&mut self, member: u16, cursor: u32) {
         self.failed[member as usize] = false;
         self.any_failed = self.failed.contains(&true);
         self.queues.reopen(member);
-        // Segments that are open are left to what they have.
+        // Open segments get no more stripes.
         for stream in 0..self.elastic().open.len() {
             self.close_batch(stream);
             let log = self.elastic_mut();
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
         self.review_groups();
     }
 
-    /// Goes one step on with rebuilding. False if there is nothing to be done now.
+    /// Takes the next step of the rebuild. Returns false if there is nothing to do now.
     pub(in super::super) fn rebuild_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let rebuilds = |log: &&Elastic| log.is_rebuilding() && !self.read_only;
         let Some(log) = self.elastic.as_ref().filter(rebuilds) else { return false };
@@ -114,7 +114,7 @@ impl<M: Memory> Array<M> {
                 return false;
             }
             let durable = self.elastic_mut().durable_mut();
-            // A collected segment is left as it is. Until a checkpoint frees it, it may have to be read again.
+            // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
             durable.stale[segment as usize] &= durable.collected.contains(&segment);
             self.rebuild_mut().walk = Walk { segment: segment + 1, next: 0, under_way: 0 };
             return true;
@@ -122,7 +122,7 @@ impl<M: Memory> Array<M> {
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
             let is_its = log.member(slot).0 == rebuild.member;
-            // Of what is on its way no other copy is there yet.
+            // While the summary is in flight, no other copy of it is readable yet.
             if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way)) {
                 return false;
             }
@@ -145,7 +145,7 @@ impl<M: Memory> Array<M> {
             return false;
         }
         if its.is_some() && !log.is_told(Walker::Rebuild, slot) {
-            // What is on its way is not there yet.
+            // Content in flight is not readable yet.
             let is_writing = log.durable().is_writing(slot);
             return !is_writing && self.ask_contents(Walker::Rebuild, slot, driver);
         }
@@ -163,7 +163,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether a walk that has `under_way` plans may begin another.
+    /// Whether a walk with `under_way` plans in progress may begin another.
     pub(super) fn may_walk(&self, under_way: u32) -> bool {
         self.free_plan != NONE && under_way < PLANS_OF_WALK && self.is_allowed()
     }
@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().durable_mut().rebuild.as_mut().expect("only asked for while a member is rebuilt")
     }
 
-    /// The steps of what a stripe has on the member that is rebuilt: reading the rest, decoding, writing.
+    /// Builds the steps that rebuild the member's chunk of a stripe: read the others, decode, write.
     pub(in super::super) fn build_rebuild(&mut self, plan: u32) {
         let present = self.present(plan);
         let is_salvage = self.plans[plan as usize].trust == Trust::Nothing;
@@ -193,7 +193,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// Writes the copy of a summary in `slot` anew, from another one, for the rebuild of this turn.
+    /// Rewrites the copy of a summary in `slot` from another copy, for the rebuild of this turn.
     fn recopy<D: Driver<M>>(&mut self, slot: u64, turn: u32, driver: &mut D) {
         let plan = self.take_plan(slot, Purpose::RepairSummary);
         self.plans[plan as usize].unit = turn;
@@ -203,7 +203,7 @@ impl<M: Memory> Array<M> {
         self.begin(plan, driver);
     }
 
-    /// The steps of a copy: reading another one that was not found bad, and writing.
+    /// Builds the steps of rewriting a copy: read another copy that was not found bad, and write.
     pub(in super::super) fn build_recopy(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let slot = self.plans[plan as usize].row;
         let log = self.elastic();
@@ -239,7 +239,7 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// A copy of the summary of which `slot` is one that can be read and is not on a column in `lost`, but not `besides`.
+    /// A readable copy of the same summary as the copy in `slot`, not on a column in `lost`, and not `besides`.
     pub(super) fn good_copy(&self, slot: u64, lost: u64, besides: Option<u64>) -> Option<u64> {
         let log = self.elastic();
         let width = u64::from(self.geometry.columns);
@@ -255,7 +255,7 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    /// The first slot of the copies that `slot`, one of them, belongs to.
+    /// The first slot of the group of copies that `slot`, one of them, belongs to.
     fn first_of_batch(&self, mut slot: u64) -> u64 {
         let log = self.elastic();
         let start = u64::from(log.segment_of(slot)) * log.segment_slots();
@@ -265,20 +265,20 @@ impl<M: Memory> Array<M> {
         slot
     }
 
-    /// Whether what was read is a copy of the summary that it should be.
+    /// Verifies that the content that was read is a copy of the expected summary.
     pub(super) fn verified_copy(&self, id: u32, outcome: Outcome) -> Outcome {
         let slot = self.plans[self.plan_of(id) as usize].row;
         let is_it = self.elastic().is_copy_of(slot, self.memory.bytes(self.buffer_of(id)));
         if is_it { outcome } else { Outcome::Corrupt }
     }
 
-    /// A write to the member that is rebuilt failed: what the plan was to make is not there.
+    /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
     pub(in super::super) fn gave_up_rebuild(&mut self, plan: u32) -> bool {
         self.plans[plan as usize].gave_up = true;
         false
     }
 
-    /// What a stripe has on the member that is rebuilt is there, or cannot be made.
+    /// The member's chunk of a stripe is rebuilt, or cannot be.
     pub(in super::super) fn rebuilt(&mut self, plan: u32) {
         let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &self.plans[plan as usize];
         let is_scrub = carried != 0;
@@ -293,7 +293,7 @@ impl<M: Memory> Array<M> {
         if is_scrub {
             return self.looked_at(plan);
         }
-        // What an earlier one began, of a member that failed since, is none of it.
+        // Plans that an earlier rebuild began, of a member that failed since, do not count for this one.
         if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
             rebuild.walk.under_way -= 1;
             rebuild.met_damage |= is_damaged;
@@ -305,7 +305,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
+    /// Lets superblocks record the progress of the rebuild, as soon as the progress is durable; or its end.
     pub(super) fn note_rebuild(&mut self) {
         let is_any_failed = self.any_failed;
         let durable = self.elastic_mut().durable_mut();
@@ -315,8 +315,8 @@ impl<M: Memory> Array<M> {
         if rebuild.stage == Stage::Covered {
             record.state = MemberState::Active;
             (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
-            // What an earlier one could not make for want of this member can be made now: checksums tell where it lacks. And
-            // of what is damaged the rebuild only read around.
+            // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show where
+            // it lacks content. And the rebuild only read around damaged content.
             let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
             durable.rebuild = None;
             durable.stale = Vec::new();
@@ -332,7 +332,7 @@ impl<M: Memory> Array<M> {
         durable.is_news = true;
     }
 
-    /// Rebuilding ends when its member fails, and what was written for it is no copy that counts.
+    /// Ends the rebuild of a member that fails. Copies written to the member no longer count.
     pub(super) fn stop_rebuild(&mut self, member: u16) {
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return };
         durable.checkpoint_on &= !(1 << member);

@@ -1,5 +1,5 @@
-//! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as
-//! parity is never rewritten; a bad copy of a summary is written again as it was.
+//! Scrub: reads all content of the log and verifies it against its checksums. A stripe with a bad column is moved, because
+//! parity is never rewritten; a bad copy of a summary is rewritten in place.
 
 use super::super::{Array, columns};
 use crate::driver::Driver;
@@ -15,14 +15,14 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().durable_mut().scrub.as_mut()
     }
 
-    /// Goes one step on with scrubbing. False if there is nothing to be done now.
+    /// Takes the next step of the scrub. Returns false if there is nothing to do now.
     pub(in super::super) fn scrub_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
         let Some(walk) = log.durable.as_ref().and_then(|durable| durable.scrub) else { return false };
         let slots = log.segment_slots() as u32;
         if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
-            // One that was stopped knows nothing of what it did not read.
+            // A scrub that was stopped knows nothing of the segments that it did not read.
             let is_complete = walk.segment == log.segments.count();
             if is_over {
                 self.end_scrub(is_complete);
@@ -38,14 +38,14 @@ impl<M: Memory> Array<M> {
         let role = log.directory.role(slot);
         let is_stripe = log.directory.is_in_stripe(slot);
         let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
-        // What is on its way is not there yet.
+        // Content in flight is not readable yet.
         let is_writing = log.durable().is_writing(slot);
         if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
             return self.may_walk(walk.under_way) && self.ask_contents(Walker::Scrub, slot, driver);
         }
-        // Nobody will ask for a stripe of which nothing counts.
+        // A stripe without valid chunks is never read.
         let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));
-        // A copy that a member is to get by its rebuild is not bad.
+        // A copy that a member will get by its rebuild is not bad.
         let is_copy = role == Role::Copy && !self.is_on_failed(slot) && !log.is_stale(slot);
         let is_read = !is_writing && (counts || is_copy);
         let needed = if is_stripe { self.geometry.data } else { 0 };
@@ -70,13 +70,14 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The scrub has come to its end, or was stopped.
+    /// Ends a scrub, which is complete or was stopped.
     fn end_scrub(&mut self, is_complete: bool) {
         let log = self.elastic_mut();
         let lost_chunks = log.lost_chunks;
         let durable = log.durable_mut();
         durable.scrub = None;
-        // What was moved is not to be found where it was again; nor are copies of summaries that only an opening needs.
+        // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
+        // assembly needs.
         durable.sync.is_asked |= durable.scrubbed.repaired > 0 || !durable.collected.is_empty();
         if durable.scrubs_again {
             return durable.begin_scrub();
@@ -89,7 +90,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Reads a copy of a summary, and writes it anew if it is bad.
+    /// Reads a copy of a summary, and rewrites it if it is bad.
     fn look_at_copy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
         let plan = self.take_plan(slot, Purpose::RepairSummary);
         self.plans[plan as usize].carried = 1;
@@ -99,7 +100,7 @@ impl<M: Memory> Array<M> {
         self.begin(plan, driver);
     }
 
-    /// A copy of a summary was looked at.
+    /// A copy of a summary was read.
     pub(super) fn looked_at(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
         let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
@@ -117,7 +118,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The steps of reading a whole stripe; then, if a part of it is bad, of having its data.
+    /// Builds the steps of reading a whole stripe; then, if a column is bad, of recovering its data.
     pub(in super::super) fn build_scrub(&mut self, plan: u32) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present);
@@ -146,7 +147,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// Whether what gave errors is read once more, because too much seems lost: only once.
+    /// Whether columns with errors are read once more, because too much seems lost: only once.
     pub(super) fn looks_again(&mut self, plan: u32) -> bool {
         let slot = &mut self.plans[plan as usize];
         let looks = slot.trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
@@ -156,8 +157,8 @@ impl<M: Memory> Array<M> {
         looks
     }
 
-    /// The steps of a stripe of which `lost` cannot be decoded: reading what counts of the rest. What of that cannot be read is
-    /// lost; a stripe of which nothing counts loses nothing.
+    /// Builds the steps for a stripe whose `lost` columns cannot be decoded: read the valid chunks of the rest. Valid chunks
+    /// that cannot be read are lost; a stripe without valid chunks loses nothing.
     pub(super) fn build_salvage(&mut self, plan: u32, lost: u64) {
         let left = self.live_columns(plan) & !lost;
         let slot = &mut self.plans[plan as usize];
@@ -167,7 +168,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].acknowledge_here();
     }
 
-    /// The data columns of the stripe of `plan` that hosts read there.
+    /// The data columns of the stripe of `plan` that hold valid chunks.
     fn live_columns(&self, plan: u32) -> u64 {
         let log = self.elastic();
         let homes = log.homes(plan);
@@ -176,20 +177,20 @@ impl<M: Memory> Array<M> {
         columns(data).filter(is_live).fold(0, |live, column| live | 1 << column)
     }
 
-    /// What counts of the stripe of `plan`, a walk's that is over, and cannot be read.
+    /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
     pub(super) fn lost_live_columns(&self, plan: u32) -> u64 {
         let Plan { missing, trust, .. } = self.plans[plan as usize];
         let is_beyond = trust == Trust::Nothing || missing.count_ones() > self.geometry.parity();
         if is_beyond { self.live_columns(plan) & missing } else { 0 }
     }
 
-    /// A stripe was read; if a part of it was bad, what counts of it moves.
+    /// A stripe was read; if a column was bad, its valid chunks move.
     pub(in super::super) fn scrubbed(&mut self, plan: u32) {
         let present = self.present(plan);
         let Plan { row, lost, gave_up, .. } = self.plans[plan as usize];
         let bad = lost & present & !self.slots_on_failed(plan, present);
         let lost = self.lost_live_columns(plan);
-        // Where it does not decode, what was read as it lies there moves.
+        // If the stripe cannot be decoded, the chunks that were read directly move.
         let moved = if bad != 0 || gave_up { self.live_columns(plan) & !lost } else { 0 };
         let count = self.geometry.data;
         let reads_only = self.read_only;
@@ -212,7 +213,7 @@ impl<M: Memory> Array<M> {
             let page = self.take_content(plan, column);
             self.relocate(chunk, write_seq, page);
         }
-        // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.
+        // Parity alone cannot move: without its data the stripe is obsolete. The waiting chunks must leave soon.
         let log = self.elastic_mut();
         let hosts = log.hosts();
         log.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);

@@ -1,9 +1,9 @@
-//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, members are
-//! flushed, and a commit record says so (`docs/format.md`). Flushes that come meanwhile share the next round. A
-//! checkpoint goes on from there, and frees the segments that were collected before that moment.
+//! Making the log durable up to a sync point: chunks waiting in memory are written, their batches are closed and written,
+//! members are flushed, and a commit record confirms it (`docs/format.md`). Flushes that arrive meanwhile share the next
+//! round. A checkpoint continues from there, and frees the segments that were collected before the sync point.
 //!
-//! At that moment nothing of hosts waits in memory, so the map tells where everything is that batches up to then have;
-//! whatever comes later has greater write sequence numbers, and lies in batches of greater numbers.
+//! At the sync point no host chunk waits in memory, so the map has the location of all content of the batches up to then;
+//! later writes have greater write sequence numbers, and are in batches with greater numbers.
 
 use super::super::Array;
 use crate::bugs::Bug;
@@ -16,13 +16,13 @@ use crate::placement::elastic::durable::{PageWrite, Phase, Stage};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
-    /// Request `id`, a flush, waits until what was acknowledged before it is durable.
+    /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
     pub(in super::super) fn join_sync(&mut self, id: u32) {
         self.requests[id as usize].remaining += 1;
         self.elastic_mut().durable_mut().sync.waiting.push(id);
     }
 
-    /// Goes one step on with making things durable. False if there is nothing to be done now.
+    /// Takes the next step of a sync. Returns false if there is nothing to do now.
     pub(in super::super) fn sync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.is_kept() || self.read_only {
             return false;
@@ -40,7 +40,8 @@ impl<M: Memory> Array<M> {
                     return false;
                 }
                 if durable.sync.gave_up {
-                    // What was in memory again at the end was not there at the moment: there has to be another one.
+                    // Content that returned to memory since was not on the members at the sync point: another sync point is
+                    // needed.
                     let later = std::mem::take(&mut durable.sync.waiting);
                     durable.sync.waiting = std::mem::take(&mut durable.sync.joined);
                     durable.sync.waiting.extend(later);
@@ -58,7 +59,7 @@ impl<M: Memory> Array<M> {
         self.elastic().durable().sync.phase
     }
 
-    /// Asks for a checkpoint: what was moved off damaged stripes is durable with it, and the next opening has little to do.
+    /// Requests a checkpoint: content moved off damaged stripes is durable with it, and the next assembly has little to do.
     pub fn checkpoint<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if self.is_kept() && !self.read_only && self.elastic.is_some() {
@@ -67,17 +68,17 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Begins if anybody asks for it.
+    /// Starts a sync if one is requested.
     fn begin_sync(&mut self) -> bool {
         let wants_checkpoint = self.wants_checkpoint();
         let has_lost = self.has_lost_data();
         let log = self.elastic_mut();
-        // Only what hosts ask for is answered then.
+        // In that case, only flushes of hosts are answered.
         let is_stuck = log.is_full && log.buffer.queues.iter().any(|queue| queue.count > 0);
         let durable = log.durable_mut();
         let sync = &mut durable.sync;
         if has_lost {
-            // Nothing can be called durable any more. Flushes are told so.
+            // Nothing can be called durable any more. Flushes report this.
             let is_any = !sync.waiting.is_empty();
             sync.joined.append(&mut sync.waiting);
             sync.phase = if is_any { Phase::Over } else { Phase::Idle };
@@ -85,7 +86,7 @@ impl<M: Memory> Array<M> {
         }
         let wants_note = durable.wants_note();
         let sync = &mut durable.sync;
-        // What was trimmed is not to wait in memory for ever.
+        // Trimmed chunks must not wait in memory forever.
         let is_crowded = durable.tombstones.len() > durable.room as usize;
         let wants = wants_checkpoint || wants_note || is_crowded;
         if sync.waiting.is_empty() && (!wants || is_stuck) {
@@ -94,7 +95,7 @@ impl<M: Memory> Array<M> {
             if is_news {
                 // No later batch need be on the members.
                 durable.sync.horizon = durable.horizon;
-                // They may tell how far a rebuild is, which is not flushed yet.
+                // The superblocks may record the progress of a rebuild, which is not flushed yet.
                 self.enter_phase(Phase::Clear);
             }
             return is_news;
@@ -104,29 +105,30 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Whether collected segments should be freed, or the log behind the last checkpoint has become long.
+    /// Whether collected segments should be freed, or the log has grown long since the last checkpoint.
     fn wants_checkpoint(&self) -> bool {
         let log = self.elastic();
         let durable = log.durable();
         if log.is_full {
-            // Memory cannot be emptied.
+            // Memory cannot be drained.
             return false;
         }
         let collected = durable.collected.len() as u32;
         let is_short = log.segments.free_count() <= log.comfort + collected;
-        // A collection that is held back until a checkpoint gives space.
+        // A collection that is held back until a checkpoint frees space.
         let is_awaited = log.wants_collection && !log.may_collect();
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
         let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
-        // Copies of what lies outside of segments are fewer by those that a member had which others stood in for.
+        // Metadata outside of segments has fewer copies than it should, if the rebuilt member held some of them.
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
         is_due || is_long || is_rebuilt || durable.sync.is_asked
     }
 
-    /// Lets everything leave memory; when nothing is left there, that is the moment.
+    /// Drains memory; once it is empty, marks the sync point.
     fn drain_for_sync<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.elastic().durable().sync.is_checkpoint && self.wants_checkpoint() {
-            // Space has become short meanwhile. What waited for it need not any more.
+            // Space has become short meanwhile, so a checkpoint is needed now. Chunks that waited for space need not wait any
+            // more.
             self.elastic_mut().durable_mut().sync.is_checkpoint = true;
             return true;
         }
@@ -140,7 +142,7 @@ impl<M: Memory> Array<M> {
             if !log.is_full {
                 return is_more;
             }
-            // There is no space, and nothing that could make some.
+            // There is no space, and nothing that could free some.
             let waiting = std::mem::take(&mut self.elastic_mut().durable_mut().sync.waiting);
             for id in waiting {
                 self.refuse(id);
@@ -154,14 +156,14 @@ impl<M: Memory> Array<M> {
         for stream in 0..all {
             let log = self.elastic();
             let at = log.host_of(stream);
-            // One without stripes may wait for some.
+            // An open batch without stripes may still wait for some.
             let is_begun = log.durable().open[at].is_some();
             if is_begun {
                 self.close_batch(at);
             }
         }
         if !self.bury_all() {
-            // There is no room for tombstones: a checkpoint tells of what was trimmed as well.
+            // There is no room for tombstones: a checkpoint records trimmed chunks as well.
             self.elastic_mut().durable_mut().sync.is_checkpoint = true;
             return true;
         }
@@ -169,7 +171,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Closes batches until each tombstone is in one, unless a checkpoint is to follow. False where there is no space.
+    /// Closes batches until each tombstone is in one, unless a checkpoint is to follow. Returns false if there is no space.
     fn bury_all(&mut self) -> bool {
         if self.elastic().durable().sync.is_checkpoint {
             return true;
@@ -192,7 +194,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The moment up to which everything is to be durable.
+    /// Marks the sync point up to which everything is to be durable.
     fn mark_moment(&mut self) {
         self.note_rebuild();
         let is_early = self.has_bug(Bug::CommitEarly);
@@ -201,7 +203,8 @@ impl<M: Memory> Array<M> {
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-        // A full log has no checkpoint, and needs the member. It is whole without one if no copy of the newest was to be its.
+        // A full log has no checkpoint, and needs the member. The member is whole without a checkpoint if it holds no copy of
+        // the newest.
         let has_copies = durable.checkpoint_on.count_ones() > parity;
         let is_enough =
             durable.sync.is_checkpoint || is_full && has_copies && durable.first_passed().is_none();
@@ -216,18 +219,18 @@ impl<M: Memory> Array<M> {
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
-            // Columns are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much
-            // again.
+            // Members are stamped: a returning member is rebuilt from its stamp on. Stamping at each checkpoint would increase
+            // its writes by half.
             let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
             durable.is_news |= is_due && durable.superblock.version > 1;
             self.draw_body();
         } else if durable.sync.horizon == durable.horizon && !durable.is_news {
-            // Nothing is new.
+            // There is nothing new.
             durable.sync.phase = Phase::Over;
         }
     }
 
-    /// Goes to `phase`, and finds out what is to be written in it.
+    /// Enters `phase`, and determines the pages to write in it.
     fn enter_phase(&mut self, phase: Phase) {
         let sync = &mut self.elastic_mut().durable_mut().sync;
         sync.phase = phase;
@@ -248,7 +251,7 @@ impl<M: Memory> Array<M> {
         sync.touched = sync.writes.iter().fold(0, |mask, write| mask | 1u64 << write.member);
     }
 
-    /// Issues what is left of `phase`; when it is over, goes to the next.
+    /// Issues the rest of `phase`; when the phase is over, enters the next.
     fn go_on<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) -> bool {
         let is_flush = matches!(
             phase,
@@ -287,7 +290,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// `phase` is over.
+    /// Ends `phase`.
     fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let skips = self.has_bug(Bug::CheckpointNotFlushed);
@@ -309,7 +312,7 @@ impl<M: Memory> Array<M> {
         }
         let clears = durable.sync.uncleared != 0;
         let next = match phase {
-            // What is cleared is flushed with the data, before superblocks tell of the column.
+            // Cleared pages are flushed with the data, before superblocks list the member.
             Phase::Clear => Phase::FlushData,
             Phase::FlushData | Phase::FlushBack | Phase::FlushCommit if is_news && clears => Phase::Clear,
             Phase::FlushData if is_news => Phase::Front,
@@ -318,11 +321,11 @@ impl<M: Memory> Array<M> {
             Phase::FlushFront => Phase::Back,
             Phase::Back => Phase::FlushBack,
             Phase::FlushBack if is_news => Phase::Front,
-            // It was news alone.
+            // Only the superblocks had to be written.
             Phase::FlushBack if durable.sync.joined.is_empty() && !durable.sync.is_checkpoint => Phase::Idle,
             Phase::FlushBack => Phase::Commit,
             Phase::Commit => Phase::FlushCommit,
-            // A member that failed meanwhile took what it had with it, and perhaps a copy of the record.
+            // A member that failed meanwhile took its content with it, and perhaps a copy of the record.
             Phase::FlushCommit if is_news => Phase::Front,
             Phase::FlushCommit => return self.committed(driver),
             Phase::Body if skips => Phase::Header,
@@ -342,7 +345,7 @@ impl<M: Memory> Array<M> {
         self.enter_phase(next);
     }
 
-    /// What was to be durable is, and flushes are told so.
+    /// The sync point is durable; completes the flushes.
     fn committed<D: Driver<M>>(&mut self, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let durable = self.elastic_mut().durable_mut();
@@ -366,7 +369,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The checkpoint is there, and named: segments that it does not name are free.
+    /// The checkpoint is written, and a commit record names it: segments that it does not name are free.
     fn checkpointed<D: Driver<M>>(&mut self, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let log = self.elastic_mut();
@@ -380,7 +383,7 @@ impl<M: Memory> Array<M> {
             durable.sync.buried.clear();
             durable.cover_rebuild();
             let frees = std::mem::take(&mut durable.sync.frees);
-            // Those that were collected meanwhile follow them.
+            // Segments that were collected meanwhile follow them.
             durable.collected.drain(..frees.len());
             for segment in frees {
                 log.segments.free(segment);
@@ -392,7 +395,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Frees a collected segment later, when a checkpoint does not name it any more.
+    /// Frees a collected segment later, once the newest checkpoint no longer names it.
     pub(super) fn free_later(&mut self, victim: u32) {
         let is_early = self.has_bug(Bug::SegmentFreedEarly);
         let log = self.elastic_mut();
@@ -401,15 +404,15 @@ impl<M: Memory> Array<M> {
         }
         let durable = log.durable_mut();
         durable.collected.push(victim);
-        // Until a checkpoint does not name it, an opening needs its summaries.
+        // While a checkpoint names it, an assembly needs its summaries.
         durable.sync.is_asked |= durable.forget_shaky(victim);
     }
 
-    /// The step of a plan that writes pages of metadata, or flushes.
+    /// Builds the step of a plan that writes pages of metadata, or flushes.
     pub(in super::super) fn build_sync(&mut self, plan: u32) {
         let sync = &self.elastic().durable().sync;
         if sync.is_flushing {
-            // Of data, any member may have some.
+            // Any member may have data.
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
             return self.build_flush_of(plan, |member| touched >> member & 1 != 0);
         }

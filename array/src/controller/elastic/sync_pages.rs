@@ -1,4 +1,4 @@
-//! What is written to make the log durable: superblocks, commit records, checkpoints (`docs/format.md`).
+//! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/format.md`).
 
 use super::super::Array;
 use crate::bugs::Bug;
@@ -9,7 +9,7 @@ use crate::placement::elastic::Location;
 use crate::placement::elastic::durable::PageWrite;
 
 impl<M: Memory> Array<M> {
-    /// The body of the checkpoint of this moment.
+    /// Builds the body of the checkpoint of this sync point.
     pub(super) fn draw_body(&mut self) {
         let forgets = self.has_bug(Bug::TombstoneLost);
         let Some(log) = &mut self.elastic else { return };
@@ -17,7 +17,7 @@ impl<M: Memory> Array<M> {
         let mut body = std::mem::take(&mut log.durable_mut().sync.body);
         body.clear();
         body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
-        // Else a segment is freed whose last chunks are nowhere else.
+        // Otherwise a segment would be freed whose last chunks are stored nowhere else.
         debug_assert!(
             log.buffer.queues.iter().all(|queue| queue.count == 0),
             "memory is empty at that moment"
@@ -47,14 +47,14 @@ impl<M: Memory> Array<M> {
         log.durable_mut().sync.body = body;
     }
 
-    /// P + 1 living members of one group, another one each turn. One that came keeps nothing before it is cleared.
+    /// P + 1 working members of one group, another group each turn. A joining member keeps no copy before it is cleared.
     fn keepers(&self, turn: u64) -> Vec<u16> {
         let copies = self.geometry.parity() + 1;
         let missing = self.failed_members() | self.elastic().durable().sync.uncleared;
         self.geometry.keepers(copies, turn, missing).collect()
     }
 
-    /// Zeros over the checkpoints and commit records of columns that came: what these had before is of another moment.
+    /// Writes zeros over the checkpoints and commit records of joining members: their old content is from another time.
     pub(super) fn clear_metadata(&mut self) {
         let page_bytes = self.members.page_bytes as usize;
         let durable = self.elastic_mut().durable_mut();
@@ -72,8 +72,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just
-    /// that, whatever happened meanwhile. A member that came meanwhile is not in that version.
+    /// Writes a copy of all superblocks in the array: the front copy with all events since the last superblocks, the back copy
+    /// with exactly the same content, whatever happened meanwhile. A member that joined meanwhile is not in that version.
     pub(super) fn write_superblocks(&mut self, copy: Copy) {
         let failed = self.failed.clone();
         let durable = self.elastic_mut().durable_mut();
@@ -115,7 +115,7 @@ impl<M: Memory> Array<M> {
         durable.counts.superblocks += durable.sync.writes.len() as u64;
     }
 
-    /// The record that says how far everything is durable, and which checkpoint is the newest.
+    /// Writes the record that says up to where everything is durable, and which checkpoint is the newest.
     pub(super) fn write_commit(&mut self) {
         let turn = self.elastic().durable().commits + 1;
         let keepers = self.keepers(turn);
@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
         durable.counts.commits += durable.sync.writes.len() as u64;
     }
 
-    /// The pages behind the header of the next checkpoint's slot.
+    /// Writes the pages after the header of the next checkpoint's slot.
     pub(super) fn write_body(&mut self) {
         let page_bytes = self.members.page_bytes as usize;
         let (segments, capacity) = (self.elastic().segments.count(), self.elastic().capacity);
@@ -173,7 +173,7 @@ impl<M: Memory> Array<M> {
         durable.counts.checkpoints += durable.sync.writes.len() as u64;
     }
 
-    /// The header of the checkpoint whose body is there.
+    /// Writes the header of the checkpoint whose body is written.
     pub(super) fn write_header(&mut self) {
         let page_bytes = self.members.page_bytes as usize;
         let durable = self.elastic_mut().durable_mut();

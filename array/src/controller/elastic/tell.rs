@@ -1,5 +1,5 @@
-//! Reading summaries: what lies in the slots of a batch is on the members alone. Those who walk over segments read one for each
-//! batch; other reads only if what they decoded is wrong, to find out what of the stripe is.
+//! Reading summaries: only the members store the content of the slots of a batch. Walks over segments read one summary for
+//! each batch; other reads do so only if their decoded content is wrong, to find out which columns of the stripe are right.
 
 use super::super::updates::TooManyLost;
 use super::super::{Array, columns};
@@ -11,8 +11,8 @@ use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
-    /// Lets the summary of the batch of `slot`, all of which is on the members, be read for `walker`, who was not told of
-    /// it. False if it is being read already, or a plan is wanting.
+    /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.
+    /// Returns false if it is being read already, or no plan is free.
     pub(super) fn ask_contents<D: Driver<M>>(&mut self, walker: Walker, slot: u64, driver: &mut D) -> bool {
         let copy = self.elastic().directory.batch(slot).0;
         if self.free_plan == NONE || self.elastic().durable().told[walker as usize].asked == Some(copy) {
@@ -29,14 +29,15 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The step of reading a summary: a copy that was not found bad.
+    /// Builds the step of reading a summary: a copy that was not found bad.
     pub(in super::super) fn build_tell(&mut self, plan: u32) -> Result<(), TooManyLost> {
         self.push_copy(plan)?;
         self.plans[plan as usize].acknowledge_here();
         Ok(())
     }
 
-    /// Appends the step of reading a copy of the summary of the batch of `plan`: one that can be read, as far as it knows.
+    /// Appends the step of reading a copy of the summary of the batch of `plan`: a copy that is readable as far as the plan
+    /// knows.
     pub(super) fn push_copy(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { row, unread_once, .. } = self.plans[plan as usize];
         let first = self.elastic().directory.batch(row).0;
@@ -56,8 +57,8 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// `plan`, which asks for the checksums of its stripe, is told them if the batch is still being written: memory has
-    /// them then.
+    /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
+    /// written.
     pub(super) fn told_by_batch(&mut self, plan: u32) -> bool {
         let row = self.plans[plan as usize].row;
         let present = self.present(plan);
@@ -75,7 +76,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// `plan`, which asks for the checksums of its stripe, has read a summary: its steps are made anew.
+    /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
     pub(super) fn told_by_summary(&mut self, plan: u32) {
         let Plan { row, .. } = self.plans[plan as usize];
         let present = self.present(plan);
@@ -92,7 +93,7 @@ impl<M: Memory> Array<M> {
         slot.anew = true;
     }
 
-    /// A summary was read, or no copy of it can be.
+    /// A summary was read, or none of its copies can be read.
     pub(in super::super) fn summary_read(&mut self, plan: u32) {
         let Plan { row: copy, unit, gave_up, .. } = self.plans[plan as usize];
         let page = (M::CARRIES_DATA && !gave_up).then(|| self.buffer_of(plan * self.stride));

@@ -1,31 +1,31 @@
-//! How much of hosts' writes memory takes: with metadata never more than there is space for, whatever happens.
+//! How many host writes memory accepts: with metadata never more than there is space for, in the worst case.
 //!
-//! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So what memory
-//! takes must find room without one, even if a flush comes after every single chunk and gives each a stripe and a
-//! summary of its own.
+//! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So accepted chunks must
+//! find room without a checkpoint, even if a flush follows every single chunk and gives each a stripe and a summary of its
+//! own.
 
 use super::super::Array;
 use crate::memory::Memory;
 use crate::placement::elastic::durable::Phase;
 use crate::placement::elastic::{Elastic, Location};
 
-/// Whether memory takes a chunk of a host.
+/// Whether memory accepts a chunk of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admits {
     Yes,
-    /// When there is space again.
+    /// Once there is space again.
     Later,
-    /// There is no space, and nothing that could make some.
+    /// There is no space, and nothing that could free some.
     Never,
 }
 
 impl<M: Memory> Array<M> {
-    /// Whether memory takes `chunk` now, as far as space on the members is concerned.
+    /// Whether memory accepts `chunk` now, as far as space on the members is concerned.
     pub(super) fn admits_chunk(&mut self, chunk: u64) -> Admits {
         let log = self.elastic();
         let Some(durable) = &log.durable else { return Admits::Yes };
         if durable.sync.phase == Phase::Drain {
-            // What comes now belongs to the time behind that moment.
+            // A chunk that arrives now belongs to the time after the sync point.
             return Admits::Later;
         }
         let waits = |place| log.buffer.get(place).waits;
@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
         admits
     }
 
-    /// Whether memory takes a chunk that it does not have.
+    /// Whether memory accepts a chunk that it does not have.
     pub(super) fn admits_another(&self) -> Admits {
         let log = self.elastic();
         let Some(durable) = &log.durable else { return Admits::Yes };
@@ -52,33 +52,33 @@ impl<M: Memory> Array<M> {
         if goes_on { Admits::Later } else { Admits::Never }
     }
 
-    /// Whether a collection goes on, or could.
+    /// Whether a collection is in progress, or could start.
     pub(super) fn can_collect(&self) -> bool {
         let log = self.elastic();
         log.collection.is_some() || log.segments.has_victim(self.victim_most())
     }
 
-    /// Valid chunks of a segment that collection can take with some gain, where stripes have `data` chunks.
+    /// The number of valid chunks up to which collecting a segment gains space, where stripes have `data` chunks.
     pub(super) fn stripes_of_victim(&self, data: u32) -> u32 {
         let log = self.elastic();
         let relocation_streams = log.classes.relocation_streams();
         let rows = self.scheme.elastic.segment_rows;
         match &log.durable {
             None => data * (rows - relocation_streams),
-            // A checkpoint may cut the batches of live chunks short.
+            // A checkpoint may close the batches of live chunks early.
             Some(durable) => data * durable.full_stripes(log).saturating_sub(2 * relocation_streams),
         }
     }
 }
 
 impl Elastic {
-    /// Whether there is space for everything of hosts that waits in memory, and so many chunks more, whatever happens.
+    /// Whether there is space for all host chunks that wait in memory, and for `chunks` more, in the worst case.
     pub(super) fn has_space_for(&self, chunks: u32) -> bool {
         self.segments.free_count() >= self.classes.relocation_streams() + self.needed_for(chunks)
     }
 
-    /// Whether a chunk that could not be read may be written anew. That must not take the segment which the live chunks of a
-    /// collection need: beside a full stripe of them it has room for one that is not full, and no more.
+    /// Whether a chunk that could not be read may be rewritten. That must not take the segment which the live chunks of a
+    /// collection need: besides a full stripe of them it has room for one that is not full, and no more.
     pub(super) fn may_heal(&self, chunk: u64) -> bool {
         let waiting = self.buffer.queues[self.classes.relocation_stream(chunk)].count;
         self.has_place()
@@ -86,8 +86,8 @@ impl Elastic {
             && self.segments.free_count() > self.classes.relocation_streams()
     }
 
-    /// Whether a collection may begin: live chunks take space before a checkpoint gives any back, and what waits in
-    /// memory must find room until then.
+    /// Whether a collection may begin: live chunks take space before a checkpoint frees any, and chunks that wait in memory
+    /// must find room until then.
     pub(super) fn may_collect(&self) -> bool {
         let is_first = self.durable.as_ref().is_none_or(|durable| durable.collected.is_empty());
         is_first || self.segments.free_count() >= 2 * self.classes.relocation_streams() + self.needed_for(0)

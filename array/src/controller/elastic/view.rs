@@ -1,4 +1,4 @@
-//! The log as observers see it: what it did, what it holds, where chunks are.
+//! The log as observers see it: its counters, its content, the location of chunks.
 
 use super::super::Array;
 use super::throttle::Admits;
@@ -6,8 +6,8 @@ use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Location, MetadataCounts, StreamCounts};
 use crate::plan::Purpose;
 
-/// A column of a stripe: its number (data from 0 on, then parity), member, page there, and of data the chunk that was
-/// written; where summaries alone tell which that was, only if it still counts.
+/// A column of a stripe: its number (data from 0 on, then parity), its member, its page there, and for data the chunk that was
+/// written; where only summaries store the chunk, this is known only while the chunk is valid.
 pub type StripeColumn = (u32, u16, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.
@@ -19,7 +19,7 @@ pub struct StripeView {
 
 /// Getters of the elastic placement.
 impl<M: Memory> Array<M> {
-    /// What the log did so far; nothing without one.
+    /// Counters of the log; all zero without one.
     pub fn elastic_counts(&self) -> ElasticCounts {
         self.elastic.as_ref().map_or_else(ElasticCounts::default, |log| log.counts)
     }
@@ -30,52 +30,52 @@ impl<M: Memory> Array<M> {
         durable.map_or_else(MetadataCounts::default, |durable| durable.counts)
     }
 
-    /// Bytes of hosts that the log holds on its members; none without a log, where every page has its place.
+    /// Bytes of host data that the log holds on its members; `None` without a log, where every page has its fixed place.
     pub fn used(&self) -> Option<u64> {
         let log = self.elastic.as_ref()?;
         let valid = (0..log.segments.count()).map(|segment| u64::from(log.segments.valid(segment)));
         Some(valid.sum::<u64>() * u64::from(self.members.page_bytes))
     }
 
-    /// Segments of the log that are free, and those that there are; none without a log.
+    /// Number of free segments of the log, and of all segments; `None` without a log.
     pub fn segments(&self) -> Option<(u32, u32)> {
         let log = self.elastic.as_ref()?;
         Some((log.segments.free_count(), log.segments.count()))
     }
 
-    /// Bytes of memory that finding hot chunks takes; 0 without a log.
+    /// Bytes of memory for tracking hot chunks; 0 without a log.
     pub fn hotness_bytes(&self) -> u64 {
         self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())
     }
 
-    /// Bytes of memory that the maps of a log or of zones take; 0 without either.
+    /// Bytes of memory for the maps of a log or of zones; 0 without either.
     pub fn map_bytes(&self) -> u64 {
         self.elastic.as_ref().map_or(0, Elastic::bytes) + self.zone_map_bytes()
     }
 
-    /// Stripes on their way to the log.
+    /// Number of stripes in flight to the log.
     pub fn stripes_under_way(&self) -> u64 {
         self.elastic.as_ref().map_or(0, |log| log.in_flight.into())
     }
 
-    /// Whether the log has no space, and nothing under way that could make some: it refuses what hosts write.
+    /// Whether the log is out of space, and no work in progress could free some: it refuses host writes.
     pub fn is_full(&self) -> bool {
         let is_full = |log: &Elastic| log.is_full || self.admits_another() == Admits::Never;
         self.elastic.as_ref().is_some_and(is_full)
     }
 
-    /// Whether nobody wrote `page` of the array, or it was trimmed since: it reads as zeros, and takes no space. False without a
-    /// log, where that is not known.
+    /// Whether `page` of the array was never written, or trimmed since: it reads as zeros, and takes no space. False without a
+    /// log, where this is unknown.
     pub fn is_hole(&self, page: u64) -> bool {
         self.elastic.as_ref().is_some_and(|log| log.location(page) == Location::Unmapped)
     }
 
-    /// What each stream of the log did, those of hosts first; none without a log.
+    /// Counters of each stream of the log, those of hosts first; none without a log.
     pub fn streams(&self) -> impl Iterator<Item = StreamCounts> + '_ {
         self.elastic.iter().flat_map(Elastic::streams)
     }
 
-    /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.
+    /// The buffer with the content of `chunk`, if it is in controller memory, to be written to the log.
     pub fn chunk_in_memory(&self, chunk: u64) -> Option<PageId> {
         let log = self.elastic.as_ref()?;
         match log.location(chunk) {
@@ -93,7 +93,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether `chunk` is lost: more of its stripe was than the code tolerates.
+    /// Whether `chunk` is lost: more columns of its stripe were lost than the code tolerates.
     pub fn is_chunk_lost(&self, chunk: u64) -> bool {
         self.elastic.as_ref().is_some_and(|log| log.location(chunk) == Location::Lost)
     }

@@ -8,11 +8,11 @@ fn set(members: &[u16]) -> MemberSet {
     set
 }
 
-/// Requests of the example of paper 002, Fig. 5, over nine chips. The text gives that R1 is on chips 1 and 2 and contends
-/// with R0 on chip 1, that R2 does not contend with R0, and (section III-E) that chips 4 to 7 are idle; the rest is ours.
+/// Requests of the example of paper 002, Fig. 5, over nine chips. The text says that R1 is on chips 1 and 2 and contends with
+/// R0 on chip 1, that R2 does not contend with R0, and (section III-E) that chips 4 to 7 are idle; the rest is ours.
 pub(super) const FIGURE_5: [&[u16]; 7] = [&[1], &[1, 2], &[2, 3], &[0, 1], &[8, 0, 1], &[0, 1], &[2, 3]];
 
-/// Batches of the round that `piq` has, as numbers of requests.
+/// Batches of the current round of `piq`, as request numbers.
 fn batches(piq: &Piq) -> Vec<Vec<u32>> {
     let list = |batch: &Batch| {
         let some = |id: u32| (id != NONE).then_some(id);
@@ -58,7 +58,7 @@ fn a_request_goes_ahead_of_no_more_younger_batches_than_allowed() {
 
 type Waiting = (u32, BatchKind, MemberSet);
 
-/// Algorithm 1 and its walk with plain lists: every request that waits is looked at in every walk.
+/// Algorithm 1 and its walk with plain lists: every waiting request is examined in every walk.
 #[derive(Default)]
 struct Plain {
     overtake: usize,
@@ -87,7 +87,7 @@ impl Plain {
         }
     }
 
-    /// What is issued now, with `loads` on the members that may have `limit`.
+    /// The requests that are issued now, with `loads` on the members, each of which may have `limit`.
     fn walk(&mut self, loads: &mut [u32], limit: u32, is_idle: bool) -> Vec<u32> {
         while self.round.first().is_some_and(Vec::is_empty) {
             self.round.remove(0);
@@ -180,7 +180,7 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
                     plain_loads[at] -= 1;
                 }
             }
-            // The plain walk cannot tell that nothing of a new round was issued before: it takes one walk for each.
+            // The plain walk cannot tell that no request of a new round was issued before: it takes one walk for each.
             let is_idle = under_way.is_empty();
             let expected = plain.walk(&mut plain_loads, limit, is_idle);
             let got = walk(&mut piq, &mut freed, &mut loads, limit, is_idle);

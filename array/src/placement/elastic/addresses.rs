@@ -1,11 +1,11 @@
-//! Flat arrays of addresses: four bytes each as long as they fit, five bytes each in arrays that need more.
+//! Flat arrays of addresses: four bytes each where they fit, else five bytes each.
 //!
-//! Source: paper 001, section IV-C (the metadata of a chunk takes some 10 bytes); their form is our choice.
+//! Source: paper 001, section IV-C (the metadata of a chunk takes some 10 bytes); the format is our choice.
 
 /// Marks the absence of an address.
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
-/// One address for each index; at first [`NOWHERE`].
+/// One address for each index; initially [`NOWHERE`].
 #[derive(Debug)]
 pub(crate) struct Addresses {
     low: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Chunks in controller memory on their way to the log: one queue for each stream, over one pool of places.
+//! Chunks in controller memory that wait for, or are in flight to, the log: one queue for each stream, over one pool of
+//! places.
 //!
 //! Source: paper 001, section III-B, Algorithm 2.
 
@@ -13,36 +14,36 @@ use crate::memory::PageId;
 /// A place of the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// The chunk in it; [`NOWHERE`] if it was written anew meanwhile, and nobody asks for this version any more.
+    /// The chunk in it; [`NOWHERE`] if it was overwritten meanwhile, and this version is obsolete.
     pub(crate) chunk: u64,
     /// Its content.
     pub(crate) page: PageId,
-    /// The stream that it waits in, or waited in.
+    /// The stream in which it waits, or waited.
     pub(crate) stream: u8,
-    /// Whether it waits; else it is on its way to the members.
+    /// Whether it waits; otherwise it is in flight to the members.
     pub(crate) waits: bool,
     /// Requests that wait for it to be durable: a list of attachments.
     pub(crate) first_request: u32,
-    /// The write sequence number that it keeps, of a chunk that was moved; 0 of one that hosts wrote.
+    /// The write sequence number that a moved chunk keeps; 0 for a chunk that hosts wrote.
     pub(crate) write_seq: u64,
-    /// When it began to wait.
+    /// The time when it began to wait.
     pub(crate) since: Nanos,
-    /// Neighbours in its queue; of a free place the next free one.
+    /// Neighbours in its queue; in a free place, the next free place.
     before: u32,
     after: u32,
 }
 
-/// The chunks of one stream that wait.
+/// The waiting chunks of one stream.
 #[derive(Debug)]
 pub(crate) struct Queue {
     first: u32,
     last: u32,
     pub(crate) count: u32,
-    /// Of those, from the first on: the ones that are to be written now.
+    /// Number of chunks, from the first on, that are to be written now.
     pub(crate) due: u32,
-    /// Requests whose write made chunks due, and how many of them are left.
+    /// Requests whose write made chunks due, each with the number of these chunks that are left.
     pub(crate) triggers: VecDeque<(u32, u32)>,
-    /// The timer that is set for those that wait.
+    /// The timer that is set for the waiting chunks.
     pub(crate) timer: Option<Nanos>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Buffer {
     pub(crate) queues: Vec<Queue>,
     free: u32,
     free_count: u32,
-    /// Free places that are promised to reads under way.
+    /// Number of free places reserved for reads in progress.
     reserved: u32,
 }
 
@@ -81,25 +82,25 @@ impl Buffer {
         }
     }
 
-    /// Places of the pool.
+    /// Number of places of the pool.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Places that are neither taken nor promised.
+    /// Number of places that are neither taken nor reserved.
     #[inline]
     pub(crate) fn available(&self) -> u32 {
         self.free_count - self.reserved
     }
 
-    /// Promises `count` places, of those that are available.
+    /// Reserves `count` places, which must be available.
     pub(crate) fn reserve(&mut self, count: u32) {
         debug_assert!(count <= self.available());
         self.reserved += count;
     }
 
-    /// Takes a promise back.
+    /// Releases `count` reserved places.
     pub(crate) fn unreserve(&mut self, count: u32) {
         self.reserved -= count;
     }
@@ -126,7 +127,7 @@ impl Buffer {
         place
     }
 
-    /// Gives a place back that is in no queue.
+    /// Frees a place that is in no queue.
     #[inline]
     pub(crate) fn give(&mut self, place: u32) {
         let slot = &mut self.places[place as usize];
@@ -136,15 +137,15 @@ impl Buffer {
         self.free_count += 1;
     }
 
-    /// Puts a place behind those that wait in `stream`.
+    /// Appends a place to the waiting places of `stream`.
     #[inline]
     pub(crate) fn push(&mut self, stream: usize, place: u32, now: Nanos) {
         let last = self.queues[stream].last;
         self.insert(stream, place, now, last, NONE);
     }
 
-    /// Puts a place among those that wait in `stream` and are not due, in the order of their chunks' addresses: as far as
-    /// they are in it already. Takes a step for each place that it passes.
+    /// Inserts a place among the places of `stream` that wait and are not due, in the order of their chunks' addresses, as far
+    /// as the queue is in that order. Takes a step for each place that it passes.
     pub(crate) fn push_in_order(&mut self, stream: usize, place: u32, now: Nanos) {
         let chunk = self.places[place as usize].chunk;
         let queue = &self.queues[stream];
@@ -159,7 +160,7 @@ impl Buffer {
         self.insert(stream, place, now, before, after);
     }
 
-    /// Puts a place between two neighbours in the queue of `stream`.
+    /// Inserts a place between two neighbours in the queue of `stream`.
     #[inline]
     fn insert(&mut self, stream: usize, place: u32, now: Nanos, before: u32, after: u32) {
         let queue = &mut self.queues[stream];
@@ -176,7 +177,7 @@ impl Buffer {
         *slot = Place { stream: stream as u8, waits: true, since: now, before, after, ..*slot };
     }
 
-    /// Puts a place that left a queue back before those that wait there, due as it was.
+    /// Returns a place that left a queue to the front of that queue, due as before.
     pub(crate) fn push_first(&mut self, place: u32) {
         let queue = &mut self.queues[self.places[place as usize].stream as usize];
         let first = std::mem::replace(&mut queue.first, place);
@@ -197,8 +198,8 @@ impl Buffer {
         self.queues[stream].first
     }
 
-    /// Takes a place out of its queue, as one of those that are due, and returns the one that waits `stride` places behind
-    /// it; [`NONE`] if none does.
+    /// Removes a place, one of the due ones, from its queue, and returns the place that waits `stride` places after it;
+    /// [`NONE`] if there is none.
     #[inline]
     pub(crate) fn pop(&mut self, place: u32, stride: u32) -> u32 {
         let mut next = place;
@@ -213,7 +214,7 @@ impl Buffer {
         next
     }
 
-    /// Takes a place that waits out of its queue.
+    /// Removes a waiting place from its queue.
     #[inline]
     pub(crate) fn remove(&mut self, place: u32) {
         let Place { stream, before, after, .. } = self.places[place as usize];
@@ -231,7 +232,7 @@ impl Buffer {
         self.places[place as usize].waits = false;
     }
 
-    /// When the place that has waited longest in `stream` began to.
+    /// The time when the place that has waited longest in `stream` began to wait.
     pub(crate) fn since(&self, stream: usize) -> Option<Nanos> {
         let first = self.queues[stream].first;
         (first != NONE).then(|| self.places[first as usize].since)
@@ -284,7 +285,7 @@ mod tests {
                         model[stream].push_back(place);
                     },
                     2 => {
-                        // A stripe of up to three places, each some places behind the one before it.
+                        // A stripe of up to three places, each some places after the previous one.
                         let stride = number % 3 + 1;
                         let (mut place, mut at) = (buffer.first(stream), 0);
                         for _ in 0..3 {

@@ -1,12 +1,12 @@
-//! Classes of chunks: what a chunk's hotness and the mix of reads and writes of its block say together of where it goes.
+//! Classes of chunks: a chunk's hotness and the mix of reads and writes of its block together determine where it is stored.
 //!
-//! A class is a stream of the log: its chunks wait together, fill segments of their own, and have a chunk size, which says
-//! how many consecutive chunks of a host's data lie on one member. Streams of hosts are numbered by tendency of their block
-//! first and tier of hotness second; live chunks of collection, the coldest of all, have one stream for each tendency, behind
-//! those of hosts.
+//! A class is a stream of the log: its chunks wait together, fill segments of their own, and have a chunk size, which is the
+//! number of consecutive chunks of a host's data on one member. Streams of hosts are numbered by tendency of their block first
+//! and tier of hotness second. Live chunks of collection, the coldest of all, have one stream for each tendency, after those
+//! of hosts.
 //!
 //! Source: paper 001, section III (streams by hotness) and paper 004, section 3 (zones by the mix of reads and writes, each
-//! with a chunk size). That both make one class, and that the class has a chunk size in a log, is our own.
+//! with a chunk size). Combining both into one class, and giving a class of a log a chunk size, is our own.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;
@@ -15,19 +15,20 @@ use super::{BufferUnit, ElasticSection};
 use crate::mix::{Mix, MixSection, Tendency};
 use crate::scheme::Scheme;
 
-/// What chunks are told apart by.
+/// The criteria that distinguish classes of chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassBy {
-    /// Their tier of hotness: WAS.
+    /// The tier of hotness: WAS.
     #[default]
     Hotness,
-    /// That, and whether their block is read-intensive, mixed or write-intensive. Without a hotness policy by the mix alone.
+    /// The tier of hotness, and whether the block is read-intensive, mixed or write-intensive. Without a hotness policy, the
+    /// mix alone.
     HotnessAndMix,
 }
 
 impl ClassBy {
-    /// Tendencies of blocks that are told apart.
+    /// Number of block tendencies that are distinguished.
     pub fn tendencies(self) -> u32 {
         match self {
             Self::Hotness => 1,
@@ -36,18 +37,18 @@ impl ClassBy {
     }
 }
 
-/// Chunk sizes, a page each where a scheme names none: of each tendency (read-intensive, mixed, write-intensive), or of each
-/// tier from the coldest on where the mix is not asked.
+/// Chunk sizes, a page each if a scheme names none: one for each tendency (read-intensive, mixed, write-intensive), or, where
+/// the mix is not used, one for each tier from the coldest on.
 pub type ChunkSizes = Vec<Bytes>;
 
-/// The streams of a log, and what is known of the blocks.
+/// The streams of a log, and the access statistics of blocks.
 #[derive(Debug)]
 pub(crate) struct Classes {
     tiers: u32,
     tendencies: u32,
-    /// Of each stream the pages of a chunk.
+    /// For each stream the pages of a chunk.
     depths: Vec<u32>,
-    /// Of each block the accesses that it has seen; empty where the mix is not asked.
+    /// For each block the accesses seen so far; empty where the mix is not used.
     mixes: Vec<Mix>,
     /// Pages of a block.
     block: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Those of `scheme`, over `pages` pages of `page_bytes`.
+    /// The classes of `scheme`, over `pages` pages of `page_bytes`.
     pub(crate) fn new(scheme: &Scheme, pages: u64, page_bytes: u32) -> Self {
         let (tiers, tendencies) = (scheme.tiers(), scheme.elastic.classes.tendencies());
         let block = (scheme.elastic.block.0 / u64::from(page_bytes)).max(1);
@@ -71,24 +72,24 @@ impl Classes {
         }
     }
 
-    /// Streams, those of live chunks among them.
+    /// Number of streams, including those of live chunks.
     pub(crate) fn streams(&self) -> usize {
         self.depths.len()
     }
 
-    /// Streams of hosts, which come first.
+    /// Number of streams of hosts, which come first.
     #[inline]
     pub(crate) fn hosts(&self) -> usize {
         (self.tiers * self.tendencies) as usize
     }
 
-    /// Streams of live chunks.
+    /// Number of streams of live chunks.
     #[inline]
     pub(crate) fn relocation_streams(&self) -> u32 {
         self.tendencies
     }
 
-    /// The coldest stream of hosts of the tendency of `stream`.
+    /// The coldest stream of hosts with the same tendency as `stream`.
     #[inline]
     pub(crate) fn coldest_of(&self, stream: usize) -> usize {
         let tendency = match stream.checked_sub(self.hosts()) {
@@ -98,13 +99,13 @@ impl Classes {
         tendency * self.tiers as usize
     }
 
-    /// Pages that one chunk of `stream` takes of a member.
+    /// Consecutive pages of a member that one chunk of `stream` takes.
     #[inline]
     pub(crate) fn depth(&self, stream: usize) -> u32 {
         self.depths[stream]
     }
 
-    /// A read that begins with `first` has `count` pages from `page` on.
+    /// Records that a read that begins at `first` reads `count` pages from `page` on.
     #[inline]
     pub(crate) fn note_read(&mut self, first: u64, page: u64, count: u64) {
         if self.mixes.is_empty() {
@@ -118,8 +119,8 @@ impl Classes {
         }
     }
 
-    /// The stream of `page`, of this tier, as a write that begins with `first` writes it: each write counts once for each
-    /// block that it touches.
+    /// The stream of `page`, of this tier, for a write that begins at `first`: each write counts once for each block that it
+    /// touches.
     #[inline]
     pub(crate) fn write(&mut self, first: u64, page: u64, tier: u8) -> usize {
         if self.mixes.is_empty() {
@@ -131,7 +132,7 @@ impl Classes {
         self.tendency(page) * self.tiers as usize + usize::from(tier)
     }
 
-    /// The stream of `page` when it survives collection.
+    /// The stream of `page` when collection moves it as a live chunk.
     #[inline]
     pub(crate) fn relocation_stream(&self, page: u64) -> usize {
         self.hosts() + if self.mixes.is_empty() { 0 } else { self.tendency(page) }
@@ -148,7 +149,7 @@ impl Classes {
     }
 }
 
-/// Of each stream the pages of a chunk.
+/// For each stream the pages of a chunk.
 pub(super) fn depths(section: &ElasticSection, tiers: u32, page_bytes: u32) -> Vec<u32> {
     let tendencies = section.classes.tendencies();
     let depth = |tendency: u32, tier: u32| {
@@ -160,7 +161,7 @@ pub(super) fn depths(section: &ElasticSection, tiers: u32, page_bytes: u32) -> V
     hosts.chain((0..tendencies).map(|tendency| depth(tendency, 0))).collect()
 }
 
-/// Pages of a stream with chunks of `depth` pages that leave together, where a stripe has `data` chunks.
+/// Number of pages of a stream that leave memory together, with chunks of `depth` pages and `data` chunks in a stripe.
 pub(super) fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, data: u32) -> u64 {
     let rows = match buffer {
         BufferUnit::Stripe => depth,
@@ -169,18 +170,18 @@ pub(super) fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, dat
     u64::from(rows) * u64::from(data)
 }
 
-/// Consecutive stripes of a stream that its chunks lie across, each chunk on one member.
+/// Consecutive stripes of a stream across which its chunks are laid out, each chunk on one member.
 ///
-/// Of the pages that wait, page `i` of a band of `c` stripes goes to stripe `i mod c`, as column `i / c`: each stripe takes
-/// every `c`-th page of those that wait, the next one every `(c - 1)`-th of the rest, and so on. Parity keeps its position
-/// throughout a band, so that a column is the same member in all of its stripes.
+/// Of the waiting pages, page `i` of a band of `c` stripes goes to stripe `i mod c`, as column `i / c`: the first stripe takes
+/// every `c`-th waiting page, the next one every `(c - 1)`-th of the rest, and so on. Parity keeps its position throughout a
+/// band, so a column is on the same member in all stripes of the band.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Band {
-    /// The segment that it lies in.
+    /// The segment of the band.
     pub(crate) segment: u32,
-    /// Stripes of it that are still to come.
+    /// Number of its stripes that are still to be written.
     pub(crate) left: u32,
-    /// What tells the position of parity.
+    /// Determines the position of parity.
     pub(crate) turn: u64,
 }
 
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!([0, 1, 2, 5, 6, 7, 8].map(|stream| classes.coldest_of(stream)), [0, 0, 2, 4, 0, 2, 4]);
         // Two bytes for each of eight blocks.
         assert_eq!(classes.bytes(), 16);
-        // A block that is only written is write-intensive with the fourth write.
+        // A block that is only written becomes write-intensive with the fourth write.
         let streams: Vec<usize> = (0..4).map(|_| classes.write(9, 9, 1)).collect();
         assert_eq!((streams, classes.relocation_stream(10)), (vec![1, 1, 1, 5], 8));
     }
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn an_access_counts_once_for_each_block_that_it_touches() {
         let mut classes = classes(BOTH);
-        // A write of pages 6 to 25 touches blocks 0 to 3, and so do three reads, in whatever parts.
+        // A write of pages 6 to 25 touches blocks 0 to 3, and so do three reads, however they are split.
         (6..26).for_each(|page| _ = classes.write(6, page, 0));
         for _ in 0..3 {
             classes.note_read(6, 6, 7);

@@ -1,26 +1,25 @@
-//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is, and its checksum; which chunk is in
-//! a slot and since when, and the checksums of parity and of what does not count any more, only the summary of the slot's
-//! batch tells. Whoever walks over segments reads that first, batch by batch. Who reads a chunk for a host does not: what it
-//! decodes from the rest of the stripe it holds against the chunk's own checksum, and asks the summary only if that is not
-//! right.
+//! The content of the slots of a durable log. Memory has the location and the checksum of each chunk. The chunk in a slot, its
+//! write sequence number, and the checksums of parity and of obsolete chunks are stored only in the summary of the slot's
+//! batch. Walks over segments read the summaries first, batch by batch. A read of a chunk for a host does not: it verifies the
+//! content decoded from the rest of the stripe against the chunk's own checksum, and reads the summary only if they differ.
 //!
-//! Without metadata there are no summaries, and without bytes there is nothing in them: then the inverse map is in memory.
+//! Without metadata there are no summaries, and without bytes the summaries are empty: then the inverse map is in memory.
 //!
-//! Source: that collection learns from a segment's summary what lies in it is Rosenblum and Ousterhout's, SOSP 1991.
+//! Source: collection that learns the content of a segment from its summary is due to Rosenblum and Ousterhout, SOSP 1991.
 
 use super::addresses::NOWHERE;
 use super::{Elastic, Location, Role};
 use crate::format::{Entry, EntryRole, Summary};
 use crate::plan::Purpose;
 
-/// What is known of the content of a slot.
+/// The known content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// The chunk; [`NOWHERE`] if there is none, or nothing tells.
+    /// The chunk; [`NOWHERE`] if there is none, or it is unknown.
     pub(crate) chunk: u64,
-    /// Its write sequence number; 0 if nothing tells.
+    /// Its write sequence number; 0 if unknown.
     pub(crate) write_seq: u64,
-    /// The checksum of the page, which parity has too, if anything tells it.
+    /// The checksum of the page (parity has one too), if known.
     pub(crate) checksum: Option<u32>,
 }
 
@@ -29,7 +28,7 @@ impl Content {
 }
 
 impl Content {
-    /// What a summary tells of a slot.
+    /// The content of a slot according to its summary entry.
     fn of(entry: Entry) -> Self {
         let checksum = Some(entry.checksum);
         match entry.role {
@@ -40,7 +39,7 @@ impl Content {
     }
 }
 
-/// Who walks over segments.
+/// The operations that walk over segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walker {
     Collection,
@@ -51,7 +50,7 @@ pub(crate) enum Walker {
 impl Walker {
     pub(crate) const ALL: [Self; 3] = [Self::Collection, Self::Rebuild, Self::Scrub];
 
-    /// Who makes plans of this purpose.
+    /// The walker that makes plans of this purpose.
     pub(crate) fn of(purpose: Purpose) -> Option<Self> {
         match purpose {
             Purpose::Collect => Some(Self::Collection),
@@ -62,10 +61,10 @@ impl Walker {
     }
 }
 
-/// What a walker was told of the batch that it is at.
+/// The content of the batch at which a walker is.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// The slot from which on `contents` tell, and the generation of its segment then.
+    /// The first slot that `contents` describe, and the generation of its segment at that time.
     first: u64,
     generation: u32,
     contents: Vec<Content>,
@@ -74,13 +73,13 @@ pub(crate) struct Told {
 }
 
 impl Elastic {
-    /// Whether `walker` was told of the batch that `slot` is in.
+    /// Whether `walker` knows the content of the batch of `slot`.
     pub(crate) fn is_told(&self, walker: Walker, slot: u64) -> bool {
         let Some(durable) = &self.durable else { return true };
         self.look_up(&durable.told[walker as usize], slot).is_some()
     }
 
-    /// What `walker` knows of `slot`.
+    /// The content of `slot` as `walker` knows it.
     pub(crate) fn content(&self, walker: Walker, slot: u64) -> Content {
         if let Some(chunk) = self.directory.chunk(slot) {
             return Content { chunk, ..Content::UNKNOWN };
@@ -88,25 +87,25 @@ impl Elastic {
         self.look_up(&self.durable().told[walker as usize], slot).unwrap_or(Content::UNKNOWN)
     }
 
-    /// What `told` tells of `slot`, if it is about its batch.
+    /// The content of `slot` according to `told`, if it describes the batch of `slot`.
     pub(crate) fn look_up(&self, told: &Told, slot: u64) -> Option<Content> {
         let generation = self.durable().generations[self.segment_of(slot) as usize];
         let nth = slot.checked_sub(told.first).filter(|_| generation == told.generation)?;
         told.contents.get(nth as usize).copied()
     }
 
-    /// Whether the forward map names `slot`, in which `walker` is.
+    /// Whether the forward map has `slot`, at which `walker` is, for its chunk.
     pub(crate) fn is_valid(&self, walker: Walker, slot: u64) -> bool {
         self.is_home(self.content(walker, slot).chunk, slot)
     }
 
-    /// Whether the forward map names `slot` for `chunk`, which may be anything that a summary says.
+    /// Whether the forward map has `slot` for `chunk`, which may be any value from a summary.
     pub(crate) fn is_home(&self, chunk: u64, slot: u64) -> bool {
         chunk < self.capacity && self.location(chunk) == Location::Mapped(slot)
     }
 
-    /// `walker`, who asked for it, was told of the batch whose copies begin at `copy` by its summary in `page`, if any copy
-    /// could be read.
+    /// Gives `walker`, which asked for it, the content of the batch whose copies begin at `copy`, from its summary in `page`,
+    /// if any copy could be read.
     pub(crate) fn tell(&mut self, walker: Walker, copy: u64, page: Option<&[u8]>) {
         let told = &mut self.durable_mut().told[walker as usize];
         if told.asked == Some(copy) {
@@ -116,21 +115,21 @@ impl Elastic {
         }
     }
 
-    /// What the summary in `page` tells of the batch whose copies begin at `copy`. Without one it is what the forward map
-    /// tells: what still counts, and not since when. `contents` is room for it.
+    /// The content of the batch whose copies begin at `copy`, according to the summary in `page`. Without a summary it comes
+    /// from the forward map: the valid chunks, without write sequence numbers. `contents` is a buffer for the result.
     pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
         contents.clear();
         let segment = self.segment_of(copy);
         let (first, end) = self.directory.batch(copy);
         let start = u64::from(segment) * self.segment_slots();
         let summary = page.and_then(|page| Summary::parse(page).ok());
-        // A batch that was written without a member may begin with slots that are passed over, before its first copy.
+        // A batch that was written without a member may begin with skipped slots, before its first copy.
         let passed_over = |summary: &Summary<'_>| first.checked_sub(start + u64::from(summary.header.first));
         let is_its = |summary: &Summary<'_>| first < start + u64::from(summary.header.end);
         match summary.filter(is_its).and_then(|summary| Some((passed_over(&summary)?, summary))) {
             Some((passed_over, summary)) => {
                 contents.extend(summary.entries().skip(passed_over as usize).map(Content::of));
-                // Whatever it leaves out, nobody asks a second time.
+                // Slots that the summary leaves out are unknown, and are not asked for a second time.
                 contents.resize(contents.len().max((end - first) as usize), Content::UNKNOWN);
             }
             None => {
@@ -142,7 +141,7 @@ impl Elastic {
         Told { first, generation, contents, asked: None }
     }
 
-    /// The chunk in each slot of the log: all that are known without reading.
+    /// The chunk in each slot of the log, as far as known without reading.
     pub(crate) fn chunks_of_slots(&self) -> Vec<Option<u64>> {
         let mut contents = vec![Content::UNKNOWN; self.slots as usize];
         self.contents_by_map(0, &mut contents);
@@ -154,7 +153,7 @@ impl Elastic {
         (0..).zip(contents).map(of_slot).collect()
     }
 
-    /// What counts of the slots from `first` on, by the forward map: all of it is looked through.
+    /// The valid content of the slots from `first` on, according to the forward map, which is scanned as a whole.
     pub(crate) fn contents_by_map(&self, first: u64, contents: &mut [Content]) {
         if self.directory.keeps_chunks() {
             return;
@@ -169,7 +168,7 @@ impl Elastic {
         }
     }
 
-    /// What is known of a column of the stripe of `plan`: one that it wants, or that its walker was told of.
+    /// The known content of a column of the stripe of `plan`: one that the plan wants, or that its walker knows.
     #[inline]
     pub(crate) fn column(&self, plan: u32, column: u32) -> Content {
         match self.directory.chunk(self.homes(plan)[column as usize]) {
@@ -178,7 +177,7 @@ impl Elastic {
         }
     }
 
-    /// `chunk` is in `slot`, of a stripe that was written now.
+    /// Maps `chunk` to `slot`, whose stripe has been written.
     #[inline]
     pub(crate) fn settle(&mut self, chunk: u64, slot: u64) {
         self.set_slot(chunk, slot);
@@ -190,7 +189,7 @@ impl Elastic {
         }
     }
 
-    /// What memory knows of `chunk`, which lies in a slot.
+    /// The content of `chunk`, which is in a slot, as far as memory knows it.
     #[inline]
     pub(crate) fn known(&self, chunk: u64) -> Content {
         let checksums = self.durable.as_ref().map(|durable| &durable.checksums);
@@ -198,13 +197,13 @@ impl Elastic {
         Content { chunk, checksum, ..Content::UNKNOWN }
     }
 
-    /// What `plan` knows of its stripe, if it may know anything.
+    /// The content of its stripe that `plan` knows, if it tracks any.
     pub(crate) fn contents_mut(&mut self, plan: u32) -> &mut [Content] {
         let first = plan as usize * self.columns as usize;
         self.contents.get_mut(first..first + self.columns as usize).unwrap_or_default()
     }
 
-    /// Notes what `plan` is to know of a column of its stripe.
+    /// Records the content of a column of the stripe of `plan`.
     #[inline]
     pub(crate) fn set_content(&mut self, plan: u32, column: u32, content: Content) {
         if let Some(known) = self.contents.get_mut((plan * self.columns + column) as usize) {

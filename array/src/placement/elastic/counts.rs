@@ -1,20 +1,20 @@
-//! What a scrub did, and what metadata cost.
+//! Counters of scrubs and of metadata writes.
 //!
-//! Source: the metadata that is counted is that of Rosenblum and Ousterhout, SOSP 1991, as `durable.rs` has it.
+//! Source: the counted metadata is that of Rosenblum and Ousterhout, SOSP 1991, as in `durable.rs`.
 
-/// What a scrub did.
+/// Counters of a scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubCounts {
     /// Pages read: data, parity and copies of summaries.
     pub pages: u64,
-    /// Of those: the ones that were unreadable or without their checksum.
+    /// Of those: pages that were unreadable or did not match their checksum.
     pub bad: u64,
-    /// Stripes that were moved because a part of them was bad, and copies of summaries written anew; in place: pages.
+    /// Stripes that were moved because a column was bad, and rewritten copies of summaries; in place: pages.
     pub repaired: u64,
-    /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity tolerates.
+    /// Host chunks that cannot be read: more of their stripe, or row in place, is gone than parity tolerates.
     pub lost: u64,
     /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
-    /// checksums, the bitmap) that could not be read or did not hold what they should.
+    /// checksums, the bitmap) that could not be read or did not have the expected content.
     pub metadata_damaged: u64,
     /// Of those: copies that were written again and read back.
     pub metadata_repaired: u64,
@@ -31,7 +31,7 @@ pub struct MetadataCounts {
     pub checkpoints: u64,
     /// Superblocks.
     pub superblocks: u64,
-    /// Segments that members were told to be unused; no pages.
+    /// Segments that were discarded on members; not pages.
     pub discarded: u64,
 }
 

@@ -1,27 +1,27 @@
-//! How large a log over given members is: its segments, what hosts may fill of it, and what waits in memory.
+//! Dimensions of a log over given members: its segments, its capacity for hosts, and its places in memory.
 //!
-//! Source: paper 001, sections III-B (what leaves memory together) and IV-B (GC units); what is kept back, so that collection
-//! never gets stuck, is ours (`placement/elastic/mod.rs`).
+//! Source: paper 001, sections III-B (which chunks leave memory together) and IV-B (GC units); the space held in reserve, so
+//! that collection never gets stuck, is ours (`placement/elastic/mod.rs`).
 
 use super::ElasticSection;
 use super::classes;
 use super::durable::full_stripes;
 use crate::geometry::Geometry;
 
-/// What an elastic placement is made of, or would be.
+/// The dimensions of an elastic placement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dimensions {
     pub(crate) segments: u64,
-    /// Chunks that hosts may fill.
+    /// Number of chunks that hosts may fill.
     pub(crate) capacity: u64,
 }
 
-/// The most stripes of each stream that are on their way where chunks leave stripe by stripe.
+/// The most stripes in flight for each stream whose chunks leave stripe by stripe.
 const STRIPES_UNDER_WAY: u64 = 64;
 
 impl Dimensions {
-    /// Those of `section` over `geometry`, with so many tiers of hotness. With metadata a summary has room for `summary`
-    /// entries.
+    /// The dimensions of `section` over `geometry`, with `tiers` tiers of hotness. With metadata, a summary has room for
+    /// `summary` entries.
     pub(crate) fn new(
         section: &ElasticSection,
         geometry: &Geometry,
@@ -37,7 +37,7 @@ impl Dimensions {
             (hosts + 2 * relocation_streams + 1, rows, relocation_streams);
         if let Some(room) = summary {
             let slots = section.segment_rows * geometry.columns;
-            // What memory takes must find room, and what was collected waits for a checkpoint.
+            // Chunks that memory accepts must find room, and collected segments wait for a checkpoint.
             kept += hosts + 3;
             stripes = full_stripes(room, slots, geometry.columns, geometry.parity()).into();
             gain = 2 * relocation_streams;
@@ -49,8 +49,8 @@ impl Dimensions {
     }
 }
 
-/// Places in controller memory for pages of `page_bytes`: of each stream of hosts those that leave together and those on
-/// their way, and the live chunks of a segment with the few that wait already.
+/// Number of places in controller memory for pages of `page_bytes`: for each stream of hosts the chunks that leave together
+/// and those in flight, and the live chunks of a segment with the few that wait already.
 pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_bytes: u32) -> u64 {
     let data = u64::from(geometry.data);
     let tendencies = section.classes.tendencies();

@@ -1,29 +1,28 @@
-//! The inverse map and the stripe directory: of each slot the chunk that was written there, and its part in its stripe.
+//! The inverse map and the stripe directory: for each slot the chunk that was written there, and its role in its stripe.
 //!
-//! A stripe takes slots one behind the other, each on a member of its own, and passes over those on members that were
-//! missing when it was written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its
-//! segment. That takes half a byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
-//! members.
+//! A stripe takes consecutive slots, each on a member of its own, and skips slots on members that were missing when it was
+//! written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its segment. This takes
+//! half a byte a slot, and a decoding read finds a stripe by examining no more slots than there are members.
 //!
-//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map
-//! says. Where summaries on the members tell the addresses, memory has none.
+//! A slot keeps its chunk's address when the chunk is rewritten elsewhere: the forward map determines whether it is still
+//! valid. Where summaries on the members have the addresses, memory has none.
 //!
 //! Source: paper 001, section IV-C (metadata); the directory is our choice.
 
 use super::addresses::Addresses;
 
-/// What a slot is to its stripe.
+/// The role of a slot in its stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing was written there.
+    /// The slot was not written.
     Vacant,
     /// A data chunk.
     Data,
-    /// The parity chunk of this number: 0 is P, 1 is Q.
+    /// The parity chunk with this number: 0 is P, 1 is Q.
     Parity(u8),
-    /// Passed over: its member was missing when the stripe was written.
+    /// Skipped: its member was missing when the stripe was written.
     Skipped,
-    /// A copy of a summary of the stripes behind it.
+    /// A copy of a summary of the stripes that follow it.
     Copy,
 }
 
@@ -33,10 +32,10 @@ const SKIPPED: u8 = 2;
 const PARITY: u8 = 3;
 const COPY: u8 = 5;
 const KIND: u8 = 7;
-/// The first slot of a stripe.
+/// The mark of the first slot of a stripe.
 const FIRST: u8 = 8;
 
-/// Of each slot its role, and its chunk unless summaries tell it.
+/// For each slot its role, and its chunk unless summaries have it.
 #[derive(Debug)]
 pub(crate) struct Directory {
     chunks: Option<Addresses>,
@@ -45,24 +44,25 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// `slots` vacant slots, in segments of `segment_slots`. Keeps addresses of chunks if they are below `chunks`.
+    /// `slots` vacant slots, in segments of `segment_slots`. If `chunks` is given, keeps addresses of chunks, which are below
+    /// it.
     pub(crate) fn new(slots: u64, segment_slots: u64, chunks: Option<u64>) -> Self {
         let chunks = chunks.map(|end| Addresses::new(slots, end));
         Self { chunks, roles: Nibbles::new(slots), segment_slots }
     }
 
-    /// Whether it has the chunks of slots.
+    /// Whether the directory has the chunks of slots.
     pub(crate) fn keeps_chunks(&self) -> bool {
         self.chunks.is_some()
     }
 
-    /// The chunk that was last written to `slot`, a data slot; none where summaries tell it.
+    /// The chunk that was last written to `slot`, a data slot; `None` where summaries have it.
     #[inline]
     pub(crate) fn chunk(&self, slot: u64) -> Option<u64> {
         self.chunks.as_ref().map(|chunks| chunks.get(slot))
     }
 
-    /// What `slot` is to its stripe.
+    /// The role of `slot` in its stripe.
     #[inline]
     pub(crate) fn role(&self, slot: u64) -> Role {
         match self.roles.get(slot) & KIND {
@@ -74,7 +74,7 @@ impl Directory {
         }
     }
 
-    /// Notes a data chunk in `slot`.
+    /// Records a data chunk in `slot`.
     #[inline]
     pub(crate) fn put_data(&mut self, slot: u64, chunk: u64, is_first: bool) {
         if let Some(chunks) = &mut self.chunks {
@@ -83,13 +83,13 @@ impl Directory {
         self.roles.set(slot, DATA | first(is_first));
     }
 
-    /// Notes the parity chunk of this number in `slot`.
+    /// Records the parity chunk with this number in `slot`.
     #[inline]
     pub(crate) fn put_parity(&mut self, slot: u64, number: u8, is_first: bool) {
         self.roles.set(slot, (PARITY + number) | first(is_first));
     }
 
-    /// Notes a copy of a summary in `slot`, the first one of a batch or another.
+    /// Records a copy of a summary in `slot`, the first one of a batch or a later one.
     pub(crate) fn put_copy(&mut self, slot: u64, is_first: bool) {
         self.roles.set(slot, COPY | first(is_first));
     }
@@ -105,17 +105,17 @@ impl Directory {
         matches!(self.role(slot), Role::Data | Role::Parity(_))
     }
 
-    /// Forgets the stripe of `slots`, which was written in vain.
+    /// Clears the stripe of `slots`, whose write failed.
     pub(crate) fn clear_stripe(&mut self, slots: (u64, u64)) {
         (slots.0..slots.1).for_each(|slot| self.roles.set(slot, VACANT));
     }
 
-    /// Notes that the stripe goes on behind `slot`.
+    /// Records that the stripe continues after `slot`.
     pub(crate) fn skip(&mut self, slot: u64) {
         self.roles.set(slot, SKIPPED);
     }
 
-    /// The slots of the stripe that `slot` belongs to, those that it passes over among them.
+    /// The slots of the stripe of `slot`, including those that it skips.
     #[inline]
     pub(crate) fn stripe(&self, slot: u64) -> (u64, u64) {
         let (mut start, mut end) = (slot, slot + 1);
@@ -139,7 +139,7 @@ impl Directory {
         (first, (first + 1..limit).find(is_first_copy).unwrap_or(limit))
     }
 
-    /// Forgets the segment that begins at `first_slot`.
+    /// Clears the segment that begins at `first_slot`.
     pub(crate) fn clear(&mut self, first_slot: u64) {
         self.clear_stripe((first_slot, first_slot + self.segment_slots));
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_stripe_is_found_from_each_of_its_slots() {
         let mut directory = Directory::new(24, 12, Some(100));
-        // Two stripes of two and four slots, the second of which passes over one; then one alone in the next segment.
+        // Two stripes of two and four slots, the second of which skips one; then one alone in the next segment.
         directory.put_data(0, 7, true);
         directory.put_parity(1, 0, false);
         directory.put_parity(2, 1, true);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_batch_reaches_from_its_first_copy_to_the_next_or_the_end_of_its_segment() {
         let mut directory = Directory::new(30, 15, None);
-        // Two copies around a slot that was passed over, a stripe, and a batch behind it; then one in the next segment.
+        // Two copies around a skipped slot, a stripe, and a batch after it; then one in the next segment.
         for (slot, is_first) in [(0, true), (2, false), (5, true), (6, false), (15, true)] {
             directory.put_copy(slot, is_first);
         }

@@ -1,33 +1,33 @@
-//! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for more chunks, and
-//! leave as new stripes, of as many chunks as there are, appended to a log that takes all members; what they replace stays where
-//! it is, since its stripe needs it, until its segment is collected.
+//! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for more chunks, and leave as
+//! new stripes, of as many chunks as there are, appended to a log over all members. An overwritten chunk stays in place,
+//! because its stripe needs it, until its segment is collected.
 //!
-//! - eSAP: one stream, whose chunks leave as soon as there is a stripe of them, or when the oldest has waited for `wait`.
-//!   Source: Kim, Lee, Choi, Lee and Noh, DSN 2013 and IEEE TC 65(4), 2016, as paper 001 (section II-B) tells it.
+//! - eSAP: one stream, whose chunks leave as soon as they fill a stripe, or when the oldest has waited for `wait`. Source:
+//!   Kim, Lee, Choi, Lee and Noh, DSN 2013 and IEEE TC 65(4), 2016, as described in paper 001 (section II-B).
 //! - WAS: one stream for each tier of hotness, whose chunks leave together when they fill a segment. Source: paper 001,
 //!   sections III and IV, algorithms 2 and 3.
 //!
-//! A *slot* is a place for one chunk. The array's segments are numbered, and their slots through: slot `s` of a group of `n`
-//! members lies on member `s mod n`, so consecutive slots lie on members of their own. A stripe takes consecutive slots
-//! of one segment, and its parity moves on from stripe to stripe (the paper leaves this open), or from band to band where a
-//! class has larger chunks ([`Band`]).
+//! A *slot* is a place for one chunk. The array's segments and their slots are numbered consecutively: slot `s` of a group of
+//! `n` members is on member `s mod n`, so consecutive slots are on distinct members. A stripe takes consecutive slots of one
+//! segment, and the position of its parity rotates from stripe to stripe (the paper leaves this open), or from band to band
+//! where a class has larger chunks ([`Band`]).
 //!
-//! The forward map names for each chunk its slot, or its place in controller memory. See `docs/elastic-striping.md`.
+//! The forward map has the slot of each chunk, or its place in controller memory. See `docs/elastic-striping.md`.
 //!
 //! # Why it never gets stuck
-//! Hosts may fill `capacity` chunks. Let S be the segments, H the streams of hosts, K those of live chunks of collection (one,
-//! or one for each tendency), N the data chunks of a stripe, D those of a segment. A victim has at most D - KN valid chunks,
-//! and at its end fewer than N live chunks of each stream wait in memory, so the stripes that they take are fewer than it had,
-//! and each stream of live chunks opens one segment at most. Let R be the room of free segments and of those that live chunks
-//! append to. Streams of hosts leave the last K free segments to the live chunks, so R is at least KD when a collection
-//! begins that comes after a host's turn, and no collection leaves it smaller. While a stream of live chunks that needs a
-//! segment finds none free, R is at most (K - 1)D, what the others have open; but one collection takes less than D. If no
-//! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of
-//! them. As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where
-//! live chunks share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
-//! segments are free. While members are missing stripes are shorter, and so D and N are smaller: an array as full as this may
-//! have no victim, unless `capacity` was reckoned with those (`room_for_lost`). Then it answers that there is no space, and goes
-//! on when something was trimmed or replaced.
+//! Hosts may fill `capacity` chunks. Let S be the number of segments, H the streams of hosts, K those of live chunks of
+//! collection (one, or one for each tendency), N the data chunks of a stripe, D those of a segment. A victim has at most D -
+//! KN valid chunks, and when it is done fewer than N live chunks of each stream wait in memory, so they take fewer stripes
+//! than the victim had, and each stream of live chunks opens at most one segment. Let R be the room of free segments and of
+//! those that live chunks append to. Streams of hosts leave the last K free segments to the live chunks, so R is at least KD
+//! when a collection begins after a host's turn, and no collection leaves it smaller. While a stream of live chunks that needs
+//! a segment finds none free, R is at most (K - 1)D, which the others have open; but one collection takes less than D. If no
+//! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of them.
+//! As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where live chunks
+//! share the open segments of streams of hosts, hosts leave the rest of these segments to them as well while only K segments
+//! are free. While members are missing, stripes are shorter, and so D and N are smaller: a full array may then have no victim,
+//! unless `capacity` was computed with the smaller values (`room_for_lost`). Then it reports that it is out of space, and
+//! continues once chunks are trimmed or overwritten.
 
 pub(crate) mod addresses;
 pub(crate) mod buffer;
@@ -72,34 +72,34 @@ use stripe_fill::StripeFill;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElasticSection {
-    /// Pages that a segment, the unit of array-level garbage collection, takes of each member: the pages of a block.
+    /// Pages of each member in a segment, the unit of array-level garbage collection: the pages of a block.
     pub segment_rows: u32,
-    /// How many chunks of a stream leave controller memory together.
+    /// Number of chunks of a stream that leave controller memory together.
     pub buffer: BufferUnit,
-    /// After so long a chunk leaves with the chunks that wait by then (P_wait); 0 lets it wait until it has enough.
+    /// A chunk that has waited this long leaves with the other waiting chunks (P_wait); 0 lets it wait until there are enough.
     pub wait: Span,
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
-    /// Which segment takes the chunks that collection moves.
+    /// The segment for chunks that collection moves.
     #[serde(rename = "survivors")]
     pub relocations: Relocations,
-    /// Segments are collected before a host's stream opens one while more of them are in use.
+    /// If more segments than this are in use, some are collected before a host's stream opens another.
     pub collect_above: Share,
-    /// How much of the room for data hosts cannot fill.
+    /// The share of the room for data that hosts cannot fill.
     pub reserve: Share,
-    /// So many members may be lost, and hosts can still write over all that they were offered: room is kept back for stripes
-    /// that are as many chunks shorter. At most what parity tolerates.
+    /// Number of members that may be lost while hosts can still overwrite the whole capacity: room is reserved for stripes
+    /// that are shorter by this number of chunks. At most the number of losses that parity tolerates.
     #[serde(skip_serializing_if = "is_none")]
     pub room_for_lost: u32,
-    /// Whether each stream is one to the members too.
+    /// Whether each stream is also a stream of the members.
     pub device_streams: bool,
-    /// By what chunks are told apart: each class has its stream, its segments and its chunk size.
+    /// The criteria that distinguish chunks: each class has its stream, its segments and its chunk size.
     #[serde(skip_serializing_if = "is_default")]
     pub classes: ClassBy,
     /// The chunk size of each class; empty means a page for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chunks: ChunkSizes,
-    /// The block whose mix of reads and writes is counted (paper 004 has blocks of its largest chunk: our reading).
+    /// The block for which the mix of reads and writes is counted (paper 004 has blocks of its largest chunk: our reading).
     #[serde(skip_serializing_if = "is_default_block")]
     pub block: Bytes,
 }
@@ -144,13 +144,13 @@ impl ElasticSection {
     }
 }
 
-/// How many chunks of a stream leave controller memory together.
+/// Number of chunks of a stream that leave controller memory together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferUnit {
-    /// Those of one stripe, as soon as they are there: eSAP.
+    /// The chunks of one stripe, as soon as they are there: eSAP.
     Stripe,
-    /// Those that fill a segment: WAS.
+    /// The chunks that fill a segment: WAS.
     #[default]
     Group,
 }
@@ -159,8 +159,8 @@ pub enum BufferUnit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AcknowledgeWrites {
-    /// When controller memory has it; but the write that lets a stream's chunks leave waits until they are written, and for
-    /// the collection that this takes.
+    /// When controller memory has it; but a write that makes a stream's chunks leave waits until they are written, and for the
+    /// collection that this requires.
     #[default]
     TriggerWaits,
     /// When controller memory has it.
@@ -169,23 +169,23 @@ pub enum AcknowledgeWrites {
     Durable,
 }
 
-/// Which segment takes the chunks that collection moves; paper 001 (section IV-B) says that they are the coldest.
+/// The segment for chunks that collection moves; paper 001 (section IV-B) says that they are the coldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relocations {
-    /// One of their own.
+    /// A segment of their own.
     #[default]
     Apart,
-    /// That of the coldest stream of hosts: in eSAP, of all chunks.
+    /// The segment of the coldest stream of hosts: in eSAP, of all chunks.
     Coldest,
 }
 
-/// What the log did.
+/// Counters of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ElasticCounts {
     /// Stripes written.
     pub stripes: u64,
-    /// Of those: the ones of fewer chunks than the living members have room for.
+    /// Of those: stripes with fewer chunks than the working members have room for.
     pub short_stripes: u64,
     /// Data chunks of hosts in them.
     pub data: u64,
@@ -193,18 +193,18 @@ pub struct ElasticCounts {
     pub parity: u64,
     /// Segments that were collected.
     pub collected: u64,
-    /// Valid chunks that collection wrote anew: paper 001's cost of collection (section II-B).
+    /// Valid chunks that collection rewrote: paper 001's cost of collection (section II-B).
     pub moved: u64,
     /// Parity chunks of stripes that collection wrote.
     pub moved_parity: u64,
-    /// Chunks that were written anew in controller memory: writes that the members never see.
+    /// Chunks that were overwritten in controller memory: writes that the members never see.
     pub absorbed: u64,
-    /// Chunks that were written again elsewhere because a member could not return them to a host.
+    /// Chunks that were rewritten elsewhere because a member could not return them to a host.
     pub healed: u64,
 }
 
 impl ElasticCounts {
-    /// What came after `base`.
+    /// The counts since `base`.
     pub fn since(&self, base: &Self) -> Self {
         Self {
             stripes: self.stripes - base.stripes,
@@ -220,16 +220,16 @@ impl ElasticCounts {
     }
 }
 
-/// Where a chunk is.
+/// The location of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
-    /// It was never written, or trimmed since.
+    /// The chunk was never written, or was trimmed since.
     Unmapped,
     /// More of its stripe was lost than the code tolerates.
     Lost,
-    /// In this place of controller memory.
+    /// The chunk is in this place of controller memory.
     Buffered(u32),
-    /// In this slot.
+    /// The chunk is in this slot.
     Mapped(u64),
 }
 
@@ -237,10 +237,10 @@ pub(crate) enum Location {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collection {
     pub(crate) victim: u32,
-    /// The slots that were not looked at yet.
+    /// The slots that were not examined yet.
     pub(crate) next: u64,
     pub(crate) end: u64,
-    /// Reads of it under way.
+    /// Number of reads of the segment in progress.
     pub(crate) reads: u32,
 }
 
@@ -252,38 +252,38 @@ pub(crate) struct Open {
     pub(crate) end: u64,
 }
 
-/// The log of an array: where everything is, and what is on its way there.
+/// The log of an array: the location of all chunks, and the writes in flight.
 #[derive(Debug)]
 pub(crate) struct Elastic {
     pub(crate) map: Addresses,
     pub(crate) directory: Directory,
     pub(crate) segments: Segments,
     pub(crate) buffer: Buffer,
-    /// Chunks that are read because a part of them is written, each with the plan that reads it.
+    /// Chunks that are read because part of them is overwritten, each with the plan that reads it.
     pub(crate) merges: Vec<(u64, u32)>,
     pub(crate) hotness: Hotness,
     pub(crate) classes: Classes,
     /// The open segment of each stream; the last streams are those of live chunks.
     pub(crate) open: Vec<Option<Open>>,
-    /// The band that each stream writes, and how many there were.
+    /// The band that each stream writes, and the number of bands so far.
     pub(crate) bands: Vec<Band>,
     pub(crate) turns: u64,
     pub(crate) collection: Option<Collection>,
     /// Whether a stream of hosts waits for a segment to be collected.
     pub(crate) wants_collection: bool,
-    /// Whether there is no space, and nothing under way that could make some.
+    /// Whether the log is out of space, and no work in progress could free some.
     pub(crate) is_full: bool,
-    /// Stripes on their way, and of those the ones of live chunks.
+    /// Number of stripes in flight, and of those the number of stripes of live chunks.
     pub(crate) in_flight: u32,
     pub(crate) in_flight_relocations: u32,
-    /// Of each plan the slot of each column, what is known of it where no inverse map tells, and the place in memory of each data
-    /// column.
+    /// For each plan the slot of each column, its known content where there is no inverse map, and the place in memory of each
+    /// data column.
     homes: Vec<u64>,
     contents: Vec<Content>,
     places: Vec<u32>,
-    /// Chunks that hosts may fill.
+    /// Number of chunks that hosts may fill.
     pub(crate) capacity: u64,
-    /// Chunks that are [`Location::Lost`].
+    /// Number of chunks that are [`Location::Lost`].
     pub(crate) lost_chunks: u64,
     pub(crate) stripe_fill: StripeFill,
     pub(crate) is_volatile: bool,
@@ -292,30 +292,30 @@ pub(crate) struct Elastic {
     columns: u32,
     data: u32,
     groups: u32,
-    /// Members from one column of a group to the next.
+    /// Number of members from one column of a group to the next.
     stride: u32,
-    /// Members from the first one of a group to that of the next group.
+    /// Number of members from the first one of a group to that of the next group.
     group_stride: u32,
     rows: u32,
-    /// Segments in use beyond which they are collected.
+    /// Number of segments in use above which segments are collected.
     pub(crate) limit: u32,
     slots: u64,
     pub(crate) counts: ElasticCounts,
-    /// Of each stream the chunks written and the segments opened; the rest is found when it is asked for.
+    /// For each stream the chunks written and the segments opened; the other counts are computed on request.
     pub(crate) stream_counts: Vec<StreamCounts>,
-    /// Whether members have no space for what is written to them: hosts are told so rather than made to wait.
+    /// Whether members are out of space: host writes are refused rather than made to wait.
     pub(crate) is_out_of_space: bool,
-    /// With metadata: what it takes to be opened again.
+    /// With metadata: the state needed to assemble the log again.
     pub(crate) durable: Option<Box<Durable>>,
-    /// Free segments below which collected ones are wanted back soon.
+    /// Number of free segments below which collected ones should be freed soon.
     pub(crate) comfort: u32,
     /// The first page of data of each member.
     first_page: u32,
 }
 
 impl Elastic {
-    /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`.
-    /// With metadata it is kept as `durable` says, and where it `carries_data` its summaries can be read.
+    /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`. With metadata, `durable` makes it durable,
+    /// and where it `carries_data` its summaries can be read.
     pub(crate) fn new(
         scheme: &Scheme,
         geometry: &Geometry,
@@ -341,7 +341,7 @@ impl Elastic {
         let durable = durable
             .map(|(layout, superblock)| Durable::new(layout, superblock, checked, segments as u32, streams));
         let mut log = Self {
-            // Behind the slots come the places, and the mark of what is lost.
+            // The addresses after the slots are those of the places, and the mark of lost chunks.
             map: Addresses::new(capacity, slots + places + 1),
             directory: Directory::new(slots, segment_slots, (!has_summaries).then_some(capacity)),
             segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
@@ -389,7 +389,7 @@ impl Elastic {
         log
     }
 
-    /// Columns of a group.
+    /// Number of columns of a group.
     #[inline]
     pub(crate) fn columns(&self) -> u32 {
         self.columns
@@ -401,30 +401,30 @@ impl Elastic {
         self.data
     }
 
-    /// Free segments that surely have room for so many chunks, each with a stripe and a summary of its own, of all streams of
-    /// hosts.
+    /// Number of free segments that are sure to have room for this number of chunks, each with a stripe and a summary of its
+    /// own, of all streams of hosts.
     pub(crate) fn segments_for(&self, chunks: u32) -> u32 {
         let parity = self.columns - self.data;
         let slots = u64::from(chunks) * u64::from(2 * parity + 2);
-        // The end of a segment may be too short for anything.
+        // The end of a segment may be too short for a stripe.
         let usable = self.segment_slots().saturating_sub(u64::from(self.columns + 2 * parity + 1)).max(1);
         self.hosts() as u32 + slots.div_ceil(usable) as u32
     }
 
-    /// The plan that reads `chunk` because a part of it is written.
+    /// The plan that reads `chunk` because part of it is overwritten.
     #[inline]
     pub(crate) fn merge_of(&self, chunk: u64) -> Option<u32> {
         self.merges.iter().find(|&&(merged, _)| merged == chunk).map(|&(_, plan)| plan)
     }
 
-    /// Whether memory has a place for a chunk of a host. Those that collection may need for the live chunks of a segment, and
-    /// for the few that wait already, are not for hosts, who may wait for that collection.
+    /// Whether memory has a place for a host chunk. Places that collection may need for the live chunks of a segment, and for
+    /// the few that wait already, are not for hosts, which may wait for that collection.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
         self.buffer.available() > (self.rows + self.classes.relocation_streams()) * self.data
     }
 
-    /// Streams of hosts; behind them come those of chunks that collection moves.
+    /// Number of streams of hosts; the streams of chunks that collection moves follow them.
     #[inline]
     pub(crate) fn hosts(&self) -> usize {
         self.classes.hosts()
@@ -436,7 +436,7 @@ impl Elastic {
         if self.shares && stream >= self.hosts() { self.classes.coldest_of(stream) } else { stream }
     }
 
-    /// Where `chunk` is.
+    /// The location of `chunk`.
     #[inline]
     pub(crate) fn location(&self, chunk: u64) -> Location {
         let address = self.map.get(chunk);
@@ -450,24 +450,24 @@ impl Elastic {
         }
     }
 
-    /// `chunk` is nowhere.
+    /// Unmaps `chunk`.
     pub(crate) fn set_unmapped(&mut self, chunk: u64) {
         self.set_address(chunk, NOWHERE);
     }
 
-    /// `chunk` is lost.
+    /// Marks `chunk` as lost.
     pub(crate) fn set_lost(&mut self, chunk: u64) {
         self.set_address(chunk, self.slots + self.buffer.len() as u64);
         self.lost_chunks += 1;
     }
 
-    /// `chunk` is in this place of controller memory.
+    /// Maps `chunk` to this place of controller memory.
     #[inline]
     pub(crate) fn set_memory(&mut self, chunk: u64, place: u32) {
         self.set_address(chunk, self.slots + u64::from(place));
     }
 
-    /// `chunk` is in `slot`.
+    /// Maps `chunk` to `slot`.
     #[inline]
     pub(crate) fn set_slot(&mut self, chunk: u64, slot: u64) {
         self.set_address(chunk, slot);
@@ -484,7 +484,7 @@ impl Elastic {
         }
     }
 
-    /// The slot of each column of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
+    /// The slot of each column of the stripe of `plan`; [`NOWHERE`] for columns that it does not have.
     #[inline]
     pub(crate) fn homes(&self, plan: u32) -> &[u64] {
         let first = plan as usize * self.columns as usize;
@@ -519,7 +519,7 @@ impl Elastic {
         u64::from(self.rows) * u64::from(self.columns)
     }
 
-    /// The group that `segment` lies in.
+    /// The group of `segment`.
     #[inline]
     pub(crate) fn group(&self, segment: u32) -> u32 {
         segment % self.groups
@@ -534,8 +534,8 @@ impl Elastic {
         (member as u16, self.first_page + segment / self.groups * self.rows + offset / self.columns)
     }
 
-    /// Columns of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
-    /// on) and parity (from `data` on), and its slot.
+    /// Calls `found` for each written column of `stripe`, with its number (data from 0 on, parity from `data` on), and its
+    /// slot.
     #[inline]
     pub(crate) fn columns_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {
         let mut next = 0;
@@ -551,21 +551,21 @@ impl Elastic {
         }
     }
 
-    /// Whether `slot` holds `chunk`, as far as the directory tells.
+    /// Whether `slot` holds `chunk`, as far as the directory knows.
     fn holds(&self, slot: u64, chunk: u64) -> bool {
         let its = self.directory.chunk(slot);
         self.directory.role(slot) == Role::Data && its.is_none_or(|its| its == chunk)
     }
 
-    /// Slots of the array.
+    /// Number of slots of the array.
     pub(crate) fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// Looks for contradictions between the maps.
+    /// Checks the maps for inconsistencies.
     ///
     /// # Errors
-    /// The first that it finds.
+    /// The first inconsistency.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let mut valid = vec![0; self.segments.count() as usize];
         for chunk in 0..self.capacity {

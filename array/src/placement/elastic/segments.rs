@@ -1,7 +1,7 @@
-//! Segments: the units of array-level garbage collection, with the number of chunks in each that still count.
+//! Segments: the units of array-level garbage collection, with the number of valid chunks in each.
 //!
-//! Closed segments lie in lists, one for each number of valid chunks, and a tree of bits tells which lists have any: the
-//! least filled segment is found in constant time, however many there are.
+//! Closed segments are in lists, one for each number of valid chunks, and a tree of bits records which lists are not empty:
+//! the least filled segment is found in constant time, however many there are.
 //!
 //! Source: paper 001, section IV-B (GC units, the greedy choice).
 
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 use crate::bits::Bits;
 use crate::ids::NONE;
 
-/// What a segment is used for.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing is in it.
+    /// The segment is empty.
     Free,
     /// Stripes are appended to it.
     Open,
-    /// It takes no more stripes.
+    /// The segment accepts no more stripes.
     Closed,
     /// Its valid chunks are being moved.
     Victim,
@@ -26,17 +26,17 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     state: State,
-    /// Whether it may neither be opened nor collected, as long as its members can take no stripes.
+    /// Whether it may be neither opened nor collected, while its members can hold no stripes.
     is_retired: bool,
-    /// Whether the chunks that it has can neither be read nor moved: it is collected when none of them counts any more.
+    /// Whether its chunks can be neither read nor moved: it is collected once none of them is valid.
     is_stuck: bool,
-    /// Chunks that the forward map names.
+    /// Number of chunks that the forward map has in it.
     valid: u32,
-    /// Stripes on their way to it.
+    /// Number of stripes in flight to it.
     writing: u32,
-    /// Reads of it under way.
+    /// Number of reads of it in progress.
     readers: u32,
-    /// Neighbours in the list of its number of valid chunks.
+    /// Neighbours in the list for its number of valid chunks.
     before: u32,
     after: u32,
 }
@@ -45,12 +45,12 @@ struct Segment {
 #[derive(Debug)]
 pub(crate) struct Segments {
     segments: Vec<Segment>,
-    /// In the order in which they became free.
+    /// Free segments, in the order in which they became free.
     free: VecDeque<u32>,
-    /// Free ones that members know to be unused, in the order in which they were told. They are opened last, so that what is
-    /// in use stays small.
+    /// Free segments that are discarded on the members, in the order of discarding. They are opened last, so that the space in
+    /// use stays small.
     discarded: VecDeque<u32>,
-    /// Free ones that are retired.
+    /// Free segments that are retired.
     idle: Vec<u32>,
     /// First and last segment of each list.
     lists: Vec<(u32, u32)>,
@@ -58,7 +58,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// `count` free segments, each of at most `chunks` valid chunks.
+    /// `count` free segments, each with at most `chunks` valid chunks.
     pub(crate) fn new(count: u32, chunks: u32) -> Self {
         let vacant = Segment {
             state: State::Free,
@@ -88,12 +88,12 @@ impl Segments {
         (self.free.len() + self.discarded.len()) as u32
     }
 
-    /// Whether nothing is in `segment`.
+    /// Whether `segment` is empty.
     pub(crate) fn is_free(&self, segment: u32) -> bool {
         self.segments[segment as usize].state == State::Free
     }
 
-    /// Opens the free segments of which something was found.
+    /// Opens the free segments in which content was found.
     pub(crate) fn open_found(&mut self, is_found: impl Fn(u32) -> bool) {
         let segments = &mut self.segments;
         self.free.retain(|&segment| {
@@ -105,13 +105,13 @@ impl Segments {
         });
     }
 
-    /// Takes it that members know of all segments that are free now that they are unused.
+    /// Treats all segments that are free now as discarded on the members.
     pub(crate) fn assume_discarded(&mut self) {
         self.discarded.append(&mut self.free);
     }
 
-    /// Takes a free segment that members believe to be in use, the one that has been free for the longest time, if there
-    /// are more than `kept` of them. It is not opened until it is given back.
+    /// Takes a free segment that is not discarded, the one that has been free for the longest time, if there are more than
+    /// `kept` of them. It is not opened until it is returned.
     pub(crate) fn take_used(&mut self, kept: u32) -> Option<u32> {
         if self.free.len() <= kept as usize {
             return None;
@@ -119,7 +119,7 @@ impl Segments {
         self.free.pop_front()
     }
 
-    /// Gives back a segment that [`Self::take_used`] returned: members know that it is unused.
+    /// Returns a segment from [`Self::take_used`], which is now discarded on the members.
     pub(crate) fn give_discarded(&mut self, segment: u32) {
         match self.segments[segment as usize].is_retired {
             true => self.idle.push(segment),
@@ -127,25 +127,24 @@ impl Segments {
         }
     }
 
-    /// Chunks of `segment` that the forward map names.
+    /// Number of chunks of `segment` that the forward map has.
     pub(crate) fn valid(&self, segment: u32) -> u32 {
         self.segments[segment as usize].valid
     }
 
-    /// Opens the segment that has been free for the longest time, of those that members believe to be in use if there are
-    /// any.
+    /// Opens the segment that has been free for the longest time, preferably one that is not discarded.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let segment = self.free.pop_front().or_else(|| self.discarded.pop_front())?;
         self.segments[segment as usize].state = State::Open;
         Some(segment)
     }
 
-    /// Opens a closed segment of which nothing counts any more and that nobody reads.
+    /// Opens a closed segment without valid chunks that no plan reads.
     pub(crate) fn reopen(&mut self) -> Option<u32> {
         self.take_empty(State::Open)
     }
 
-    /// A closed segment of which nothing counts any more and that nobody reads: a victim of which nothing moves.
+    /// A closed segment without valid chunks that no plan reads: a victim with nothing to move.
     pub(crate) fn take_empty_victim(&mut self) -> Option<u32> {
         self.take_empty(State::Victim)
     }
@@ -163,7 +162,7 @@ impl Segments {
         Some(empty)
     }
 
-    /// What could not be moved may be moved now.
+    /// Retries segments whose chunks could not be moved.
     pub(crate) fn try_again(&mut self) {
         for segment in 0..self.count() {
             let was_linked = self.is_linked(segment);
@@ -174,12 +173,13 @@ impl Segments {
         }
     }
 
-    /// Whether `segment` may neither be opened nor collected.
+    /// Whether `segment` may be neither opened nor collected.
     pub(crate) fn is_retired(&self, segment: u32) -> bool {
         self.segments[segment as usize].is_retired
     }
 
-    /// Every `stride`-th segment from `first` on is neither opened nor collected from now on: their members can take no stripes.
+    /// Retires every `stride`-th segment from `first` on: they are neither opened nor collected, because their members can
+    /// hold no stripes.
     pub(crate) fn retire(&mut self, first: u32, stride: u32) {
         for segment in (first..self.count()).step_by(stride as usize) {
             if self.is_linked(segment) {
@@ -198,7 +198,7 @@ impl Segments {
         }
     }
 
-    /// They are opened and collected again: their members can take stripes.
+    /// Readmits these segments: their members can hold stripes again.
     pub(crate) fn readmit(&mut self, first: u32, stride: u32) {
         for segment in (first..self.count()).step_by(stride as usize) {
             self.segments[segment as usize].is_retired = false;
@@ -213,33 +213,33 @@ impl Segments {
         });
     }
 
-    /// `segment` takes no more stripes.
+    /// Closes `segment`: it accepts no more stripes.
     pub(crate) fn close(&mut self, segment: u32) {
         debug_assert_eq!(self.segments[segment as usize].state, State::Open);
         self.segments[segment as usize].state = State::Closed;
         self.link_if_settled(segment);
     }
 
-    /// A stripe is on its way to `segment`.
+    /// Records a stripe in flight to `segment`.
     #[inline]
     pub(crate) fn write_begun(&mut self, segment: u32) {
         self.segments[segment as usize].writing += 1;
     }
 
-    /// A stripe has arrived in `segment`, or never will.
+    /// Records that a stripe has arrived in `segment`, or never will.
     #[inline]
     pub(crate) fn write_over(&mut self, segment: u32) {
         self.segments[segment as usize].writing -= 1;
         self.link_if_settled(segment);
     }
 
-    /// The forward map names one chunk more of `segment`.
+    /// Counts one more valid chunk of `segment`.
     #[inline]
     pub(crate) fn validate(&mut self, segment: u32) {
         self.segments[segment as usize].valid += 1;
     }
 
-    /// The forward map names one chunk less of `segment`.
+    /// Counts one less valid chunk of `segment`.
     #[inline]
     pub(crate) fn invalidate(&mut self, segment: u32) {
         if self.is_linked(segment) {
@@ -249,7 +249,7 @@ impl Segments {
         self.link_if_settled(segment);
     }
 
-    /// The chunks that are left in `victim` cannot be moved: they stay where they are.
+    /// Gives up the collection of `victim`: its remaining chunks cannot be moved, and stay where they are.
     pub(crate) fn leave(&mut self, victim: u32) {
         let segment = &mut self.segments[victim as usize];
         debug_assert_eq!(segment.state, State::Victim);
@@ -257,8 +257,8 @@ impl Segments {
         self.link_if_settled(victim);
     }
 
-    /// A closed segment of the fewest valid chunks, if any has at most `most`; of several the one that has had as few for
-    /// the longest time. Its chunks are to be moved.
+    /// Takes the closed segment with the fewest valid chunks, if that is at most `most`, as a victim whose chunks are to be
+    /// moved. Among several, it is the one that has had that number for the longest time.
     pub(crate) fn take_victim(&mut self, most: u32) -> Option<u32> {
         let least = self.occupied.first().filter(|&least| least <= most as usize)?;
         let victim = self.lists[least].0;
@@ -273,35 +273,35 @@ impl Segments {
         self.is_linked(segment)
     }
 
-    /// The chunks of `segment`, which may be collected, are to be moved, however many they are.
+    /// Makes `segment`, which may be collected, a victim, however many valid chunks it has.
     pub(crate) fn move_off(&mut self, segment: u32) {
         self.unlink(segment);
         self.segments[segment as usize].state = State::Victim;
     }
 
-    /// Whether [`Self::take_victim`] would find one.
+    /// Whether [`Self::take_victim`] would find a victim.
     pub(crate) fn has_victim(&self, most: u32) -> bool {
         self.occupied.first().is_some_and(|least| least <= most as usize)
     }
 
-    /// A read holds `segment`: its slots stay as they are.
+    /// Locks `segment` for a read: its slots stay as they are.
     #[inline]
     pub(crate) fn lock(&mut self, segment: u32) {
         self.segments[segment as usize].readers += 1;
     }
 
-    /// A read lets go of `segment`.
+    /// Unlocks `segment` after a read.
     #[inline]
     pub(crate) fn let_go(&mut self, segment: u32) {
         self.segments[segment as usize].readers -= 1;
     }
 
-    /// Whether a read holds `segment`.
+    /// Whether a read has locked `segment`.
     pub(crate) fn is_held(&self, segment: u32) -> bool {
         self.segments[segment as usize].readers > 0
     }
 
-    /// Frees a victim of which nothing counts any more and that nobody reads.
+    /// Frees a victim without valid chunks that no plan reads.
     pub(crate) fn free(&mut self, victim: u32) {
         let segment = &mut self.segments[victim as usize];
         debug_assert_eq!((segment.state, segment.valid), (State::Victim, 0));
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(segments.open(), Some(victim));
         segments.close(victim);
         assert_eq!(segments.take_victim(0), Some(closed));
-        // Those of one group, which has the even ones.
+        // The segments of one group, which has the even ones.
         segments.retire(0, 2);
         segments.give_discarded(discarding);
         segments.free(closed);

@@ -1,6 +1,6 @@
-//! How many chunks of a stream leave controller memory together.
+//! The stripe-fill threshold: the number of chunks of a stream that leave controller memory together.
 //!
-//! Source: paper 001, section III-B, Algorithm 2; that large writes do not wait for it is ours.
+//! Source: paper 001, section III-B, Algorithm 2; that large writes do not wait for the threshold is ours.
 
 use super::classes::{Classes, unit};
 use super::{AcknowledgeWrites, BufferUnit};
@@ -8,14 +8,15 @@ use crate::geometry::Geometry;
 use crate::placement::Persistence;
 use crate::scheme::Scheme;
 
-/// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold spares members short
-/// runs, and a write of this size makes long ones by itself; what waited for more would only fall out of the processor's cache,
-/// of which a copy of it, its parity and where it goes take up to 1 MiB.
+/// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold saves members short
+/// runs, and a write of this size makes long runs by itself. Chunks that waited for more would only leave the processor's
+/// cache: their copies, parity and map entries take up to 1 MiB of it.
 pub const LARGE_WRITE_BYTES: u32 = 256 << 10;
 
 #[derive(Debug)]
 pub(crate) struct StripeFill {
-    /// Of each stream the chunks that leave together, and those of its stripes that a large write makes leave.
+    /// For each stream the number of chunks that leave together, and the number that a large write makes leave: those of its
+    /// stripes.
     units: Vec<(u32, u32)>,
     /// Pages of a large write.
     large: u64,
@@ -24,7 +25,8 @@ pub(crate) struct StripeFill {
 impl StripeFill {
     pub(crate) fn new(scheme: &Scheme, classes: &Classes, geometry: &Geometry, page_bytes: u32) -> Self {
         let section = &scheme.elastic;
-        // Memory that survives a loss of power keeps what the policy says; and who lets a unit leave waits for all of it.
+        // Memory that survives a loss of power keeps chunks as the policy says; and a write that makes a unit leave waits for
+        // all of it.
         let is_held = scheme.placement.buffer_persistence == Persistence::Persistent
             || section.acknowledge == AcknowledgeWrites::TriggerWaits;
         let units = (0..classes.streams()).map(|stream| {
@@ -36,13 +38,13 @@ impl StripeFill {
         Self { units: units.collect(), large: (LARGE_WRITE_BYTES / page_bytes).into() }
     }
 
-    /// Chunks of a stream that leave together.
+    /// Number of chunks of a stream that leave together.
     #[inline]
     pub(crate) fn of(&self, stream: usize) -> u32 {
         self.units[stream].0
     }
 
-    /// Chunks of a stream that leave together when one is written by a request of so many pages.
+    /// Number of chunks of a stream that leave together when a request of this number of pages writes one.
     #[inline]
     pub(crate) fn of_write(&self, stream: usize, pages: u64) -> u32 {
         let (all, least) = self.units[stream];

@@ -1,4 +1,4 @@
-//! Blocks that go home, because their zone has too little room.
+//! Blocks that are moved home because their zone has too little room.
 //!
 //! Source: our choice; paper 004 (section 3) does not say what happens when a zone is full.
 
@@ -6,8 +6,8 @@ use super::map::HOME;
 use super::{CANDIDATES, Eviction, ZONES, Zones};
 
 impl Zones {
-    /// The next pages to be brought home, where a zone has too little room: a run of a block of it that no host writes. It is
-    /// to be read, then written after [`Self::bring_home`].
+    /// The next pages to move home, where a zone has too little room: a run of one block of the zone that no host writes. The
+    /// run is to be read, and written after [`Self::bring_home`].
     pub(crate) fn evict(&mut self) -> Option<(u64, u64)> {
         if self.eviction.is_some() || self.is_stuck || self.trims > 0 {
             return None;
@@ -24,7 +24,7 @@ impl Zones {
         Some(run)
     }
 
-    /// The first pages of an entry that are not at home and follow each other.
+    /// The first run of consecutive pages of an entry that are not at home.
     pub(super) fn away_run(&self, id: u32) -> (u64, u64) {
         let is_away = |page: &u64| self.map.place(id, *page) != HOME;
         let pages = self.map.pages(id);
@@ -32,12 +32,12 @@ impl Zones {
         (first, (first..pages.end).take_while(is_away).count() as u64)
     }
 
-    /// Whether a host changes the block that is brought home.
+    /// Whether a host changes the block that is being moved home.
     pub(crate) fn is_stopped(&self) -> bool {
         self.eviction.is_some_and(|eviction| eviction.is_stopped)
     }
 
-    /// What is brought home is read, and is to be written there by the request `mover`.
+    /// The pages to move home are read, and the request `mover` is about to write them there.
     pub(crate) fn bring_home(&mut self, mover: u32) {
         let Some(eviction) = &mut self.eviction else { return };
         eviction.is_writing = true;
@@ -47,12 +47,12 @@ impl Zones {
         }
     }
 
-    /// What `mover` was to bring home is there, or is not because it `failed` or a host came first.
+    /// The pages that `mover` was to move home are there, or are not because it `failed` or a host write came first.
     pub(crate) fn brought_home(&mut self, mover: u32, failed: bool) {
         let Some(Eviction { entry, epoch, run: (first, count), .. }) = self.eviction.take() else { return };
         self.give_up(mover, first, first + count - 1);
         if failed {
-            // It is not tried again before the block is written again.
+            // The block is not tried again before it is written again.
             self.map.forget_order(entry);
         }
         if self.map.get(entry).away == 0 && self.map.get(entry).writers == 0 {

@@ -1,4 +1,4 @@
-//! A counting Bloom filter: tells most numbers that are not in a set without a look at the set, and forgets those that leave.
+//! A counting Bloom filter: rejects most numbers that are not in a set without a lookup in the set, and supports removal.
 //!
 //! Source: paper 004, section 3.1, asks for "the bloom filter scheme"; entries of the map are deleted, so it must count. Ten
 //! counters of four bits an entry and seven hashes, about 0.8 % false positives, are our choice (the known formula).
@@ -7,10 +7,10 @@
 const COUNTERS_EACH: usize = 10;
 /// Hashes of a number.
 const HASHES: u64 = 7;
-/// Where a counter ends, and stays: how often it was counted is not known any more.
+/// The limit of a counter, where it stays: its true count is unknown from then on.
 const COUNTER_MAX: u8 = 15;
 
-/// Which numbers may be in a set of at most so many.
+/// A superset of the numbers in a set of bounded size.
 #[derive(Debug)]
 pub(super) struct Filter {
     /// Two counters a byte.
@@ -23,11 +23,11 @@ impl Filter {
         Self { counters: vec![0; (count * COUNTERS_EACH).next_power_of_two() / 2] }
     }
 
-    /// The counters of `key`, of which some may be the same.
+    /// The counters of `key`; some may coincide.
     #[inline]
     fn places(&self, key: u64) -> impl Iterator<Item = usize> + use<> {
         let (hash, mask) = (scatter(key), self.counters.len() * 2 - 1);
-        // Double hashing: an odd step meets every counter.
+        // Double hashing: an odd step reaches every counter.
         let (first, step) = (hash & 0xFFFF_FFFF, hash >> 32 | 1);
         (0..HASHES).map(move |nth| first.wrapping_add(nth * step) as usize & mask)
     }
@@ -42,20 +42,20 @@ impl Filter {
         *byte = *byte & !(15 << shift) | value << shift;
     }
 
-    /// Whether `key` may be in the set; false only if it is not.
+    /// Whether `key` may be in the set; false only if it is not in the set.
     #[inline]
     pub(super) fn may_have(&self, key: u64) -> bool {
         self.places(key).all(|place| self.get(place) > 0)
     }
 
-    /// `key`, which is not in the set, comes into it.
+    /// Adds `key`, which is not in the set.
     pub(super) fn add(&mut self, key: u64) {
         for place in self.places(key) {
             self.set(place, (self.get(place) + 1).min(COUNTER_MAX));
         }
     }
 
-    /// `key`, which is in the set, leaves it.
+    /// Removes `key`, which is in the set.
     pub(super) fn remove(&mut self, key: u64) {
         for place in self.places(key) {
             if self.get(place) < COUNTER_MAX {

@@ -1,47 +1,47 @@
-//! The map table: for each block that was written, where its pages are, and what its accesses were.
+//! The map table: for each block that was written, the locations of its pages, and statistics of its accesses.
 //!
-//! Source: paper 004, section 3.1 (figure 4). An entry says of each page of its block where it is, so that an update of a
-//! part of a block moves that part alone (choice). Blocks that were never written have no entry; a counting Bloom filter
-//! tells most of them without a look at the table.
+//! Source: paper 004, section 3.1 (figure 4). An entry has the location of each page of its block, so that an update of part
+//! of a block moves only that part (choice). Blocks that were never written have no entry; a counting Bloom filter rejects
+//! most of them without a lookup in the table.
 
 use super::filter::Filter;
 use crate::ids::NONE;
 use crate::mix::Mix;
 use crate::table::Table;
 
-/// The mark of a page that is at home: in the first zone, where its address says.
+/// The mark of a page that is at home: in the first zone, at its address.
 pub(super) const HOME: u32 = u32::MAX;
 
-/// What is known of a block.
+/// The state of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) block: u64,
     pub(super) mix: Mix,
-    /// The zone in whose order of writing it is; 0 if in none.
+    /// The zone in whose write order the block is; 0 if in none.
     pub(super) zone: u8,
-    /// Requests of hosts under way that change it.
+    /// Number of host requests in progress that change the block.
     pub(super) writers: u32,
-    /// Of its pages the ones that are not at home.
+    /// Number of its pages that are not at home.
     pub(super) away: u32,
-    /// The blocks of the same zone written before it and after it.
+    /// The blocks of the same zone that were written before it and after it.
     older: u32,
     newer: u32,
 }
 
-/// The blocks of a zone in the order in which they were last written.
+/// The blocks of a zone, in the order in which they were last written.
 #[derive(Clone, Copy, Debug)]
 struct Order {
     oldest: u32,
     newest: u32,
 }
 
-/// What looks at the table have found.
+/// Results of lookups in the table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) all: u64,
-    /// Answered by the filter.
+    /// Rejected by the filter.
     pub(super) filtered: u64,
-    /// Passed by the filter, and in vain.
+    /// Passed by the filter, but not found.
     pub(super) in_vain: u64,
 }
 
@@ -49,23 +49,23 @@ pub(super) struct Looks {
 #[derive(Debug)]
 pub(super) struct Map {
     entries: Vec<Entry>,
-    /// Of each entry the place of each of its pages: a page of the array, or [`HOME`].
+    /// For each entry the location of each of its pages: a page of the array, or [`HOME`].
     places: Vec<u32>,
     free: Vec<u32>,
     table: Table,
     filter: Filter,
-    /// Entries that the filter was made for.
+    /// Number of entries that the filter was built for.
     most: usize,
     block_pages: u64,
     orders: [Order; super::ZONES],
     pub(super) looks: Looks,
 }
 
-/// Entries that a table begins with.
+/// Number of entries with which a table begins.
 const FIRST: usize = 1024;
 
 impl Map {
-    /// An empty table, for blocks of so many pages.
+    /// An empty table, for blocks of this number of pages.
     pub(super) fn new(block_pages: u64) -> Self {
         Self {
             entries: Vec::new(),
@@ -80,7 +80,7 @@ impl Map {
         }
     }
 
-    /// Entries in use.
+    /// Number of entries in use.
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
@@ -105,7 +105,7 @@ impl Map {
         id
     }
 
-    /// The same, not counted.
+    /// Like [`Self::find`], but not counted.
     #[inline]
     pub(super) fn peek(&self, page: u64) -> u32 {
         self.table.get(page / self.block_pages)
@@ -121,7 +121,7 @@ impl Map {
         &mut self.entries[id as usize]
     }
 
-    /// The entry of the block of `page`, made if there is none.
+    /// The entry of the block of `page`; creates it if there is none.
     pub(super) fn find_or_add(&mut self, page: u64) -> u32 {
         let id = self.find(page);
         if id != NONE {
@@ -164,13 +164,13 @@ impl Map {
         self.free.push(id);
     }
 
-    /// Where the entry has `page`.
+    /// The location that the entry has for `page`.
     #[inline]
     pub(super) fn place(&self, id: u32, page: u64) -> u32 {
         self.places[id as usize * self.block_pages as usize + (page % self.block_pages) as usize]
     }
 
-    /// The entry has `page` at `place` from now on. Returns where it was.
+    /// Sets the location of `page` in the entry to `place`. Returns the previous location.
     pub(super) fn set_place(&mut self, id: u32, page: u64, place: u32) -> u32 {
         let at = id as usize * self.block_pages as usize + (page % self.block_pages) as usize;
         let before = std::mem::replace(&mut self.places[at], place);
@@ -186,7 +186,7 @@ impl Map {
         first..first + self.block_pages
     }
 
-    /// The block was written: it is the newest of `zone`.
+    /// The block was written: it becomes the newest of `zone`.
     pub(super) fn note_written(&mut self, id: u32, zone: u8) {
         self.forget_order(id);
         let newest = self.orders[usize::from(zone)].newest;
@@ -200,7 +200,7 @@ impl Map {
         }
     }
 
-    /// The block is in no zone's order any more.
+    /// Removes the block from its zone's order.
     pub(super) fn forget_order(&mut self, id: u32) {
         let Entry { zone, older, newer, .. } = *self.get(id);
         if zone == 0 {
@@ -220,7 +220,7 @@ impl Map {
         self.get_mut(id).zone = 0;
     }
 
-    /// The blocks of `zone`, the one that was not written for longest first.
+    /// The blocks of `zone`, the one written longest ago first.
     pub(super) fn oldest_first(&self, zone: usize) -> impl Iterator<Item = u32> + '_ {
         let some = |id: u32| (id != NONE).then_some(id);
         std::iter::successors(some(self.orders[zone].oldest), move |&id| some(self.get(id).newer))

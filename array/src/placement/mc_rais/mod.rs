@@ -1,22 +1,25 @@
-//! MC-RAIS: three zones with chunk sizes of their own over the same members, for blocks that are mostly read, mostly written
-//! or both.
+//! MC-RAIS: three zones with their own chunk sizes over the same members, for blocks that are mostly read, mostly written or
+//! both.
 //!
-//! Host addresses are those of the zone of reads, where every page is at home. A block whose tendency changes moves when
-//! it is written again: the pages written go to the next free ones of its zone, and the map names them once they are
-//! written. So a host's page is translated to a page of the array, and below that everything (rows, parity, holds, write
-//! cache, degraded reads) is as in any array with rewritten chunks.
+//! Host addresses are those of the zone of reads, where every page is at home. A block whose access tendency changes moves
+//! when it is written again: the written pages go to the next free pages of the new zone, and the map refers to them once they
+//! are written. So a host's page is translated to a page of the array, and below that everything (rows, parity, row locks,
+//! write cache, degraded reads) works as in any array that rewrites chunks in place.
 //!
-//! Source: Wu et al., paper 004, section 3. What it leaves open is marked as our choice here and in `docs/zones.md`.
+//! Source: Wu et al., paper 004, section 3. Points that the paper leaves open are marked as our choice here and in
+//! `docs/zones.md`.
 //!
 //! # Why a moving page is never lost or mixed up
-//! - A page has one *place*, and while it moves one *target*. Reads go to the place. The write that moves the page goes to
-//!   the target, which becomes the place once it is written; if that fails, nothing has changed. Other writes wait for that.
-//! - A page that was left is not used anew before every request is over that was under way then: one of them may have
-//!   been sent there. Two counters of requests tell: those that began in this epoch, and those of the one before.
-//! - Where memory or members would lose what is not flushed, a page that was left stays as it is until a flush covers
-//!   what replaced it, and a loss of power takes the block back to it.
-//! - A page leaves a full zone as an internal read and write of the controller, begun only while no host writes its block. A
-//!   host that comes while it is read stops it; one that comes later waits.
+//! - A page has one *place*, and while it moves one *target*. Reads go to the place. The write that moves the page goes to the
+//!   target, which becomes the place once it is written; if that write fails, nothing has changed. Other writes of the page
+//!   wait for it.
+//! - A page that was left is not reused before every request that was in progress at that time has ended: one of them may have
+//!   been sent there. Two counters of requests determine this: requests that began in this epoch, and those of the previous
+//!   epoch.
+//! - Where memory or members would lose unflushed content, a page that was left stays as it is until a flush covers its
+//!   replacement, and a loss of power sets the block back to it.
+//! - A page leaves a full zone by an internal read and write of the controller, which begin only while no host writes its
+//!   block. A host write that arrives during the read stops the move; a later one waits.
 
 mod eviction;
 mod filter;
@@ -41,34 +44,34 @@ use space::Space;
 pub(crate) use section::ZonePages;
 pub use section::{ZoneSection, ZonesSection};
 
-/// Zones of an array: of reads, mixed, of writes.
+/// Number of zones of an array: of reads, mixed, of writes.
 pub(crate) const ZONES: usize = 3;
 
 /// No page of the array.
 const NOWHERE: u64 = u64::MAX;
 
-/// How many blocks are looked at for one that nobody writes.
+/// Number of blocks that are tried to find one that no host writes.
 const CANDIDATES: usize = 64;
 
-/// What the zones did.
+/// Counters of the zones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneCounts {
-    /// Pages that changed their zone as they were written.
+    /// Pages that changed their zone when they were written.
     pub moved: u64,
-    /// Pages that could not, because their zone was full.
+    /// Pages that could not move, because their zone was full.
     pub refused: u64,
-    /// Pages that went home to make room.
+    /// Pages that were moved home to make room.
     pub evicted: u64,
-    /// Looks at the map, those that its filter answered, and those that it passed in vain.
+    /// Lookups in the map, including those that its filter rejected.
     pub looks: u64,
-    /// Answered by the filter.
+    /// Lookups that the filter rejected.
     pub filtered: u64,
-    /// Passed by the filter, in vain.
+    /// Lookups that the filter passed, but that found nothing.
     pub in_vain: u64,
 }
 
 impl ZoneCounts {
-    /// What came after `base`.
+    /// The counts since `base`.
     pub fn since(&self, base: &Self) -> Self {
         Self {
             moved: self.moved - base.moved,
@@ -81,21 +84,21 @@ impl ZoneCounts {
     }
 }
 
-/// A block on its way home.
+/// A block that is being moved home.
 #[derive(Clone, Copy, Debug)]
 struct Eviction {
     entry: u32,
-    /// The pages under way.
+    /// The pages in flight.
     run: (u64, u64),
-    /// The epoch in which this began.
+    /// The epoch in which the move began.
     epoch: u64,
-    /// They have targets at home.
+    /// Whether the pages have targets at home.
     is_writing: bool,
-    /// A host writes the block.
+    /// Whether a host writes the block.
     is_stopped: bool,
 }
 
-/// A page on its way.
+/// A page that is moving.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     /// The page of the array that it moves to.
@@ -112,49 +115,50 @@ struct Unflushed {
     to: u32,
 }
 
-/// Where the pages of hosts are, in zones.
+/// The locations of host pages in zones.
 #[derive(Debug)]
 pub(crate) struct Zones {
     map: Map,
     mix: MixSection,
-    /// Pages of the first zone, which are home to the host's pages of the same number.
+    /// Pages of the first zone, which are the homes of the host pages with the same numbers.
     home: u64,
-    /// The zones behind the first, `spaces[z - 1]` of zone `z`.
+    /// The zones after the first: `spaces[z - 1]` is zone `z`.
     spaces: Vec<Space>,
-    /// Of each page behind the first zone the host's page that it holds, or held last.
+    /// For each page after the first zone the host page that it holds, or held last.
     owners: Vec<u32>,
-    /// Pages of hosts that are moving, each with its number in `moves`; and the numbers that are free.
+    /// Host pages that are moving, each with its number in `moves`; and the free numbers.
     moving: Table,
     moves: Vec<Move>,
     free_moves: Vec<u32>,
-    /// Pages that were left, each with the epoch in which that was.
+    /// Pages that were left, each with the epoch in which it was left.
     left: VecDeque<(u64, u32)>,
     epoch: u64,
-    /// Requests under way that began in an even epoch, and in an odd one.
+    /// Number of requests in progress that began in an even epoch, and in an odd one.
     begun: [u32; 2],
-    /// Whether a page that was left must wait for a flush; then moves since the last one, and how many came before those.
+    /// Whether a page that was left must wait for a flush; the moves since the last flush; and the number of moves before
+    /// those.
     awaits_flush: bool,
     unflushed: VecDeque<Unflushed>,
     flushed: u64,
-    /// Pages behind the first zone that cannot be written any more.
+    /// Pages after the first zone that cannot be written any more.
     retired: Vec<u32>,
-    /// Trims under way.
+    /// Number of trims in progress.
     trims: u32,
-    /// Free pages of each zone below which blocks are evicted, and pages that will be free.
+    /// For each zone the number of free pages below which blocks are evicted, and the number of pages that will become free.
     reserve: [u64; ZONES],
     leaving: [u64; ZONES],
     eviction: Option<Eviction>,
-    /// No block could be evicted; until a request ends it is no use to look again.
+    /// Whether no block could be evicted: a retry before a request ends would be useless.
     is_stuck: bool,
     counts: ZoneCounts,
 }
 
-/// A run of a host's pages that follow each other in a zone.
+/// A run of host pages that are consecutive in a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The first page of the array.
     pub(crate) page: u64,
-    /// How many there are.
+    /// Number of pages.
     pub(crate) count: u64,
 }
 
@@ -193,7 +197,7 @@ impl Zones {
         }
     }
 
-    /// A request about the host's pages `first..=last` begins. Returns what [`Self::end`] asks for.
+    /// Registers a request for the host pages `first..=last`. Returns the epoch to pass to [`Self::end`].
     pub(crate) fn begin(&mut self, kind: RequestKind, (first, last): (u64, u64)) -> u64 {
         self.begun[(self.epoch & 1) as usize] += 1;
         self.trims += u32::from(kind == RequestKind::Trim);
@@ -206,7 +210,7 @@ impl Zones {
         self.epoch
     }
 
-    /// A request of kind `kind` touches the block of `page`.
+    /// Records that a request of kind `kind` accesses the block of `page`.
     fn note(&mut self, kind: RequestKind, page: u64) {
         let id = match kind {
             RequestKind::Write => self.map.find_or_add(page),
@@ -228,7 +232,7 @@ impl Zones {
                 entry.mix.note_write();
                 entry.writers += 1;
                 let zone = match entry.mix.tendency(&mix) as u8 {
-                    // What it has in another zone is there still.
+                    // Pages that it has in another zone are still there.
                     0 => entry.zone,
                     zone => zone,
                 };
@@ -240,7 +244,7 @@ impl Zones {
         }
     }
 
-    /// The request `mover` that began in `epoch` is over.
+    /// Unregisters the request `mover`, which began in `epoch` and is over.
     pub(crate) fn end(&mut self, mover: u32, kind: RequestKind, (first, last): (u64, u64), epoch: u64) {
         if kind == RequestKind::Write {
             self.give_up(mover, first, last);
@@ -266,7 +270,7 @@ impl Zones {
         }
     }
 
-    /// The host's page that the array's `page` holds, or held last.
+    /// The host page that the array's `page` holds, or held last.
     #[inline]
     pub(crate) fn owner(&self, page: u64) -> u64 {
         if page < self.home { page } else { self.owners[(page - self.home) as usize].into() }
@@ -278,7 +282,7 @@ impl Zones {
         std::iter::once(page).chain(away.map(|(place, _)| place))
     }
 
-    /// The page of the array where the host's `page` is.
+    /// The page of the array that holds the host's `page`.
     #[inline]
     pub(crate) fn place(&self, page: u64) -> u64 {
         self.placed(self.map.peek(page), page)
@@ -292,12 +296,12 @@ impl Zones {
         }
     }
 
-    /// Where the host's pages from `page` on are read, as far as they follow each other before `end`.
+    /// The location from which the host pages from `page` on are read: the consecutive ones before `end`.
     pub(crate) fn read_run(&mut self, page: u64, end: u64) -> Run {
         self.run(page, end, |zones, id, page| zones.placed(id, page))
     }
 
-    /// Where the host's pages from `page` on, which is not moving, are changed where they are.
+    /// The location where the host pages from `page` on are changed in place; `page` is not moving.
     pub(crate) fn change_run(&mut self, page: u64, end: u64) -> Run {
         self.run(page, end, |zones, id, page| match zones.move_of(page) {
             None => zones.placed(id, page),
@@ -305,8 +309,8 @@ impl Zones {
         })
     }
 
-    /// Where the request `mover` writes the host's pages from `page` on, all of them whole; no other moves `page`. Pages move
-    /// only where `can_write` says that they can be written.
+    /// The location where the request `mover` writes the host pages from `page` on, each as a whole; no other request moves
+    /// `page`. Pages move only to pages for which `can_write` returns true.
     pub(crate) fn write_run(
         &mut self,
         mover: u32,
@@ -317,7 +321,8 @@ impl Zones {
         self.run(page, end, |zones, id, page| zones.written(mover, id, page, &can_write))
     }
 
-    /// Where `mover` writes the host's `page`: where it is, if that is its zone, or if its zone is full; else at a new target.
+    /// The location where `mover` writes the host's `page`: its current place, if that is in its zone or if its zone is full;
+    /// else a new target.
     fn written(&mut self, mover: u32, id: u32, page: u64, can_write: impl Fn(u64) -> bool) -> u64 {
         if let Some(under_way) = self.move_of(page) {
             return if under_way.mover == mover { under_way.target } else { NOWHERE };
@@ -339,7 +344,7 @@ impl Zones {
         target
     }
 
-    /// Takes a free page of `zone` that can be written. Others are of no use any more.
+    /// Takes a free page of `zone` that can be written. Pages that cannot be written are retired.
     fn take(&mut self, zone: usize, can_write: impl Fn(u64) -> bool) -> Option<u64> {
         loop {
             let page = self.spaces[zone - 1].take()?;
@@ -350,8 +355,8 @@ impl Zones {
         }
     }
 
-    /// A run of pages by what `find` says of each: first the one at `page`, then those behind it that follow it, before `end`
-    /// and the end of the zone.
+    /// A run of pages by the location that `find` returns for each: first the page at `page`, then the pages that follow it
+    /// consecutively, before `end` and the end of the zone.
     fn run(&mut self, page: u64, end: u64, mut find: impl FnMut(&mut Self, u32, u64) -> u64) -> Run {
         let step = self.map.block_pages();
         let mut id = self.map.peek(page);
@@ -372,11 +377,11 @@ impl Zones {
         Run { page: first, count }
     }
 
-    /// The zones after a loss of power: the map is persistent (paper 004, section 3.3). What was under way is forgotten, and
-    /// moves that no flush covers are taken back where that is needed.
+    /// The zones after a loss of power: the map is persistent (paper 004, section 3.3). Requests in progress are forgotten,
+    /// and moves that no flush covers are undone where that is needed.
     pub(crate) fn restarted(mut self) -> Self {
         while let Some(Unflushed { page, from, to }) = self.unflushed.pop_back() {
-            // The block may have been forgotten when the last of it was home.
+            // The block may have been forgotten when its last page was at home.
             let id = self.map.find_or_add(page);
             self.map.set_place(id, page, from);
             if from != HOME {
@@ -401,27 +406,27 @@ impl Zones {
         self
     }
 
-    /// Blocks that the map knows.
+    /// Number of blocks in the map.
     pub(crate) fn blocks(&self) -> u64 {
         self.map.len() as u64
     }
 
-    /// What the zones did so far.
+    /// Counters of the zones.
     pub(crate) fn counts(&self) -> ZoneCounts {
         let map::Looks { all, filtered, in_vain } = self.map.looks;
         ZoneCounts { looks: all, filtered, in_vain, ..self.counts }
     }
 
-    /// Bytes of the map, of its filter, and of what is known of free pages.
+    /// Bytes of the map, of its filter, and of the free page state.
     pub(crate) fn bytes(&self) -> u64 {
         let spaces: u64 = self.spaces.iter().map(Space::bytes).sum();
         self.map.bytes() + spaces + size_of_val(&self.owners[..]) as u64
     }
 
-    /// Looks for contradictions.
+    /// Checks for inconsistencies.
     ///
     /// # Errors
-    /// The first that it finds.
+    /// The first inconsistency.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let mut users = vec![0u32; self.owners.len()];
         let mut use_page = |page: u64, host: u64| {

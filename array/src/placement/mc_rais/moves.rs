@@ -1,18 +1,18 @@
-//! Pages on their way from zone to zone, and the pages that they leave.
+//! Pages that move from zone to zone, and the pages that they leave.
 //!
-//! Source: paper 004, section 3.2 (a page moves when it is written, and its old entry goes when that is done); when a page that
-//! was left may be used anew is ours.
+//! Source: paper 004, section 3.2 (a page moves when it is written, and its old entry goes when the write is done); the rule
+//! when a page that was left may be reused is ours.
 
 use super::map::HOME;
 use super::{Move, Unflushed, Zones};
 use crate::ids::NONE;
 
 impl Zones {
-    /// Something that began in `epoch` is over: a request, or what the controller does by itself.
+    /// Ends a request or internal operation of the controller that began in `epoch`.
     pub(super) fn over(&mut self, epoch: u64) {
         self.begun[(epoch & 1) as usize] -= 1;
         self.is_stuck = false;
-        // The epoch ends when nobody is left of the one before.
+        // The epoch ends when no request of the previous epoch is left.
         while self.begun[((self.epoch + 1) & 1) as usize] == 0
             && self.left.front().is_some_and(|&(left, _)| left <= self.epoch)
         {
@@ -21,7 +21,7 @@ impl Zones {
         }
     }
 
-    /// Frees what was left two epochs ago: whoever may have been sent there is gone.
+    /// Frees the pages that were left two epochs ago: every request that may have been sent there has ended.
     pub(super) fn free_left(&mut self) {
         while let Some(&(epoch, page)) = self.left.front()
             && epoch + 2 <= self.epoch
@@ -33,14 +33,15 @@ impl Zones {
         }
     }
 
-    /// A page that is left will be free, once nobody can be sent there any more. At home there is nothing to free.
+    /// Records that a page is left; it will be free once no request can be sent there any more. At home there is nothing to
+    /// free.
     pub(super) fn leave(&mut self, place: u32) {
         if place != HOME {
             self.left.push_back((self.epoch, place));
         }
     }
 
-    /// `place` will be left.
+    /// Records that `place` will be left.
     pub(super) fn will_leave(&mut self, place: u32) {
         if place != HOME {
             let zone = self.zone_of(place.into());
@@ -48,7 +49,7 @@ impl Zones {
         }
     }
 
-    /// What `mover` was to move of the host's pages `first..=last`, and has not, stays where it is.
+    /// Cancels the moves of `mover` within the host pages `first..=last` that are not done: these pages stay where they are.
     pub(super) fn give_up(&mut self, mover: u32, first: u64, last: u64) {
         if self.moving.len() == 0 {
             return;
@@ -68,14 +69,14 @@ impl Zones {
         self.leave(place);
     }
 
-    /// The host's `page`, which is moving, moves no more. Returns its target.
+    /// Ends the move of the host's `page`. Returns its target.
     pub(super) fn arrived(&mut self, page: u64) -> u64 {
         let number = self.moving.put(page, NONE);
         self.free_moves.push(number);
         self.moves[number as usize].target
     }
 
-    /// A page of the array as the map notes it for the host's `page`.
+    /// A page of the array, in the form in which the map stores it for the host's `page`.
     #[inline]
     pub(super) fn place_of(&self, array_page: u32, page: u64) -> u32 {
         if u64::from(array_page) == page { HOME } else { array_page }
@@ -97,13 +98,13 @@ impl Zones {
         (number != NONE).then(|| self.moves[number as usize])
     }
 
-    /// Whether a change of the host's `page` by the request `mover` must wait: another one moves it.
+    /// Whether a change of the host's `page` by the request `mover` must wait: another request moves the page.
     #[inline]
     pub(crate) fn is_moving(&self, page: u64, mover: u32) -> bool {
         self.move_of(page).is_some_and(|other| other.mover != mover)
     }
 
-    /// `mover` moves the host's `page` to `target`.
+    /// Lets `mover` move the host's `page` to `target`.
     pub(super) fn aim(&mut self, mover: u32, page: u64, target: u64) {
         if target >= self.home {
             self.owners[(target - self.home) as usize] = page as u32;
@@ -118,7 +119,7 @@ impl Zones {
         self.moving.put(page, number);
     }
 
-    /// The request that moves a host's page to the array's `page`, if one does.
+    /// The request that moves a host page to the array's `page`, if there is one.
     #[inline]
     pub(crate) fn mover_to(&self, page: u64) -> Option<u32> {
         if self.moving.len() == 0 {
@@ -128,8 +129,8 @@ impl Zones {
         (under_way.target == page).then_some(under_way.mover)
     }
 
-    /// What was moving to the array's `page` is written there by its mover, and is there now. (At home, older writes may
-    /// arrive while a newer one moves there.)
+    /// The mover has written the page that was moving to the array's `page`, which is its place now. (At home, older writes
+    /// may arrive while a newer one moves there.)
     pub(crate) fn moved_to(&mut self, page: u64) {
         let host = self.owner(page);
         self.arrived(host);
@@ -149,24 +150,24 @@ impl Zones {
         }
     }
 
-    /// Part of a planted bug: pages that were left are free, whoever may be on the way to them.
+    /// Part of a planted bug: frees pages that were left, although requests may have been sent there.
     pub(crate) fn free_at_once(&mut self) {
         self.left.iter_mut().for_each(|(epoch, _)| *epoch = 0);
         self.epoch += 2 * u64::from(self.epoch < 2);
         self.free_left();
     }
 
-    /// Part of a planted bug: no move is taken back.
+    /// Part of a planted bug: no move is undone.
     pub(crate) fn keep_unflushed(&mut self) {
         self.flushed(self.moves());
     }
 
-    /// How many moves there were: a flush that is asked for now covers them.
+    /// Number of moves so far: a flush that starts now covers them.
     pub(crate) fn moves(&self) -> u64 {
         self.flushed + self.unflushed.len() as u64
     }
 
-    /// A flush has covered the first so many moves.
+    /// A flush has covered the first `moves` moves.
     pub(crate) fn flushed(&mut self, moves: u64) {
         while self.flushed < moves
             && let Some(Unflushed { from, .. }) = self.unflushed.pop_front()

@@ -1,4 +1,4 @@
-//! What a scheme's file says about zones, and what of it means something.
+//! The zones section of a scheme file, and the checks of its settings.
 //!
 //! Source: paper 004, sections 3.1 and 4.1; what it leaves open is marked.
 
@@ -10,16 +10,16 @@ use stripewise_base::units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Given")]
 pub struct ZonesSection {
-    /// The zone of read-intensive blocks and of new ones. Hosts may fill as much as it holds.
+    /// The zone of read-intensive blocks and of new blocks. Its capacity is the capacity for hosts.
     pub reads: ZoneSection,
     /// The zone of mixed blocks.
     pub mixed: ZoneSection,
     /// The zone of write-intensive blocks.
     pub writes: ZoneSection,
-    /// What is classified as a whole (choice; the largest chunk).
+    /// The unit of classification (choice; the largest chunk).
     pub block: Bytes,
-    /// While less of a zone is free, blocks that were not written for longest go back to the zone of reads; 0 lets a full
-    /// zone take no more (choice).
+    /// While less than this share of a zone is free, the blocks that were written longest ago are moved back to the zone of
+    /// reads; with 0, a full zone accepts no more pages (choice).
     pub evict_below: Share,
 }
 
@@ -28,11 +28,11 @@ pub struct ZonesSection {
 pub struct ZoneSection {
     /// Its chunk size.
     pub chunk: Bytes,
-    /// What it takes of each member, to the sum over the zones.
+    /// The zone's share of each member, in proportion to the sum over the zones.
     pub parts: u32,
 }
 
-/// The section as a file has it: what it leaves out of a zone is that zone's default.
+/// The section as written in a file: settings that are left out have the zone's default.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Given {
@@ -81,13 +81,13 @@ impl Default for ZonesSection {
     }
 }
 
-/// A zone over given members, in pages: its chunk, and what it takes of each member.
+/// A zone over given members, in pages: its chunk size, and its size on each member.
 pub(crate) type ZonePages = (u32, u32);
 
-/// Blocks of more pages are refused.
+/// The most pages of a block; more are refused.
 const BLOCK_PAGES_MAX: u64 = 4096;
 
-/// Parts of a zone beyond which they are refused.
+/// The most parts of a zone; more are refused.
 const PARTS_MAX: u32 = 1 << 16;
 
 impl ZonesSection {
@@ -105,10 +105,10 @@ impl ZonesSection {
         self.block.0 / u64::from(page_bytes)
     }
 
-    /// The zones over members of `member_pages` pages each. Every zone takes whole chunks of the first.
+    /// The zones over members of `member_pages` pages each. Every zone has whole chunks of the first.
     ///
     /// # Errors
-    /// The first setting that has no meaning over these members: key, value and why.
+    /// The first setting that is not valid for these members: key, value and reason.
     pub(crate) fn pages(
         &self,
         page_bytes: u32,

@@ -1,9 +1,9 @@
-//! The free pages of a zone, taken in ascending order from where the last one was, so that what is written together lies
-//! together.
+//! The free pages of a zone. They are taken in ascending order from the last taken page on, so that pages written together are
+//! stored together.
 //!
 //! Source: paper 004, section 3.2: data is "stored sequentially on the targeted data zones".
 
-/// Which pages of a zone are free.
+/// The free pages of a zone.
 #[derive(Debug)]
 pub(super) struct Space {
     /// The zone's pages of the array.
@@ -11,12 +11,12 @@ pub(super) struct Space {
     /// A bit for each page; set if it is free.
     free: Vec<u64>,
     count: u64,
-    /// The page behind the last one that was taken, counted from the zone's first.
+    /// The page after the last one that was taken, counted from the zone's first page.
     next: usize,
 }
 
 impl Space {
-    /// A zone of which every page is free.
+    /// A zone with all pages free.
     pub(super) fn new(pages: std::ops::Range<u64>) -> Self {
         let count = pages.end - pages.start;
         let mut free = vec![u64::MAX; count.div_ceil(64) as usize];
@@ -26,18 +26,18 @@ impl Space {
         Self { pages, free, count, next: 0 }
     }
 
-    /// How many pages are free.
+    /// Number of free pages.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub(super) fn len(&self) -> u64 {
         self.pages.end - self.pages.start
     }
 
-    /// The page behind the zone's last one.
+    /// The page after the zone's last one.
     #[inline]
     pub(super) fn end(&self) -> u64 {
         self.pages.end
@@ -62,7 +62,7 @@ impl Space {
         Some(self.pages.start + page as u64)
     }
 
-    /// Gives a page back.
+    /// Frees a page.
     pub(super) fn give(&mut self, page: u64) {
         let page = (page - self.pages.start) as usize;
         debug_assert!(self.free[page / 64] >> (page % 64) & 1 == 0, "page {page} was given back twice");

@@ -15,7 +15,7 @@ fn zones(awaits_flush: bool, more: &str) -> Zones {
     Zones::new(&scheme, &geometry, 4096, awaits_flush)
 }
 
-/// A write of pages `first..=last` as request `id`: where its runs go, which are written, and then it is over.
+/// Writes pages `first..=last` as request `id`, to the end of the request. Returns the target runs.
 fn write(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     let epoch = zones.begin(RequestKind::Write, (first, last));
     let runs = sent(zones, id, first, last);
@@ -29,7 +29,7 @@ fn write(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Where a write's runs go.
+/// The target runs of a write.
 fn sent(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     let mut runs = Vec::new();
     let mut page = first;
@@ -58,10 +58,10 @@ fn read(zones: &mut Zones, first: u64, last: u64) -> Vec<(u64, u64)> {
 fn a_block_moves_to_the_zone_of_its_tendency_as_it_is_written_again_and_only_what_is_written() {
     let mut zones = zones(false, "");
     assert_eq!(write(&mut zones, 0, 4, 7), [(4, 4)], "new data goes to the zone of reads, at home");
-    // The second write makes it write-intensive: its pages go to the first of the third zone.
+    // The second write makes the block write-intensive: its pages go to the first pages of the third zone.
     assert_eq!(write(&mut zones, 0, 5, 6), [(64, 2)]);
     assert_eq!(read(&mut zones, 4, 7), [(4, 1), (64, 2), (7, 1)], "a read is split where the zones are");
-    // Two reads of three accesses and more: mixed. What is written moves on, the rest stays.
+    // Two reads of three accesses or more: mixed. Pages that are written move on, the others stay.
     read(&mut zones, 4, 4);
     assert_eq!(write(&mut zones, 0, 6, 6), [(32, 1)]);
     assert_eq!(read(&mut zones, 4, 7), [(4, 1), (64, 1), (32, 1), (7, 1)]);
