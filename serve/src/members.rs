@@ -53,8 +53,8 @@ impl Members {
                 let serves = engine.failure(member)?.is_none();
                 if serves && !force && !engine.array().tolerates_loss_of(member) {
                     return Err(Refusal::For(format!(
-                        "without member {member} too, the array lacks more than its parity tolerates, and part of its data cannot \
-                         be read; wait for its rebuild, replace what is missing, or use --force"
+                        "without member {member} too, the array lacks more than its parity tolerates, and part of its data \
+                         cannot be read; wait for its rebuild, replace what is missing, or use --force"
                     )));
                 }
                 engine.fail(member)?;

@@ -127,8 +127,8 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Failed(pages) => write!(
                 f,
-                "it is member {member} by {pages} pages, and the array continued without that member; bring it back by `stripewise \
-                 replace`"
+                "it is member {member} by {pages} pages, and the array continued without that member; bring it back by \
+                 `stripewise replace`"
             ),
             Reconstruction::Named => write!(
                 f,
