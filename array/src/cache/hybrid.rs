@@ -14,7 +14,7 @@ use super::CacheSection;
 use super::law::Filling;
 use super::rings::Rings;
 
-/// When groups leave the ring.
+/// The policy by which groups leave the ring.
 #[derive(Debug)]
 pub(super) struct Hybrid {
     /// Pages of a whole group, and the most groups in flight.

@@ -7,7 +7,7 @@
 use super::law::Law;
 use super::rings::Rings;
 
-/// When pages leave the rings of members.
+/// The policy by which pages leave the rings of members.
 #[derive(Debug)]
 pub(super) struct Isc {
     outstanding: u32,

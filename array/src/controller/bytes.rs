@@ -122,7 +122,7 @@ impl<M: Memory> Array<M> {
         self.load_host(page, array_page, id, sectors);
     }
 
-    /// Copies the `sectors` of the array's page that request `id` writes into a buffer.
+    /// Copies, into a buffer, the `sectors` of the array's page that request `id` writes.
     pub(super) fn load_host(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
         if !M::CARRIES_DATA {
             return;
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies the sectors of the array's page that request `id` reads from a buffer into the host's payload.
+    /// Copies, from a buffer into the host's payload, the sectors of the array's page that request `id` reads.
     pub(super) fn store_host(&mut self, page: PageId, array_page: u64, id: u32) {
         let host = &self.requests[id as usize].host;
         let page_bytes = u64::from(self.members.page_bytes);
@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Copies those of `sectors` of the array's page that request `id` reads from a buffer into the host's payload.
+    /// Copies, from a buffer into the host's payload, those of `sectors` of the array's page that request `id` reads.
     fn store_sectors(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
         let sectors = sectors & self.sectors_of_page(id, array_page);
         let start = array_page * u64::from(self.members.page_bytes);
@@ -410,7 +410,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Fills the sectors of a column with deferred parity that `plan` does not write from the content in memory.
+    /// Fills, from the content in memory, the sectors of a column with deferred parity that `plan` does not write.
     pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, column: u32) {
         if !M::CARRIES_DATA {
             return;

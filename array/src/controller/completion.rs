@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
         self.has_lost_cached() || self.any_failed && (0..self.geometry.groups).any(is_lost)
     }
 
-    /// How many members of `group` are lost.
+    /// Number of members of `group` that are lost.
     pub(super) fn failed_of_group(&self, group: u32) -> u32 {
         self.geometry.group(group).filter(|&member| self.failed[member as usize]).count() as u32
     }

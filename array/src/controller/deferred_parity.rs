@@ -140,7 +140,7 @@ impl<M: Memory> Array<M> {
         }
         let replaced = wanted & !self.window.dirty(row);
         if let Some(journal) = &self.journal {
-            // Rows that a walk has visited have their parity, and a record has room for a limited number of entries.
+            // A walk needs rows with their parity, and a record has room for a limited number of entries.
             let entries = wanted.count_ones() + replaced.count_ones();
             if self.is_walking() || journal.is_full || entries > journal.layout.entries_max() {
                 return false;

@@ -76,7 +76,7 @@ impl<M: Memory> Array<M> {
         let lost = if self.elastic.is_some() {
             self.slots_on_failed(plan, self.present(plan))
         } else {
-            // Columns that the plan itself could not read are among the late columns.
+            // Columns that the plan itself could not read are in `late` already.
             self.lost_columns(plan) & !self.plans[plan as usize].lost
         };
         let without = late | lost | self.slow_columns(plan);

@@ -6,9 +6,9 @@
 //! - [`Array::timer`]: a timer that the controller set has expired;
 //! - [`Array::member_failed`], [`Array::member_ready`], [`Array::member_slow`]: events of members.
 //!
-//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. The controller asks
-//! the [`Driver`] to do its work. The controller owns every queue: one of host requests, one for each row in use, one for each
-//! member.
+//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. The controller
+//! passes its work to the [`Driver`]. The controller owns every queue: one of host requests, one for each row in use, one for
+//! each member.
 
 mod absorbing;
 mod bytes;

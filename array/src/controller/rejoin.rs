@@ -8,7 +8,7 @@ use crate::memory::Memory;
 /// The device that joins the array as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Rejoining {
-    /// A blank device with this number of pages.
+    /// A replacement device: its content is unknown.
     Replacement {
         /// Identifier of the device.
         #[serde(rename = "element")]

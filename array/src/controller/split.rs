@@ -465,7 +465,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Which of columns `mask` of `row` request `id` covers only in part.
+    /// Those of columns `mask` of `row` that request `id` covers only in part.
     #[inline]
     pub(super) fn partial_columns(&self, id: u32, row: u64, mask: u64) -> u64 {
         if !self.requests[id as usize].in_part {

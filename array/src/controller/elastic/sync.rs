@@ -203,8 +203,8 @@ impl<M: Memory> Array<M> {
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-        // A full log has no checkpoint, and needs the member. The member is whole without a checkpoint if it holds no copy of
-        // the newest.
+        // A full log writes no checkpoint, and needs the member. The member is whole without one if the newest checkpoint has
+        // enough copies.
         let has_copies = durable.checkpoint_on.count_ones() > parity;
         let is_enough =
             durable.sync.is_checkpoint || is_full && has_copies && durable.first_passed().is_none();

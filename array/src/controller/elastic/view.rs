@@ -128,10 +128,10 @@ impl<M: Memory> Array<M> {
         stripes
     }
 
-    /// Looks for contradictions between the maps of the log.
+    /// Checks the maps of the log for inconsistencies.
     ///
     /// # Errors
-    /// The first that it finds.
+    /// The first inconsistency.
     pub fn audit_log(&self) -> Result<(), String> {
         self.elastic.as_ref().map_or(Ok(()), |log| log.audit())
     }

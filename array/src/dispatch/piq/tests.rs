@@ -116,7 +116,7 @@ impl Plain {
     }
 }
 
-/// Walks as the controller does.
+/// Walks in the way of the controller.
 fn walk(piq: &mut Piq, freed: &mut MemberSet, loads: &mut [u32], limit: u32, is_idle: bool) -> Vec<u32> {
     let mut issued = Vec::new();
     if !piq.begin_walk(freed, is_idle) {
