@@ -184,7 +184,7 @@ pub enum Bug {
     CacheLosesSectors,
     /// A page that the write cache holds in part is written as if the cache held all of it.
     CacheTakesPartForWhole,
-    /// Acknowledged content that is lost on its way out of the write cache is forgotten.
+    /// Acknowledged content that is lost while it leaves the write cache is forgotten.
     CacheLossHidden,
     /// An update that was logged ends, and its deltas are forgotten.
     DeltaDropped,

@@ -1,4 +1,4 @@
-//! Foreign text on its way to people. Text from media, files and messages of other programs may contain anything, and a
+//! Foreign text that people will see. Text from media, files and messages of other programs may contain anything, and a
 //! terminal acts on some of it: escape sequences, line feeds, marks that change the reading order. All printed text
 //! goes through this module, which shows such characters in escaped form.
 

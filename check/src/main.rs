@@ -34,13 +34,13 @@ struct Arguments {
     /// A case from a file, as --shrink writes it
     #[arg(long, group = "what", value_name = "FILE")]
     case: Option<String>,
-    /// So many minutes of seeds, from --from on
+    /// Run seeds for this number of minutes, from --from on
     #[arg(long, group = "what")]
     minutes: Option<f64>,
     /// First seed for --minutes
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Go on after a seed that fails
+    /// Continue after a seed that fails
     #[arg(long)]
     keep_going: bool,
     /// Print every event

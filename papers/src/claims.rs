@@ -102,7 +102,7 @@ impl Paper {
         })
     }
 
-    /// The names that every claim and table finds: constants, what was found besides, and all points.
+    /// The names that every claim and table finds: constants, further findings, and all points.
     pub(crate) fn names(&self, measured: &[Measured], more: &More<'_>) -> Result<Attributes, Error> {
         let mut names = self.constants.clone();
         names.extend(more.iter().map(|(name, value)| ((*name).to_owned(), of_json(value))));

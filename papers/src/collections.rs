@@ -6,7 +6,7 @@ use stripewise_study::Finished;
 use crate::point::Columns;
 use crate::text::mean_of;
 
-/// Adds `collecting`, the share of the slices of time in which so many members collected, from none on; and `collection_ns`, how
+/// Adds `collecting`, the share of the slices of time in which N members collected, from none on; and `collection_ns`, how
 /// long a collection of the measured part takes, where each was recorded.
 pub(crate) fn add(columns: &mut Columns, finished: &Finished) -> Result<(), Error> {
     let column = |table, name: &str| -> Result<Vec<u64>, Error> {

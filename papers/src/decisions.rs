@@ -35,7 +35,7 @@ impl Decisions {
 const MEMBERS: u32 = 8;
 /// Decisions timed at a time, each on other loads and rows.
 const BATCH: usize = 1024;
-/// Times whose median is told.
+/// Times whose median is reported.
 const TIMES: usize = 201;
 const PAGE_BYTES: u32 = 8192;
 

@@ -277,7 +277,7 @@ pub(crate) struct Claim {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TableText {
     pub(crate) title: Text,
-    /// A value for each table that is made of it: `each` in its texts.
+    /// A value for each table that comes from it: `each` in its texts.
     pub(crate) each: Option<Vec<toml::Value>>,
     /// The points that it is of, an expression; all when left out.
     pub(crate) points: Option<Text>,

@@ -207,7 +207,7 @@ fn shortened(text: &str) -> String {
     format!("{shown}{more}")
 }
 
-/// So many characters of an expression are shown in an error.
+/// The number of characters of an expression that an error shows.
 const SHOWN: usize = 120;
 
 /// A value of TOML.

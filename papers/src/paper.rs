@@ -31,7 +31,7 @@ const SHIPPED: [(&str, &str, &str); 5] =
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Replay only so many requests of each workload.
+    /// Replay only this number of requests of each workload.
     pub requests: Option<u64>,
     /// Replay a part of each workload where nothing is said of how many requests: what the paper's file says.
     pub quick: bool,

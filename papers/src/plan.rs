@@ -35,7 +35,7 @@ impl Draft<'_> {
         self.attributes.extend(of_table(attributes));
     }
 
-    /// The same, sent so many hundredths times as fast as it came.
+    /// The same, at a speed-up in hundredths.
     pub(crate) fn at(&self, hundredths: u64) -> Self {
         let mut draft = self.clone();
         draft.attributes.insert("speed".to_owned(), hundredths.into());

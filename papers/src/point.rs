@@ -16,7 +16,7 @@ use crate::plan::ATTRIBUTE;
 /// Names with values.
 pub(crate) type Attributes = BTreeMap<String, Value>;
 
-/// What was found besides the runs, by name.
+/// Findings besides the runs, by name.
 pub type More<'a> = [(&'a str, serde_json::Value)];
 
 type Failure = minijinja::Error;

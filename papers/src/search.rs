@@ -37,7 +37,7 @@ impl Paper {
         Ok(all)
     }
 
-    /// The study points of a workload where it is sent so many hundredths times as fast as it came.
+    /// The study points of a workload at a speed-up in hundredths.
     ///
     /// # Errors
     /// What is wrong in the paper's file.

@@ -6,11 +6,11 @@ type Speed = u64;
 /// As the requests came.
 pub(crate) const REAL_TIME: Speed = 100;
 
-/// Utilisation is met when it is off by no more than one part in so many.
+/// Utilisation is met when it is off by no more than one part in this number.
 const PARTS: f64 = 100.0;
 /// Tries before the best is taken.
 const TRIES: u32 = 24;
-/// A try is no more than so many times as fast as the one before.
+/// A try is at most this number of times as fast as the one before.
 const STEP: u64 = 1024;
 /// Slowest and fastest.
 const BOUNDS: [u64; 2] = [1, 1 << 40];
@@ -74,7 +74,7 @@ impl Calibration {
 mod tests {
     use super::*;
 
-    /// What is found when utilisation is this of the speed-up, and after how many tries.
+    /// The speed-up found when utilisation is this function of it, and the number of tries.
     fn found(target: f64, of: impl Fn(f64) -> f64) -> (f64, u32) {
         let mut search = Calibration::new(target);
         while search.take(of(search.now as f64 / 100.0)) {}

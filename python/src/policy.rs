@@ -9,7 +9,7 @@ use stripewise_array::update::{Choice, MemberLoad, Routine};
 use stripewise_study::{Choosing, NamedPolicy, Policy, PolicyFailure};
 
 /// A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
-/// element is doing. One object is filled anew for each update: take from it what is to be kept.
+/// element is doing. One object is filled again for each update: copy what is to be kept.
 #[pyclass(module = "stripewise._stripewise")]
 #[derive(Default)]
 pub(crate) struct ParityUpdate {

@@ -7,7 +7,7 @@ use crate::errors;
 
 /// The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `elements` elements
 /// each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
-/// `together`. Failures come `alpha` times as often as they say. Without arguments: paper 001's RAID-5.
+/// `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5.
 #[pyfunction]
 #[pyo3(signature = (*, elements=8, parity=1, groups=1, failures_per_year=0.25, repairs_per_year=1e4, repair="single", alpha=1.0))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords")]

@@ -317,7 +317,7 @@ fn column(values: &[Figure]) -> ArrayRef {
     Arc::new(values.iter().map(|value| Some(real(value))).collect::<Float64Array>())
 }
 
-/// The report on `runs` as one self-contained HTML file at `path`, instead of what was there.
+/// The report on `runs` as one self-contained HTML file at `path`, which is overwritten.
 #[pyfunction]
 pub(crate) fn write_report(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, path: PathBuf) -> PyResult<()> {
     let sources: Vec<Source> = runs.iter().map(|run| Source::from(run.run.clone())).collect();

@@ -16,7 +16,7 @@ use stripewise_trace::{Kind, Request, Source as _};
 
 use crate::errors;
 
-/// A table of a run or of a trace's requests. It is read anew each time that it is asked for, one batch of rows at a
+/// A table of a run or of a trace's requests. It is read again for each access, one batch of rows at a
 /// time, and understood by whatever takes Arrow tables: `polars.DataFrame(table)`, `pyarrow.table(table)`,
 /// `pandas.DataFrame.from_arrow(table)`, `duckdb`.
 #[pyclass(frozen, module = "stripewise._stripewise")]
@@ -60,7 +60,7 @@ impl Table {
                     py.detach(|| run.verify_table(*name)).map_err(|error| errors::store(py, error))?;
                 }
                 let batches = run.batches(*name).map_err(|error| errors::store(py, error))?;
-                Ok(Box::new(batches.expect("what was there when the table was made is there")))
+                Ok(Box::new(batches.expect("a table keeps its files")))
             }
             Origin::Requests(workload) => {
                 let stream = workload.open(&()).map_err(|error| errors::raised(py, error))?;
@@ -91,7 +91,7 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// What each column means, where that is told.
+    /// What each column means, where that is known.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let meanings = PyDict::new(py);
         for field in self.schema.fields() {

@@ -52,7 +52,7 @@ class Stop:
 
 @final
 class Table:
-    """A table of a run or of a trace's requests. It is read anew each time that it is asked for, one batch of rows at a
+    """A table of a run or of a trace's requests. It is read again for each access, one batch of rows at a
     time, and understood by whatever takes Arrow tables: `polars.DataFrame(table)`, `pyarrow.table(table)`,
     `pandas.DataFrame.from_arrow(table)`, `duckdb`."""
 
@@ -176,7 +176,7 @@ class Device:
 @final
 class ParityUpdate:
     """A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
-    element is doing. One object is filled anew for each update: take from it what is to be kept."""
+    element is doing. One object is filled again for each update: copy what is to be kept."""
 
     @property
     def now_ns(self) -> int:
@@ -323,7 +323,7 @@ def aggregate_table(runs: list[Run], names: list[str]) -> Table:
     the difference from the first scheme. The totals' names end in their units."""
 
 def write_report(runs: list[Run], path: str | Path) -> None:
-    """The report on `runs` as one self-contained HTML file at `path`, instead of what was there."""
+    """The report on `runs` as one self-contained HTML file at `path`, which is overwritten."""
 
 @final
 class Study:
@@ -408,4 +408,4 @@ def mttdl_years(
 ) -> float:
     """The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `elements` elements
     each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
-    `together`. Failures come `alpha` times as often as they say. Without arguments: paper 001's RAID-5."""
+    `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5."""

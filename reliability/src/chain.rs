@@ -7,7 +7,7 @@
 //! to a few units in the last place, however much faster repairs are than failures.
 //!
 //! Source: S. Karlin, H. M. Taylor, "A First Course in Stochastic Processes", 2nd edition, 1975, chapter 4 (mean
-//! first passages of birth and death processes); paper 001, section V-E (the chain of RAID-5 and RAID-6).
+//! first passages of `birth and death` processes); paper 001, section V-E (the chain of RAID-5 and RAID-6).
 
 use std::ops::{Add, Div, Mul};
 

@@ -8,7 +8,7 @@ use clap::Parser;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 use stripewise_validate::{Check, Effort, Finding, Lab, Row, Verdict, checks, command, render};
 
-/// Hold the simulator against theory and against other simulators.
+/// Validate the simulator against theory and other simulators.
 ///
 /// Exits with 1 when a figure differs. Real traces are looked for in the directory that STRIPEWISE_TRACES names.
 #[derive(Debug, Parser)]

@@ -31,7 +31,7 @@ pub(crate) struct Chunk {
     next: u32,
 }
 
-/// The stage of a chunk on its way out of the cache.
+/// The stage of a chunk that leaves the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// It stays in the cache.

@@ -37,7 +37,7 @@ struct Arguments {
     /// Only this shape, of 4+1, 8+1, 4+2, 8+2 and 16+2.
     #[arg(long)]
     only: Option<String>,
-    /// Only members of so many bytes, a multiple of 64.
+    /// Only chunks of this number of bytes, a multiple of 64.
     #[arg(long)]
     size: Option<usize>,
     /// Rounds, of which the median is given.

@@ -17,7 +17,7 @@ use stripewise_base::share::Share;
 
 use host::{Host, PAGE_BYTES};
 
-/// Measure what metadata costs: its share of what is written, with and without flushes; the time of recovery by capacity and by
+/// Measure the cost of metadata: its share of the writes, with and without flushes; the time of recovery by capacity and by
 /// the length of the log; checkpoints.
 ///
 /// Members lie in memory and take no time, so times are processor time of the controller. Counts are exact.

@@ -41,10 +41,10 @@ pub(crate) struct Compose {
     /// Threads [default: as many as the machine has]
     #[arg(long)]
     jobs: Option<usize>,
-    /// Stop after so many minutes
+    /// Stop after this number of minutes
     #[arg(long)]
     minutes: Option<f64>,
-    /// Go on after a row that fails
+    /// Continue after a row that fails
     #[arg(long)]
     keep_going: bool,
     /// Print every event (of one combination)

@@ -13,8 +13,8 @@ use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Scrip
 use super::progress::Progress;
 use super::runner;
 
-/// Loses power at any moment of an array's life, with any of what was not flushed and any members that its parity tolerates,
-/// opens it again, and holds what is there against docs/fault-contract.md
+/// Lose power at any time of an array's life, with any part of the unflushed writes and any members that parity tolerates, and
+/// check the content of the assembled array by docs/fault-contract.md
 #[derive(Args)]
 pub(crate) struct Crashes {
     /// Crashes, drawn from seeds
@@ -36,7 +36,7 @@ pub(crate) struct Crashes {
     /// Threads [default: as many as the machine has]
     #[arg(long)]
     jobs: Option<usize>,
-    /// Go on after a failure
+    /// Continue after a failure
     #[arg(long)]
     keep_going: bool,
     /// Print the case of a failure as it is, not a smaller one

@@ -9,9 +9,9 @@ use stripewise_check::kill::{Broken, Counts, Settings, run};
 
 use super::progress::Progress;
 
-/// Kills `stripewise serve` (-9) at random moments under the load of several NBD connections, lets its members lose some of
-/// what no flush covered, starts it again, and holds each sector against docs/fault-contract.md; in the end `stripewise check`
-/// must be clean
+/// Kill `stripewise serve` (-9) at random times under the load of several NBD connections, let its members lose a part of the
+/// unflushed writes, start it again, and check each sector by docs/fault-contract.md; in the end `stripewise check` must be
+/// clean
 #[derive(Args)]
 pub(crate) struct Kill {
     /// How often

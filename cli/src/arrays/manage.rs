@@ -101,11 +101,11 @@ pub(crate) struct Scrub {
     #[command(flatten)]
     array: Served,
 
-    /// Wait until it is done, and say what was found; exit code 1 if anything is lost, or if it was ended before it was done
+    /// Wait until it is complete, and print its findings; exit code 1 if data is lost, or if it ended early
     #[arg(long, conflicts_with = "stop")]
     wait: bool,
 
-    /// End one that goes on
+    /// End a scrub in progress
     #[arg(long)]
     stop: bool,
 }

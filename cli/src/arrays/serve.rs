@@ -158,20 +158,20 @@ pub(crate) struct Args {
     metrics: Option<SocketAddr>,
 
     /// A name by which metrics and the status page may be asked for, beside localhost, the address and the machine's own name;
-    /// give several. Whoever asks by another name is refused, so that no web page reads the status through a browser
+    /// give several. A request by another name is refused, so that no web page reads the status through a browser
     #[arg(long, value_name = "NAME", requires = "metrics")]
     metrics_host: Vec<String>,
 
-    /// Allow an address of --metrics that other machines reach: whoever reaches it reads the status
+    /// Allow an address of --metrics that other machines reach: every client that reaches it reads the status
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
 
-    /// Record what is served as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
+    /// Record the served requests as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
     /// have begun
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
-    /// Write down all that the controller is told and answers, for `stripewise replay`; it costs some processor time and 20
+    /// Record every input and answer of the controller, for `stripewise replay`; it costs some processor time and 20
     /// bytes an operation
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,

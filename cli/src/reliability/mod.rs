@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR|RUN")]
     runs: Vec<PathBuf>,
 
-    /// The run that the others are held against: its scheme, or the beginning of its digest [default: the first]
+    /// The run that the others are compared with: its scheme, or the beginning of its digest [default: the first]
     #[arg(long, value_name = "SCHEME|DIGEST", requires = "runs")]
     against: Option<String>,
 

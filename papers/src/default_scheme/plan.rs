@@ -160,7 +160,7 @@ impl Cell {
 /// speed-up at which as many chips are busy as its Table II prints, as its evaluation found it (docs/paper-002.md).
 const SPED_UP: [(&str, u64); 4] = [("HM_0", 1863), ("HM_1", 73129), ("PRN_0", 894), ("PROJ_1", 471)];
 
-/// Of those so many requests, as in that evaluation's sweeps.
+/// The number of these requests, as in that evaluation's sweeps.
 const PREFIX: u64 = 100_000;
 
 /// Every study that the results take.
@@ -227,7 +227,7 @@ fn add(
 
 /// The workloads of paper 004's Table 2 that are shipped.
 const WORKLOADS_004: [&str; 3] = ["proj_0", "stg_0", "hm_0"];
-/// So many requests of each, over SSDs of so many blocks a plane: with its 512 blocks a part of a workload collects nothing
+/// The number of requests of each, over SSDs with this number of blocks per plane: with its 512 blocks a part of a workload collects nothing
 /// (choice).
 const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";

@@ -20,13 +20,13 @@ pub(crate) fn only(paper: &Paper, claims: &[&str]) -> Asked {
     Asked { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
 }
 
-/// What is found besides of each study point: nothing was written, and intervals are not known.
+/// The further findings of each study point: nothing was written, and intervals are not known.
 pub(crate) fn of_point() -> [(&'static str, Json); 4] {
     let cost = json!({ "pre_reads": 0, "log_writes": 0, "parity_writes": 0 });
     [("parity_logging", cost), ("data_chunks", json!(0)), ("unique_chunks", json!(0)), ("span_ns", json!(0))]
 }
 
-/// What is found besides of an evaluation: no intervals, and what decisions cost.
+/// The further findings of an evaluation: no intervals, and the cost of decisions.
 pub(crate) fn of_all() -> [(&'static str, Json); 2] {
     let decisions =
         json!({ "baseline_ns": 5.0, "bpu_ns": 50.0, "adaptive_ns": 40.0, "machine": "a machine" });

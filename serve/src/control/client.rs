@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens at the socket.
+    /// No server listens on the socket.
     #[error("no server is listening on `{0}`")]
     NobodyThere(String),
     /// The server did not answer in time.

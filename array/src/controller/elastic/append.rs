@@ -108,7 +108,7 @@ impl<M: Memory> Array<M> {
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
         let free = log.segments.open();
-        // A segment that a checkpoint names is not opened again before the next checkpoint.
+        // A segment that a checkpoint names is not reused before the next checkpoint.
         let is_kept = log.durable.is_some();
         let empty = || if is_kept { None } else { log.segments.reopen() };
         let Some(segment) = free.or_else(empty) else { return false };

@@ -421,7 +421,7 @@ impl Durable {
         self.layout.checkpoint.first + (number % 2) as u32 * self.layout.checkpoint.pages
     }
 
-    /// Records that segment `segment` is opened again.
+    /// Records that segment `segment` is reused.
     pub(crate) fn open_segment(&mut self, segment: u32) {
         let at = segment as usize;
         self.generations[at] += 1;
