@@ -18,7 +18,11 @@ struct Idiom {
 
 /// The idioms of the list.
 #[derive(Debug)]
-pub struct Idioms(Vec<Idiom>);
+pub struct Idioms {
+    /// Any of them: most lines have none, and one search tells.
+    any: Regex,
+    all: Vec<Idiom>,
+}
 
 /// A line of the list that is no regular expression with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +48,10 @@ impl Idioms {
             let pattern = RegexBuilder::new(pattern.trim_end()).case_insensitive(true).build();
             Ok(Idiom { pattern: pattern.map_err(|error| bad(error.to_string()))?, remedy: remedy.to_owned() })
         };
-        lines.map(idiom).collect::<Result<_, _>>().map(Self)
+        let all: Vec<Idiom> = lines.map(idiom).collect::<Result<_, _>>()?;
+        let patterns: Vec<&str> = all.iter().map(|idiom| idiom.pattern.as_str()).collect();
+        let any = RegexBuilder::new(&patterns.join("|")).case_insensitive(true).build();
+        Ok(Self { any: any.map_err(|error| BadLine(0, error.to_string()))?, all })
     }
 
     /// The idioms in a document, outside code spans, fenced blocks and the targets of links.
@@ -60,7 +67,10 @@ impl Idioms {
 
     fn in_prose(&self, path: &str, number: usize, line: &str) -> Vec<Complaint> {
         let words = without_targets(&without_code(line));
-        let found = self.0.iter().filter_map(|idiom| Some((idiom.pattern.find(&words)?, idiom)));
+        if !self.any.is_match(&words) {
+            return Vec::new();
+        }
+        let found = self.all.iter().filter_map(|idiom| Some((idiom.pattern.find(&words)?, idiom)));
         found
             .map(|(at, idiom)| {
                 Complaint::new(path, number, format!("`{}`: {} ({LIST})", at.as_str(), idiom.remedy))

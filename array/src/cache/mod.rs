@@ -1,6 +1,6 @@
 //! Write caches: content that is kept in controller memory before it goes to the members.
 //!
-//! A [`Store`] has the pages, [`Rings`] determine which of them leave together, and a policy, one file for each published
+//! A `Store` has the pages, `Rings` determine which of them leave together, and a policy, one file for each published
 //! scheme, determines which leave next and when. The handling of requests, plans and row locks is in the controller
 //! (`controller/caching.rs`, `controller/destaging.rs`, `controller/absorbing.rs`), and the same for all policies.
 

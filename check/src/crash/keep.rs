@@ -13,7 +13,7 @@ pub enum Keep {
     Nothing,
     /// All writes that were answered or in flight.
     Everything,
-    /// The combination with this number, counted from nothing to everything: see [`states`].
+    /// The combination with this number, counted from nothing to everything.
     State(u64),
     /// A combination drawn from this seed.
     Seed(u64),

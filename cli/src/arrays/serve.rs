@@ -166,8 +166,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
 
-    /// Record the served requests as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
-    /// have begun
+    /// Record the served requests as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server
+    /// may have begun
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 

@@ -227,8 +227,8 @@ fn add(
 
 /// The workloads of paper 004's Table 2 that are shipped.
 const WORKLOADS_004: [&str; 3] = ["proj_0", "stg_0", "hm_0"];
-/// The number of requests of each, over SSDs with this number of blocks per plane: with its 512 blocks a part of a workload collects nothing
-/// (choice).
+/// The number of requests of each, over SSDs with this number of blocks per plane: with its 512 blocks a part of a workload
+/// collects nothing (choice).
 const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";
 

@@ -10,7 +10,7 @@
 //! A *slot* is a place for one chunk. The array's segments and their slots are numbered consecutively: slot `s` of a group of
 //! `n` members is on member `s mod n`, so consecutive slots are on distinct members. A stripe takes consecutive slots of one
 //! segment, and the position of its parity rotates from stripe to stripe (the paper leaves this open), or from band to band
-//! where a class has larger chunks ([`Band`]).
+//! where a class has larger chunks (`Band`).
 //!
 //! The forward map has the slot of each chunk, or its place in controller memory. See `docs/elastic-striping.md`.
 //!
