@@ -49,12 +49,12 @@ body = "{% for run in points[0].runs %}{{ run.name }} | {{ run.mean | time }}\n{
 
 [json]
 point = { workload = "workload" }
-run = { mean = "mean" }
+run = { columns = ["mean"] }
 "#;
 
 /// Evaluates a paper over runs that have one column.
 fn evaluate(text: &str) -> Result<String, Error> {
-    let paper = Paper::read("900.toml", text)?;
+    let paper = Paper::read("900.toml", text, "")?;
     let claims = paper.claims();
     let asked = Asked { requests: None, quick: false, traces: None, claims, seed: 1, out: "results".into() };
     let mut all = Vec::new();
