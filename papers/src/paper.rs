@@ -160,7 +160,8 @@ impl Paper {
         Ok(measured)
     }
 
-    /// How a report names the workload of a point: empty where its runs are no part of it, none where the trace's own name stands.
+    /// How a report names the workload of a point: empty where its runs are no part of it, none where the trace's own name
+    /// stands.
     ///
     /// # Errors
     /// What is wrong in the paper's file.
