@@ -158,7 +158,8 @@ impl From<stripewise_papers::Error> for Failure {
             Error::Study(error) => error.into(),
             Error::Results(error) => error.into(),
             Error::Trace(error) => error.into(),
-            _ => Self::Failed(error.to_string()),
+            // A kind of its own, so that a mistake in a paper's file does not count as a slice that cannot be replayed.
+            Error::Unknown(_) | Error::File(_) => Self::Refused(error.to_string()),
         }
     }
 }

@@ -80,9 +80,6 @@ pub(crate) struct Document {
     pub(crate) search: Option<Search>,
     /// The columns of what was measured.
     pub(crate) column: Vec<Column>,
-    /// Macros that the texts of claims, tables and reports may use.
-    #[serde(default)]
-    pub(crate) macros: Text,
     /// The claims.
     pub(crate) claim: Vec<Claim>,
     /// The tables, in order.
@@ -299,7 +296,18 @@ pub(crate) struct Json {
     /// Of a study point.
     pub(crate) point: BTreeMap<String, Text>,
     /// Of a run.
-    pub(crate) run: BTreeMap<String, Text>,
+    pub(crate) run: JsonRun,
+}
+
+/// What programs get of a run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonRun {
+    /// Columns and metrics under their own names.
+    pub(crate) columns: Vec<Text>,
+    /// Names with expressions.
+    #[serde(default)]
+    pub(crate) others: BTreeMap<String, Text>,
 }
 
 impl Document {

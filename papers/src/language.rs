@@ -207,7 +207,7 @@ fn shortened(text: &str) -> String {
     format!("{shown}{more}")
 }
 
-/// The number of characters of an expression that an error shows.
+/// The longest expression that an error shows whole, in characters.
 const SHOWN: usize = 120;
 
 /// A value of TOML.
@@ -277,41 +277,50 @@ fn numbers(list: &Value) -> Result<Vec<f64>, Failure> {
     list.try_iter()?.filter(|value| !value.is_none()).map(f64::try_from).collect()
 }
 
-fn add_numbers(environment: &mut Environment<'static>) {
-    fn shown(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-        value.map_or_else(|| NOTHING.to_owned(), show)
+/// A number, or `none`.
+fn number(value: &Value) -> Result<Option<f64>, Failure> {
+    if value.is_undefined() {
+        return Err(refuse("a value is missing; see that each name is there"));
     }
+    if value.is_none() { Ok(None) } else { f64::try_from(value.clone()).map(Some) }
+}
+
+fn add_numbers(environment: &mut Environment<'static>) {
+    fn shown(value: &Value, show: impl Fn(f64) -> String) -> Result<String, Failure> {
+        Ok(number(value)?.map_or_else(|| NOTHING.to_owned(), show))
+    }
+    environment.add_filter("fixed", |value: Value, digits: usize| shown(&value, |x| format!("{x:.digits$}")));
     environment
-        .add_filter("fixed", |value: Option<f64>, digits: usize| shown(value, |x| format!("{x:.digits$}")));
+        .add_filter("signed", |value: Value, digits: usize| shown(&value, |x| format!("{x:+.digits$}")));
     environment
-        .add_filter("signed", |value: Option<f64>, digits: usize| shown(value, |x| format!("{x:+.digits$}")));
-    environment.add_filter("scientific", |value: Option<f64>, digits: usize| {
-        shown(value, |x| format!("{x:.digits$e}"))
-    });
-    environment.add_filter("plain", |value: Option<f64>| shown(value, |x| x.to_string()));
-    environment.add_filter("percent", |value: Option<f64>, digits: Option<usize>| {
+        .add_filter("scientific", |value: Value, digits: usize| shown(&value, |x| format!("{x:.digits$e}")));
+    environment.add_filter("plain", |value: Value| shown(&value, |x| x.to_string()));
+    environment.add_filter("percent", |value: Value, digits: Option<usize>| {
         let digits = digits.unwrap_or(1);
-        shown(value, |x| format!("{:.digits$} %", x * 100.0))
+        shown(&value, |x| format!("{:.digits$} %", x * 100.0))
     });
     environment
-        .add_filter("signed_percent", |value: Option<f64>| shown(value, |x| format!("{:+.1} %", x * 100.0)));
-    environment.add_filter("percents", |shares: Vec<Option<f64>>| {
-        if shares.iter().all(Option::is_none) {
-            return NOTHING.to_owned();
+        .add_filter("signed_percent", |value: Value| shown(&value, |x| format!("{:+.1} %", x * 100.0)));
+    environment.add_filter("percents", |shares: Vec<Value>| {
+        if shares.iter().all(Value::is_none) {
+            return Ok(NOTHING.to_owned());
         }
-        let shares = shares.into_iter().map(|share| shown(share, |x| format!("{:.1} %", x * 100.0)));
-        shares.collect::<Vec<_>>().join(" / ")
+        let shares = shares.iter().map(|share| shown(share, |x| format!("{:.1} %", x * 100.0)));
+        Ok::<_, Failure>(shares.collect::<Result<Vec<_>, _>>()?.join(" / "))
     });
-    environment.add_filter("time", |value: Option<f64>| shown(value, text::time));
+    environment.add_filter("time", |value: Value| shown(&value, text::time));
     // The part of `theirs` that `ours` is, and how much less it is; none where one is missing, or `theirs` is not above 0.
-    let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs.filter(|theirs| *theirs > 0.0)?);
+    let ratio = |ours: Value, theirs: Value| -> Result<Option<f64>, Failure> {
+        let theirs = number(&theirs)?.filter(|theirs| *theirs > 0.0);
+        Ok(number(&ours)?.zip(theirs).map(|(ours, theirs)| ours / theirs))
+    };
     environment.add_function("ratio", ratio);
     environment.add_function("mttdl", mttdl);
     environment.add_function("chi2_critical", |freedom: u32, significance: f64| {
         chi2_critical(freedom, significance)
     });
-    environment.add_function("less", move |ours: Option<f64>, theirs: Option<f64>| {
-        ratio(ours, theirs).map(|part| 1.0 - part)
+    environment.add_function("less", move |ours: Value, theirs: Value| {
+        Ok::<_, Failure>(ratio(ours, theirs)?.map(|part| 1.0 - part))
     });
 }
 
@@ -470,14 +479,16 @@ fn each_gain(points: &Value, ours: &str, theirs: &str, metric: &str) -> Result<V
 
 fn add_verdicts(environment: &mut Environment<'static>) {
     let shown = |verdict: Verdict| verdict.to_string();
-    environment.add_function("judge", move |printed: f64, found: Option<f64>| shown(judge(printed, found)));
-    environment.add_function("judge_each", move |printed: Vec<f64>, found: Vec<Option<f64>>| {
+    environment.add_function("judge", move |printed: f64, found: Value| {
+        Ok::<_, Failure>(shown(judge(printed, number(&found)?)))
+    });
+    environment.add_function("judge_each", move |printed: Vec<f64>, found: Vec<Value>| {
         if printed.len() != found.len() {
             let reason = format!("{} printed values for {} measured ones", printed.len(), found.len());
             return Err(refuse(reason + "; write a printed value for each"));
         }
-        let words = printed.iter().zip(&found).map(|(printed, found)| judge(*printed, *found));
-        Ok(shown(Verdict::worst(words)))
+        let words = printed.iter().zip(&found).map(|(printed, found)| Ok(judge(*printed, number(found)?)));
+        Ok(shown(Verdict::worst(words.collect::<Result<Vec<_>, Failure>>()?)))
     });
     environment.add_function("judge_range", move |low: f64, high: f64, found: Value| {
         Ok::<_, Failure>(shown(judge_range((low, high), &numbers(&found)?)))

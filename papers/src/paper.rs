@@ -13,19 +13,20 @@ use crate::error::Error;
 use crate::language::{Language, of_json, of_table};
 use crate::point::{Attributes, Columns, Measured, MeasuredPoint, More, Run, StudyPoint};
 
-/// A paper's number, its file, and the text of that.
+/// A paper's number, its file, the text of that, and its macros.
 macro_rules! shipped {
     ($number:literal) => {
         (
             $number,
             concat!("papers/data/paper", $number, ".toml"),
             include_str!(concat!("../data/paper", $number, ".toml")),
+            include_str!(concat!("../data/paper", $number, ".jinja")),
         )
     };
 }
 
 /// The papers.
-const SHIPPED: [(&str, &str, &str); 5] =
+const SHIPPED: [(&str, &str, &str, &str); 5] =
     [shipped!("000"), shipped!("001"), shipped!("002"), shipped!("003"), shipped!("004")];
 
 /// What is asked for.
@@ -73,9 +74,9 @@ impl Paper {
     /// There is none; or its file is wrong, which a test excludes.
     pub fn find(number: &str) -> Result<Self, Error> {
         let found = SHIPPED.iter().find(|(one, ..)| *one == number);
-        let (_, file, text) = found
+        let (_, file, text, macros) = found
             .ok_or_else(|| Error::Unknown(unknown("paper", number, &SHIPPED.map(|(number, ..)| number))))?;
-        Self::read(file, text)
+        Self::read(file, text, macros)
     }
 
     /// Numbers of the shipped papers.
@@ -83,13 +84,13 @@ impl Paper {
         SHIPPED.iter().map(|(number, ..)| *number)
     }
 
-    /// Reads `text`, the contents of `file`.
+    /// Reads `text`, the contents of `file`, whose texts may use the Jinja `macros`.
     ///
     /// # Errors
     /// What is no TOML, an unknown key, a duplicate id, a reference to what is not there.
-    pub fn read(file: &str, text: &str) -> Result<Self, Error> {
+    pub fn read(file: &str, text: &str, macros: &str) -> Result<Self, Error> {
         let document = Document::read(file, text)?;
-        let language = Language::new(file, text, &document.macros);
+        let language = Language::new(file, text, macros);
         let constants = of_table(&document.constants).collect();
         let schemes = document.scheme.iter().map(|scheme| scheme.id.to_string()).collect();
         Ok(Self { document, language, constants, schemes })

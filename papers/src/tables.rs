@@ -98,9 +98,14 @@ impl Paper {
         for one in measured {
             let mut study = self.fields(&json.point, &one.value())?;
             let runs = one.0.runs.iter().map(|run| {
-                self.fields(&json.run, &Value::from_dyn_object(run.clone())).map(serde_json::Value::Object)
+                let run = Value::from_dyn_object(run.clone());
+                let mut fields = self.fields(&json.run.others, &run)?;
+                for column in &json.run.columns {
+                    fields.insert(column.to_string(), to_json(&self.language.expression(column, &run)?));
+                }
+                Ok(serde_json::Value::Object(fields))
             });
-            study.insert("runs".to_owned(), runs.collect::<Result<_, _>>()?);
+            study.insert("runs".to_owned(), runs.collect::<Result<_, Error>>()?);
             studies.push(serde_json::Value::Object(study));
         }
         let mut all = self.fields(&json.evaluation, &Names::value("name", self.names(measured, more)?))?;

@@ -103,7 +103,7 @@ impl Args {
                     Ok(())
                 },
             )?;
-            // Left out, and said so.
+            // A slice that cannot be replayed: the output names it.
             let Some(found) = found else { return Ok(None) };
             crate::interrupt::check()?;
             if !search.take(&found)? {

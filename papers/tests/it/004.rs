@@ -107,3 +107,20 @@ fn tables_and_json_have_every_run() {
     );
     assert_eq!(value["rows"][0]["row"], "4a");
 }
+
+#[test]
+fn warm_up_takes_what_the_profiles_write() {
+    let paper = paper();
+    let asked = only(&paper, &["4a"]);
+    let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    for point in points.iter().filter(|point| point.text("state") == "full") {
+        let name = format!("paper004/{}", point.text("workload"));
+        let profile =
+            stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}")).profile;
+        let profile = profile.expect("a profile");
+        let kib = profile.sizes.write.as_ref().and_then(|law| law.mean_kib).expect("a mean size");
+        // A tenth of four SSDs of 64 blocks a plane, and two pages for each that a small write writes.
+        let expected = 4.0 * 4_294_967_296.0 / 10.0 / (2.0 * profile.write_ratio * kib * 1024.0);
+        assert!((number(point, "warmup") / expected - 1.0).abs() < 0.001, "{name}: {expected}");
+    }
+}

@@ -49,12 +49,12 @@ body = "{% for run in points[0].runs %}{{ run.name }} | {{ run.mean | time }}\n{
 
 [json]
 point = { workload = "workload" }
-run = { mean = "mean" }
+run = { columns = ["mean"] }
 "#;
 
 /// Evaluates a paper over runs that have one column.
 fn evaluate(text: &str) -> Result<String, Error> {
-    let paper = Paper::read("900.toml", text)?;
+    let paper = Paper::read("900.toml", text, "")?;
     let claims = paper.claims();
     let asked = Asked { requests: None, quick: false, traces: None, claims, seed: 1, out: "results".into() };
     let mut all = Vec::new();
@@ -100,6 +100,7 @@ fn each_mistake_is_refused_with_file_line_and_remedy() {
         ("0.1, value", "0.1, valu", 38, "unknown name `valu`; did you mean `value`?"),
         ("judge(0.1, value)", "judge(0.1, value", 38, "unexpected end of input"),
         ("judge(0.1, value)", "'fine'", 38, "unknown verdict `fine`; known: agrees"),
+        ("{{ value |", "{{ {'a': 1}.b |", 37, "a value is missing; see that each name is there"),
         ("| percent }}", "| percents_of }}", 37, "filter percents_of is unknown; papers/README.md lists all"),
         (
             "origin = \"paper000/{{ workload }}\"",

@@ -8,7 +8,6 @@ fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String
     let text = format!(
         r#"
 paper = "900"
-macros = ""
 [[scheme]]
 id = "one"
 name = "One"
@@ -36,10 +35,10 @@ verdict = "judge(0.1, a)"
 rationale = ""
 [json]
 point = {{}}
-run = {{}}
+run = {{ columns = [] }}
 "#
     );
-    let paper = Paper::read("900.toml", &text)?;
+    let paper = Paper::read("900.toml", &text, "")?;
     let claims = paper.claims();
     let asked = Asked { requests: None, quick: false, traces: None, claims, seed: 1, out: "results".into() };
     let point = &paper.points(&asked)?[0];
