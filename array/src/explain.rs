@@ -50,7 +50,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;
     let written = if plan.purpose == Purpose::Parity { plan.dirty } else { plan.wanted };
     if plan.purpose == Purpose::Flush {
-        let _ = writeln!(text, "flush of every element");
+        let _ = writeln!(text, "flush of every member");
     } else if is_commit {
         let _ = writeln!(text, "row {}, {lock}: commit its deltas", plan.row);
     } else if plan.is_stripe {

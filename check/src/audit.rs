@@ -271,7 +271,7 @@ impl Audit<'_> {
         let Content::Bytes(bytes) = self.content(row, column) else { return Ok(()) };
         for (index, bytes) in bytes.chunks_exact(SECTOR).enumerate() {
             if sectors >> index & 1 == 0 {
-                check(index, bytes, "on the elements")?;
+                check(index, bytes, "on the members")?;
             }
         }
         Ok(())

@@ -300,13 +300,13 @@ impl<'a> Run<'a> {
         let member = self.slow.below(self.simulation.array.members().into()) as u16;
         // Reports may be repeated.
         let is_slow = !self.simulation.array.is_slow(member) || self.slow.chance(1, 4);
-        self.simulation.world.host.trace(|| format!("element {member} is reported slow: {is_slow}"));
+        self.simulation.world.host.trace(|| format!("member {member} is reported slow: {is_slow}"));
         self.simulation.report_slow(member, is_slow);
     }
 
     fn lose(&mut self, loss: Loss) {
         let Loss { member, manner, .. } = loss;
-        self.simulation.world.host.trace(|| format!("element {member} is lost: {manner:?}"));
+        self.simulation.world.host.trace(|| format!("member {member} is lost: {manner:?}"));
         match manner {
             Manner::Gone => self.simulation.fail_member(member),
             Manner::Silent | Manner::FailedWrite => {

@@ -381,7 +381,7 @@ fn settings(
     if !failed.is_empty() {
         let plural = if failed.len() == 1 { "" } else { "s" };
         let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
-        settings.push(("failed", format!("element{plural} {}", failed.join(", "))));
+        settings.push(("failed", format!("member{plural} {}", failed.join(", "))));
     }
     Ok(settings)
 }

@@ -10,7 +10,7 @@ use crate::owner::OwnerError;
 
 /// A member file cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("element file `{}`: {trouble}", path.display())]
+#[error("member file `{}`: {trouble}", path.display())]
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
@@ -125,7 +125,7 @@ pub enum EngineError {
     #[error(transparent)]
     Rejoin(#[from] RejoinError),
     /// A member that is offered is not the one that it should be.
-    #[error("element {member} cannot return from `{}`: {reason}", path.display())]
+    #[error("member {member} cannot return from `{}`: {reason}", path.display())]
     NotThat {
         /// The member.
         member: u16,
@@ -136,7 +136,7 @@ pub enum EngineError {
     },
     /// A member cannot be replaced while operations on it are in flight.
     #[error(
-        "element {member} has {operations} operations in flight yet; wait until it returns them, or until they time out"
+        "member {member} has {operations} operations in flight yet; wait until it returns them, or until they time out"
     )]
     InFlight {
         /// The member.

@@ -39,7 +39,7 @@ impl<M: Media> Flash<M> {
         let names_it = tenant.is_some_and(|tenant| tenant.logical == logical && tenant.pinned == pinned);
         if count == FREE || !names_it {
             return Err(format!(
-                "element {member}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
+                "member {member}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
                  block with count {count:#x}"
             ));
         }
@@ -69,7 +69,7 @@ impl<M: Media> Flash<M> {
     fn audit_plane(&self, member: u32, plane: u32) -> Result<(), String> {
         let (shape, ftl) = (&self.shape, &self.ftl);
         let local = plane - shape.first_plane(member);
-        let error = |what: String| Err(format!("element {member}, plane {local}: {what}"));
+        let error = |what: String| Err(format!("member {member}, plane {local}: {what}"));
         let open_pages: Vec<_> = ftl.points(plane).map(WritePoint::pages).collect();
         let (mut free, mut open, mut valid_pages) = (0, 0, 0);
         for (block, &count) in ftl.valid_of(plane).iter().enumerate() {

@@ -84,7 +84,7 @@ impl<M: Media> Flash<M> {
     /// The plane to which an untimed write goes.
     pub(crate) fn untimed_plane(&self, member: u32, page: u32, stream: u8) -> u32 {
         let chosen = self.choose_plane(member, page, stream, |plane| self.ftl.has_space(plane, stream));
-        chosen.unwrap_or_else(|| panic!("element {member} has no space for page {page}"))
+        chosen.unwrap_or_else(|| panic!("member {member} has no space for page {page}"))
     }
 
     /// After an allocation, advances the turn to the next plane in order.

@@ -96,7 +96,7 @@ impl<M: Media> Flash<M> {
             debug_assert!(known.is_none_or(|_| known == self.startable_plane(member, op.page, op.stream)));
             let plane = known.or_else(|| self.startable_plane(member, op.page, op.stream));
             let Some(plane) = plane else {
-                panic!("element {member} was started without being asked whether it admits a program");
+                panic!("member {member} was started without being asked whether it admits a program");
             };
             self.pass_turn(member, op.page, plane);
             let slot = self.new_slot(now, member, token, op, plane);
@@ -124,7 +124,7 @@ impl<M: Media> Flash<M> {
         let slot = if self.shape.level == Level::Ssd {
             let in_flight = &mut self.members[member as usize].in_flight;
             *in_flight += 1;
-            assert!(*in_flight <= self.window, "element {member} was started beyond its window");
+            assert!(*in_flight <= self.window, "member {member} was started beyond its window");
             self.vacant.pop().unwrap_or_else(|| self.add_slot())
         } else {
             let die = self.shape.die_of_plane(plane);

@@ -12,7 +12,7 @@ use crate::chain::Number;
 /// # Panics
 /// If `n` is below 2: one member and its parity.
 pub fn raid5<N: Number>(n: u32, lambda: N, mu: N) -> N {
-    assert!(n >= 2, "RAID-5 has at least 2 elements");
+    assert!(n >= 2, "RAID-5 has at least 2 members");
     let of = N::from;
     (mu + of(2 * n - 1) * lambda) / (of(n * (n - 1)) * lambda * lambda)
 }
@@ -22,7 +22,7 @@ pub fn raid5<N: Number>(n: u32, lambda: N, mu: N) -> N {
 /// # Panics
 /// If `n` is below 3: one member and its two parities.
 pub fn raid6<N: Number>(n: u32, lambda: N, mu: N) -> N {
-    assert!(n >= 3, "RAID-6 has at least 3 elements");
+    assert!(n >= 3, "RAID-6 has at least 3 members");
     let of = N::from;
     let above = mu * mu + of(2 * (n - 1)) * lambda * mu + of(3 * n * n - 6 * n + 2) * lambda * lambda;
     above / (of(n * (n - 1)) * of(n - 2) * lambda * lambda * lambda)

@@ -300,7 +300,7 @@ mod tests {
         let mut asked = 0;
         let told = Candidate::prepare(Place::Member(2), &path, true, || {
             asked += 1;
-            if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("element 3 is being rebuilt")) }
+            if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("member 3 is being rebuilt")) }
         });
         assert!(told.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
         let taken = Candidate::prepare(Place::Member(2), &path, true, || vacancy(&[])).unwrap();

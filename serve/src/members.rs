@@ -85,7 +85,7 @@ impl Members {
         let missing = match place {
             Place::Member(member) if engine.failure(member)?.is_none() => {
                 return Err(Refusal::For(format!(
-                    "element {member} is in service; take it out with `stripewise fail` first"
+                    "member {member} is in service; take it out with `stripewise fail` first"
                 )));
             }
             Place::Member(member) => {

@@ -139,7 +139,7 @@ fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::R
     for (number, member) in numbered() {
         family.gauge(&[("element", number)], member.queued as f64)?;
     }
-    let mut family = counters(to, "element_bytes", "Bytes read from and written to the element")?;
+    let mut family = counters(to, "element_bytes", "Bytes read from and written to the member")?;
     for (number, member) in numbered() {
         family.counter(&[("element", number), ("direction", "read")], member.read_bytes)?;
         family.counter(&[("element", number), ("direction", "write")], member.written_bytes)?;

@@ -78,7 +78,7 @@ pub fn content(path: &Path) -> io::Result<Option<String>> {
 fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<String>> {
     if let Some(block) = block {
         return Ok(Some(format!(
-            "element {} of the array \"{}\" ({})",
+            "member {} of the array \"{}\" ({})",
             block.number,
             visible(&block.name),
             block.array

@@ -46,7 +46,7 @@ const PROGRAM: Nanos = 240_000;
 /// One page on the bus of 10 ns a byte.
 const TRANSFER: Nanos = 40_960;
 /// The place of the queue: in the member, or in the controller.
-const PLACES: [(&str, &str); 2] = [("ssd:1", "in the element"), ("channel:1", "in the controller")];
+const PLACES: [(&str, &str); 2] = [("ssd:1", "in the member"), ("channel:1", "in the controller")];
 const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
 
 /// A law of service.

@@ -44,11 +44,11 @@ impl Rejoining {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RejoinError {
     /// The member is in the array already.
-    #[error("element {0} is in the array; take it out first")]
+    #[error("member {0} is in the array; take it out first")]
     Active(u16),
     /// Another member is being rebuilt, or lacks rows that could not be rebuilt.
     #[error(
-        "element {0} is being rebuilt; wait for its end, or scrub after the rows that it lacks were written again"
+        "member {0} is being rebuilt; wait for its end, or scrub after the rows that it lacks were written again"
     )]
     Busy(u16),
     /// A returning member might supply exactly the missing content, and must not be discarded.

@@ -69,7 +69,7 @@ impl Display for Superblock {
             writeln!(f, "  {line}")?;
         }
         let members = self.members.len();
-        writeln!(f, "element {} of 0 to {}: {}", self.number, members - 1, self.uuid)?;
+        writeln!(f, "member {} of 0 to {}: {}", self.number, members - 1, self.uuid)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
         if self.version > 1 {
             let clean = if self.is_clean { "stopped cleanly" } else { "not stopped cleanly" };
@@ -120,11 +120,7 @@ impl Superblock {
         match self.placement {
             Placement::Log => {
                 let rows = self.segment_rows;
-                writeln!(
-                    f,
-                    "{} of {rows} pages on each element",
-                    Several(self.segments().into(), "segment")
-                )?;
+                writeln!(f, "{} of {rows} pages on each member", Several(self.segments().into(), "segment"))?;
             }
             Placement::InPlace => {
                 let pages = Several(self.chunk_pages.into(), "page");
@@ -372,7 +368,7 @@ batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on membe
   written in vain: slots 15
   slot 13: stripe of 3 data and P: chunks 17, 18, 96
   slot 18: stripe of 1 data and P: chunks 5
-  trimmed: chunks 64 to 95, birth 8 of epoch 2
+  trimmed: chunks 64 to 95, write sequence 8 of epoch 2
 ";
         assert_eq!(Summary::parse(&page).expect("it is whole").to_string(), expected);
     }

@@ -178,10 +178,10 @@ impl Geometry {
         let Shape { level, members, groups, chunk_bytes, page_bytes, member_pages, .. } = *shape;
         let refuse = |remedy| Err(GeometryError::Members { members, groups, level, remedy });
         if members == 0 || members > MEMBERS_MAX {
-            return refuse("use 1 to 512 elements");
+            return refuse("use 1 to 512 members");
         }
         if groups == 0 || !members.is_multiple_of(groups) {
-            return refuse("use a number of groups that divides the number of elements");
+            return refuse("use a number of groups that divides the number of members");
         }
         // Without parity, chunks are independent: each is a stripe, and a group, of its own.
         let (groups, columns) = match level {
@@ -203,7 +203,7 @@ impl Geometry {
             return chunk(format!("is not a multiple of the member's page of {page_bytes} bytes"));
         }
         let Ok(chunk_pages) = u32::try_from(chunk_bytes / u64::from(page_bytes)) else {
-            return chunk("is larger than any element".into());
+            return chunk("is larger than any member".into());
         };
         let stripes = u64::from(member_pages / chunk_pages) * u64::from(groups);
         if stripes == 0 {

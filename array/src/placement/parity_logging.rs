@@ -423,7 +423,7 @@ mod tests {
         add_all(&mut log, [3, 3]);
         assert!(!log.has_room(3) && log.has_room(4));
         log.lose(7);
-        assert!(log.has_room(4), "a data element");
+        assert!(log.has_room(4), "a data member");
         log.lose(8);
         assert!(!log.has_room(4) && log.settling);
         assert_eq!((log.lost_of(3), log.lost_of(4)), (1, 0), "parity of rows without deltas is whole");

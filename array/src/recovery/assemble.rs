@@ -55,7 +55,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     };
     if let Some((at, other)) = found.iter().find(|(_, other)| other.array != any.array) {
         return refuse(format!(
-            "element {at} belongs to array {}, others to {}; offer the members of one array",
+            "member {at} belongs to array {}, others to {}; offer the members of one array",
             other.array, any.array
         ));
     }

@@ -58,7 +58,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Page { member, page, chunk, outcome, decodes } => {
-                write!(f, "element {member}, page {page}: ")?;
+                write!(f, "member {member}, page {page}: ")?;
                 match chunk {
                     Some(chunk) => write!(f, "chunk {chunk} ")?,
                     None => write!(f, "parity ")?,

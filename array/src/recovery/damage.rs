@@ -22,7 +22,7 @@ impl fmt::Display for DamagedCopy {
         let Self { member, page, structure } = self;
         write!(
             f,
-            "element {member}, page {page}: this copy of the {structure} is damaged; another one is whole"
+            "member {member}, page {page}: this copy of the {structure} is damaged; another one is whole"
         )
     }
 }

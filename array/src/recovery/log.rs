@@ -154,7 +154,7 @@ pub(super) fn open<M: Memory>(
     let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
         return Err(OpenError::Refused(
-            "no checkpoint of the array can be read; offer more of its elements".into(),
+            "no checkpoint of the array can be read; offer more of its members".into(),
         ));
     };
     let commit = found.commit();

@@ -90,7 +90,7 @@ impl Scheme {
             return refuse("placement.buffer_persistence", &"\"persistent\"", reason);
         }
         if Dimensions::new(section, geometry, self.tiers(), summary).capacity == 0 {
-            let reason = "leaves too few segments to collect any; use fewer rows, or larger elements";
+            let reason = "leaves too few segments to collect any; use fewer rows, or larger members";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
         if places(section, geometry, self.tiers(), members.page_bytes) > PLACES_MAX {
@@ -174,7 +174,7 @@ mod tests {
             refused(&format!("name = 'test'\n[placement]\npolicy = 'elastic'\n{text}\n{rows}"))
         };
         assert!(elastic("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
-        assert!(elastic("[geometry]\nchunk = '8KiB'").contains("must be a page of the element"));
+        assert!(elastic("[geometry]\nchunk = '8KiB'").contains("must be a page of the member"));
         assert!(elastic("[update]\npolicy = 'bpu'").contains("where parity is never updated"));
         assert!(elastic("[parity]\nwindow = 2").contains("where parity is never updated"));
         assert!(elastic("[parity]\nacknowledge = 'after-data'").contains("use elastic.acknowledge"));
@@ -220,6 +220,6 @@ mod tests {
         let rows = "name = 'test'\n[placement]\npolicy = 'elastic'\n[elastic]\nsegment_rows = 3\n";
         assert!(resolve(rows).is_ok());
         let error = resolve(&format!("{rows}{mix}")).expect_err("a refusal").to_string();
-        assert!(error.contains("more than the streams of survivors"), "{error}");
+        assert!(error.contains("more than the streams of live chunks"), "{error}");
     }
 }

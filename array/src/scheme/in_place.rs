@@ -104,7 +104,7 @@ impl Scheme {
             InPlaceLayout::with_bitmap(&shape)
         };
         if layout.data.pages == 0 {
-            let reason = "leaves no room for data beside it; use larger elements";
+            let reason = "leaves no room for data beside it; use larger members";
             return refuse("metadata", "\"on\"".into(), reason);
         }
         Ok(Some(layout))

@@ -317,13 +317,12 @@ impl Scheme {
         }
         let pages = self.log_pages(members);
         if pages == 0 || pages > u64::from(members.pages) {
-            let reason =
-                "must be at least a page and no more than a member; leave it out for a whole element";
+            let reason = "must be at least a page and no more than a member; leave it out for a whole member";
             let capacity = self.log.capacity.unwrap_or_default();
             return refuse("log.capacity", format!("\"{capacity}\""), reason);
         }
         if geometry.rows() > ROWS_MAX {
-            let reason = "can tell 4294967294 rows apart; use larger pages or smaller elements";
+            let reason = "can tell 4294967294 rows apart; use larger pages or smaller members";
             return refuse("placement.policy", "\"parity-logging\"".into(), reason);
         }
         Ok(())

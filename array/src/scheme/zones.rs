@@ -32,7 +32,7 @@ impl Scheme {
             return refuse("placement.first_writes", format!("\"{value}\""), reason);
         }
         if geometry.pages() >= u64::from(u32::MAX) {
-            let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller elements";
+            let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller members";
             return refuse("placement.policy", "\"mc-rais\"".into(), reason);
         }
         self.mix.check().or_else(|(key, value, reason)| refuse(key, value, reason))

@@ -76,7 +76,7 @@ fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
     assert_eq!(
         trouble.to_string(),
         format!(
-            "element {member}, page {page}: chunk 17 has another checksum than when it was written; \
+            "member {member}, page {page}: chunk 17 has another checksum than when it was written; \
              the rest of its stripe gives it back"
         )
     );

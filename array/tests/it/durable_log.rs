@@ -196,7 +196,7 @@ fn invariant_i_a_member_of_each_group_may_be_gone_when_the_array_is_opened() {
                 let mut disk = host.copy_of_disk();
                 [one, other].into_iter().for_each(|gone| disk.members[gone].is_gone = true);
                 if is_one_group(one, other) {
-                    assert!(Host::refusal(&scheme, disk).contains("too few elements"));
+                    assert!(Host::refusal(&scheme, disk).contains("too few members"));
                     continue;
                 }
                 let mut host = Host::open_as(&scheme, disk);

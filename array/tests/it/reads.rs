@@ -42,7 +42,7 @@ fn brr_counts_what_it_has_just_redirected() {
         read(&mut rig, page);
     }
     rig.run();
-    assert_eq!(rig.array.read_counts().redirected, 1, "element 1 has to help the second read");
+    assert_eq!(rig.array.read_counts().redirected, 1, "member 1 has to help the second read");
     assert_eq!(rig.acknowledged(), [(0, 1), (1, 1), (2, 2)]);
 }
 
@@ -172,7 +172,7 @@ fn a_direct_read_that_has_not_begun_when_the_others_are_done_never_does() {
     read(&mut rig, 3);
     read(&mut rig, 6);
     rig.run();
-    assert_eq!(rig.now(), start + 500, "element 0 reads one page, not two");
+    assert_eq!(rig.now(), start + 500, "member 0 reads one page, not two");
     assert_eq!(rig.started().count() - before, 1 + 2 * 3);
     let counts = ReadCounts { hedged: 2, hedges_won: 2, cut: 1, ..ReadCounts::default() };
     assert_eq!(rig.array.read_counts(), counts);

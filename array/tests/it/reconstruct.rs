@@ -76,7 +76,7 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
             wipe(&mut disk, member);
         }
         disk.members.swap(2, 4);
-        assert!(refusal(scheme, disk.clone(), Opening::default()).contains("too few elements"), "{scheme}");
+        assert!(refusal(scheme, disk.clone(), Opening::default()).contains("too few members"), "{scheme}");
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert_eq!(
             members(&host.opened.reconstructed),
@@ -246,7 +246,7 @@ fn with_a_bitmap_the_user_names_members_and_no_more_of_them_are_believed_than_it
     wipe(&mut disk, 3);
     let refused = refusal(BITMAP5, disk.clone(), FORCE);
     assert!(
-        refused.contains("too few elements") && refused.contains("if you know that it is one, name it"),
+        refused.contains("too few members") && refused.contains("if you know that it is one, name it"),
         "{refused}"
     );
     let mut host =

@@ -160,7 +160,7 @@ fn opening(arguments: &Arguments, mut host: Host) -> Result<(f64, Host)> {
 }
 
 fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
-    let mut table = table(&["MiB of all elements", "MiB filled", "ms", "pages read", "read a MiB filled"]);
+    let mut table = table(&["MiB of all members", "MiB filled", "ms", "pages read", "read a MiB filled"]);
     for part in [8, 4, 2, 1] {
         let mib = (arguments.mib / part).max(32);
         let mut host = Host::create(scheme, arguments.members, pages_of(mib))?;

@@ -139,7 +139,7 @@ impl<'a> Report<'a> {
             "CPU us a request",
             "p50 us",
             "p99 us",
-            "element bytes a byte",
+            "member bytes a byte",
             "reads a request",
             "compared with",
             "its MiB/s",

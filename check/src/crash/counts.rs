@@ -100,7 +100,7 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} with sectors of which several contents could be left", self.undecided)?;
         writeln!(f, "{:>12} with pages torn between sectors", self.torn)?;
         writeln!(f, "{:>12} openings that succeeded", self.opened)?;
-        writeln!(f, "{:>12} of them without some elements", self.degraded)?;
+        writeln!(f, "{:>12} of them without some members", self.degraded)?;
         writeln!(f, "{:>12} with members that had been absent before", self.returned)?;
         writeln!(f, "{:>12} that dropped something begun", self.dropped)?;
         writeln!(f, "{:>12} batches and records that counted behind a checkpoint", self.replayed)?;

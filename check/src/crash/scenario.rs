@@ -208,13 +208,13 @@ impl Scenario {
             let bit = 1 << member;
             match position {
                 Some(position) if order.get(usize::from(*position)) != Some(&member) => {
-                    return Err(format!("element {member} was not offered as number {position}"));
+                    return Err(format!("member {member} was not offered as number {position}"));
                 }
                 Some(_) if self.outdated & bit != 0 => {
                     return Err(format!("stale member {member} is taken for a current one"));
                 }
                 None if self.lost & bit == 0 => {
-                    return Err(format!("element {member} is left out though nothing is wrong with it"));
+                    return Err(format!("member {member} is left out though nothing is wrong with it"));
                 }
                 Some(_) => {}
                 None => missing |= bit,

@@ -202,7 +202,7 @@ fn every_row_of_the_covering_array_keeps_every_promise() {
     assert_eq!(sums.len(), rows.len());
     for (row, sum) in &sums {
         let has_parity = row.member(0).name != "raid0";
-        assert!(!has_parity || sum.lost > 0, "{row} lost no element");
+        assert!(!has_parity || sum.lost > 0, "{row} lost no member");
         let survives = space.scheme(row).check_restart().is_ok();
         assert_eq!(survives, sum.seen.power_losses > 0, "{row}: {:?}", sum.seen);
         assert!(sum.seen.succeeded > 100, "{row}: {:?}", sum.seen);

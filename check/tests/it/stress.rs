@@ -66,7 +66,7 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     assert!(raid6.seen.succeeded > 12 * raid6.seen.failed, "{:?}: what fails shows little", raid6.seen);
     assert!(seen.power_losses > 500 && seen.resyncs > 5_000, "{seen:?}");
     assert!(seen.holes > 100, "{} chunks lost in write holes", seen.holes);
-    assert!(two_lost > 300, "{two_lost} runs of RAID-6 lost two elements");
+    assert!(two_lost > 300, "{two_lost} runs of RAID-6 lost two members");
 }
 
 /// Checks that every routine, every kind of read and every class of operations occurs.
@@ -142,7 +142,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("code {:?}, prime {:?}", case.scheme.code.kind, case.scheme.code.prime));
             count(format!("RAID-6 by {:?}", case.scheme.update));
         }
-        count(format!("{} elements", geometry.members));
+        count(format!("{} members", geometry.members));
         count(format!("{} groups", case.scheme.geometry.groups));
         count(format!("{level} {}", geometry.membership));
         count(format!("chunk of {}", geometry.chunk_pages));

@@ -104,8 +104,8 @@ fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::i
     writeln!(context.out, "array {}, called \"{}\", {}", block.array, visible(&block.name), block.level)?;
     for (number, position) in opened.positions.iter().enumerate() {
         match position {
-            Some(position) => writeln!(context.out, "element {number} is #{position}")?,
-            None => writeln!(context.out, "element {number} is ABSENT, failed or stale")?,
+            Some(position) => writeln!(context.out, "member {number} is #{position}")?,
+            None => writeln!(context.out, "member {number} is ABSENT, failed or stale")?,
         }
     }
     let Opened { replayed, dropped, losses, .. } = opened;

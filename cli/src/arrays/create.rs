@@ -231,7 +231,7 @@ impl Plan {
 
     fn members(&self, page_bytes: u32) -> Outcome<Members> {
         let pages = u32::try_from(self.bytes / u64::from(page_bytes))
-            .map_err(|_| Failure::usage(format!("elements of {} have too many pages", Bytes(self.bytes))))?;
+            .map_err(|_| Failure::usage(format!("members of {} have too many pages", Bytes(self.bytes))))?;
         Ok(capabilities(self.paths.len(), pages, page_bytes))
     }
 

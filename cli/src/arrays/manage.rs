@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 
-const FAIL: &[Example] = &[("stripewise fail pool 2", "element 2")];
+const FAIL: &[Example] = &[("stripewise fail pool 2", "member 2")];
 
 /// Remove a member of a served array from service
 ///
@@ -226,7 +226,7 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
         if let Some(one) = status.members.get(usize::from(member)).filter(|one| one.state != "active") {
             let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             return Err(Failure::failed(format!(
-                "element {member} is {} again{reason}\n  put another in its place by `stripewise replace`",
+                "member {member} is {} again{reason}\n  put another in its place by `stripewise replace`",
                 one.state
             )));
         }

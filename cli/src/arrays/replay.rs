@@ -87,7 +87,7 @@ fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
         count(failed_operations)
     )?;
     for &(member, at) in &told.left {
-        writeln!(out, "element {member} left after {:.3} s", seconds(at))?;
+        writeln!(out, "member {member} left after {:.3} s", seconds(at))?;
     }
     if told.is_cut {
         writeln!(out, "the transcript ends before the run did: its server was killed, or serves still")?;

@@ -88,7 +88,7 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     let members = newest.members.len();
     let Superblock { array, name, level, scheme, .. } = &newest;
     let (name, scheme) = (visible(name), visible(scheme));
-    writeln!(context.out, "array {array}, called \"{name}\", {level}, {scheme}, {members} elements")?;
+    writeln!(context.out, "array {array}, called \"{name}\", {level}, {scheme}, {members} members")?;
     for (path, block) in &*found {
         let state = state(block, &newest);
         writeln!(context.out, "  member {:<3} {state:<10}  {}", block.number, Visible(path.display()))?;

@@ -222,7 +222,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     tell_reconstructed(&opened, &mut paths, known.as_ref());
     let absent = opened.positions.iter().filter(|position| position.is_none()).count();
     if absent > 0 {
-        tracing::warn!(absent, "elements are absent or stale: the array is degraded");
+        tracing::warn!(absent, "members are absent or stale: the array is degraded");
     }
     if let Some(remark) = engine.remark() {
         tracing::warn!("{remark}");

@@ -150,7 +150,7 @@ impl Worn {
         let replay = document(run.inputs().replay());
         let setting = [
             ("device", configuration.get("device")),
-            ("layout of elements", configuration.get("elements")),
+            ("layout of members", configuration.get("elements")),
             ("state at the start", replay.get("precondition")),
             ("used part of the array", replay.get("fold_bytes")),
         ];

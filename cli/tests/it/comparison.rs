@@ -323,7 +323,7 @@ fn a_run_tells_what_each_ssd_did() {
     let sandbox = Sandbox::with_trace();
     let line = "run --trace trace.csv --device paper001 --elements ssd:4";
     let text = sandbox.run(line).success();
-    let table = text.split("\n\n").find(|part| part.starts_with("ELEMENT")).expect("the elements");
+    let table = text.split("\n\n").find(|part| part.starts_with("ELEMENT")).expect("the members");
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let firsts: Vec<String> = table.lines().filter_map(first).collect();
     assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
@@ -392,7 +392,7 @@ fn a_damaged_table_is_named_with_the_remedy_by_compare_and_report_and_no_figure_
 fn no_column_is_called_by_an_amplification_whose_divisor_is_not_named() {
     let sandbox = Sandbox::with_trace();
     let run = sandbox.run("run --trace trace.csv --requests 100").success();
-    let header = run.lines().find(|line| line.starts_with("ELEMENT")).expect("the elements");
+    let header = run.lines().find(|line| line.starts_with("ELEMENT")).expect("the members");
     assert!(
         header.contains("PROGRAMS/WRITE") && !header.split_whitespace().any(|word| word == "WA"),
         "{header}"

@@ -128,7 +128,7 @@ fn what_cannot_be_opened_ends_with_code_2_and_says_why() {
         std::fs::remove_file(path).unwrap();
     }
     let why = sandbox.run("check pool").failure(2);
-    assert!(why.contains("too few elements"), "{why}");
+    assert!(why.contains("too few members"), "{why}");
     let why = sandbox.run("check pool --scheme raid6-esap").failure(2);
     assert!(why.contains("RAID-5"), "{why}");
     sandbox.write("plain", "nothing of the kind");

@@ -61,7 +61,7 @@ fn what_is_refused_as_a_member_is_left_as_it_was() {
     // The rebuild continues at the low rate; no other replacement is accepted until it ends.
     for command in ["replace pool 1 pool/holds --force", "replace pool 1 pool/newer"] {
         let refused = sandbox.run(command).failure(1);
-        assert!(refused.contains("element 2 is being rebuilt"), "{refused}");
+        assert!(refused.contains("member 2 is being rebuilt"), "{refused}");
     }
     assert!(!there("newer").exists(), "no file is left behind");
     for name in ["small", "holds"] {
@@ -166,7 +166,7 @@ fn who_waits_for_a_rebuild_or_a_scrub_is_told_how_it_ended() {
         wait_until(&sandbox, |status| status["health"] == "rebuilding");
         sandbox.run("fail pool 2").success();
         let told = waiting.join().unwrap();
-        assert!(told.contains("element 2 is failed again: it was taken out of service"), "{told}");
+        assert!(told.contains("member 2 is failed again: it was taken out of service"), "{told}");
     });
 }
 
@@ -225,7 +225,7 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
         let goes_on = status(&sandbox);
         server.kill();
         let told = waiting.join().unwrap();
-        assert!(told.contains("the scrub cannot be waited for: ") && told.contains("begins anew"), "{told}");
+        assert!(told.contains("the scrub cannot be waited for: ") && told.contains("begins again"), "{told}");
         goes_on
     });
     let wait_for = |answers| {

@@ -89,7 +89,7 @@ fn alpha_comes_from_the_erases_of_runs() {
     assert_eq!(number("least_erase_blocks"), baseline.1);
     assert_eq!(number("most_erase_blocks"), baseline.2);
     assert_eq!(number("erase_cv"), baseline.3);
-    let members = run["element_erase_blocks"].as_array().expect("one for each element");
+    let members = run["element_erase_blocks"].as_array().expect("one for each member");
     assert_eq!(members.iter().filter_map(Value::as_f64).sum::<f64>(), baseline.0);
 
     // Each at its own level: RAID-0 loses data with the first failure.
@@ -151,7 +151,7 @@ fn what_has_no_meaning_is_refused() {
     let sandbox = Sandbox::new();
     for (line, says) in [
         ("--paper 003", "only 001"),
-        ("--level raid6 --elements 2", "at least 3 elements"),
+        ("--level raid6 --elements 2", "at least 3 members"),
         ("--alpha 0", "above 0"),
         ("--mttf 4", "has no unit"),
         ("--capacity 1TB", "--rebuild-rate"),

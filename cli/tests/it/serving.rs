@@ -85,7 +85,7 @@ fn what_a_server_did_is_replayed_without_it() {
     std::fs::remove_dir_all(sandbox.path().join("pool")).unwrap();
     let said = sandbox.run("replay run.transcript").success();
     assert!(
-        said.contains("element 3 left after") && said.ends_with("the same operations in the same order\n"),
+        said.contains("member 3 left after") && said.ends_with("the same operations in the same order\n"),
         "{said}"
     );
     assert!(!said.contains("killed"), "{said}");
@@ -155,7 +155,7 @@ fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     fill(&mut disk, 0..500);
     assert_eq!((sandbox.run("status").code, &status(&sandbox)["health"]), (0, &Value::from("clean")));
     let refused = sandbox.run("replace pool 2 pool/new").failure(1);
-    assert!(refused.contains("element 2 is in service"), "{refused}");
+    assert!(refused.contains("member 2 is in service"), "{refused}");
     assert!(sandbox.run("fail pool 9").failure(1).contains("there is no member 9"));
     sandbox.run("fail pool 2").success();
     let told = sandbox.run("status");
@@ -180,7 +180,7 @@ fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
     assert!(sandbox.run("check pool").success().ends_with("clean\n"));
     // The replaced member is known as such, and the array is found without it.
     let found = sandbox.run("scan pool").success();
-    assert!(found.contains("element 2   replaced    pool/element-2"), "{found}");
+    assert!(found.contains("member 2   replaced    pool/element-2"), "{found}");
     let served = Served::start(&sandbox, "pool", "");
     verify(&mut served.disk(), 0..800);
 }
@@ -426,7 +426,7 @@ fn devices_that_hold_something_are_refused_by_what_they_hold() {
     let refused = sandbox.run("create again disk0 disk1 disk3").failure(1);
     assert!(refused.contains("`disk0` holds member 0 of the array \"bay\""), "{refused}");
     let found = sandbox.run("scan disk0 disk1 disk3").success();
-    assert!(found.contains(", called \"bay\", RAID-6,") && found.contains("element 2   ABSENT"), "{found}");
+    assert!(found.contains(", called \"bay\", RAID-6,") && found.contains("member 2   ABSENT"), "{found}");
     // Two of five members may be missing.
     std::fs::remove_file(sandbox.path().join("disk1")).unwrap();
     std::fs::remove_file(sandbox.path().join("disk3")).unwrap();

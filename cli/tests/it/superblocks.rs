@@ -158,7 +158,7 @@ fn members_without_superblocks_are_recognized_by_force() {
     wipe(&sandbox, 0);
     wipe(&sandbox, 2);
     let refused = sandbox.run("serve pool").failure(1);
-    assert!(refused.contains("too few elements"), "{refused}");
+    assert!(refused.contains("too few members"), "{refused}");
     let (served, log) = Served::start_logged(&sandbox, "pool", "--force");
     assert_eq!(status(&sandbox)["health"], "clean");
     verify(&served);

@@ -272,27 +272,27 @@ impl fmt::Display for Event {
             }
             Self::Completed { id, outcome, .. } => write!(f, "operation {id} ended: {outcome:?}"),
             Self::Timer { .. } => f.write_str("a time had come"),
-            Self::Ready { member } => write!(f, "element {member} had room again"),
-            Self::Dispatched => f.write_str("operations were offered to elements"),
+            Self::Ready { member } => write!(f, "member {member} had room again"),
+            Self::Dispatched => f.write_str("operations were offered to members"),
             Self::Refused => f.write_str("a member refused an operation"),
-            Self::Failed { member, .. } => write!(f, "element {member} was taken out of service"),
+            Self::Failed { member, .. } => write!(f, "member {member} was taken out of service"),
             Self::Rejoined { member, how, .. } => {
                 let is_replaced = matches!(how, Came::Replacement { .. });
                 let what = if is_replaced { "was replaced" } else { "came back" };
-                write!(f, "element {member} {what}")
+                write!(f, "member {member} {what}")
             }
             Self::Returned { member, stamp: Some(Stamp { epoch, horizon, .. }), .. } => {
-                write!(f, "element {member} came back, stamped in epoch {epoch} with batch {horizon}")
+                write!(f, "member {member} came back, stamped in epoch {epoch} with batch {horizon}")
             }
             Self::Returned { member, stamp: None, .. } => {
-                write!(f, "element {member} came back without a stamp")
+                write!(f, "member {member} came back without a stamp")
             }
             Self::Stopped { .. } => f.write_str("superblocks were to record a clean stop"),
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
-            Self::Starved { is_out_of_space: true, .. } => f.write_str("elements had no space"),
-            Self::Starved { .. } => f.write_str("elements had space again"),
+            Self::Starved { is_out_of_space: true, .. } => f.write_str("members had no space"),
+            Self::Starved { .. } => f.write_str("members had space again"),
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
             Self::VerifySuperblocks { .. } => f.write_str("superblocks were to be verified"),
@@ -302,9 +302,9 @@ impl fmt::Display for Event {
             Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
-            Self::GaveUp { member } => write!(f, "element {member} failed"),
-            Self::Slow { member, is_slow: true, .. } => write!(f, "element {member} did not answer"),
-            Self::Slow { member, .. } => write!(f, "element {member} answered again"),
+            Self::GaveUp { member } => write!(f, "member {member} failed"),
+            Self::Slow { member, is_slow: true, .. } => write!(f, "member {member} did not answer"),
+            Self::Slow { member, .. } => write!(f, "member {member} answered again"),
         }
     }
 }

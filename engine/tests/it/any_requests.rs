@@ -310,7 +310,7 @@ impl<B: Backend> Bench<B> {
         }
         for member in 0..64 {
             if !self.failed.contains(&member) {
-                assert_eq!(self.faults.unflushed(member), 0, "element {member} was not flushed");
+                assert_eq!(self.faults.unflushed(member), 0, "member {member} was not flushed");
             }
         }
     }

@@ -195,7 +195,7 @@ fn levels_and_numbers_of_devices_that_are_too_large_are_refused() {
         refused.expect_err("refused").to_string()
     };
     let mut spec = DeviceSpec::preset("mqsim").unwrap_or_else(|error| panic!("{error}"));
-    assert!(refuse(&spec, Level::Ssd, 0).contains("0 elements"));
+    assert!(refuse(&spec, Level::Ssd, 0).contains("0 members"));
     assert!(refuse(&spec, Level::Chip, 17).contains("544 members; there must be from 1 to 512"));
     // 32 times as large: 2^31 pages in one member, but not in one channel.
     spec.geometry.blocks *= 16;

@@ -336,7 +336,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
     prop_assert_eq!(rig.flash.pinned(), pins.len());
     for ((member, page), entry) in &model {
         let content = rig.flash.lookup(*member, *page).map(|at| rig.flash.media().pages[&(*member, at)]);
-        prop_assert_eq!(content, entry.content, "element {} page {}", member, page);
+        prop_assert_eq!(content, entry.content, "member {} page {}", member, page);
     }
     let counters: Vec<_> = (0..members).map(|member| rig.flash.counters(rig.now, member)).collect();
     prop_assert_eq!(counters.iter().map(|c| c.program_pages).sum::<u64>(), programs);

@@ -114,8 +114,8 @@ fn groups_divide_the_time_and_slower_ageing_stretches_it() {
 fn an_array_that_cannot_be_is_refused_with_its_reason() {
     let model = Model::PAPER001;
     for (bad, says) in [
-        (Model { parity: 8, ..model }, "at least 9 elements"),
-        (Model { members: 0, parity: 0, ..model }, "0 elements"),
+        (Model { parity: 8, ..model }, "at least 9 members"),
+        (Model { members: 0, parity: 0, ..model }, "0 members"),
         (Model { groups: 0, ..model }, "0 groups"),
         (Model { members: 5000, ..model }, "1 to 4096"),
         (model.aged(0.0), "rate of failures is 0 a year"),

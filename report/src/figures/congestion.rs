@@ -76,7 +76,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
         notes.extend(notes_on(runs.iter().copied()));
         let title = structure.clone();
         let body = if groups.iter().all(|group| group.bars.is_empty()) {
-            Err("no request waited at any element".to_owned())
+            Err("no request waited at any member".to_owned())
         } else {
             let description =
                 format!("Coefficient of variation of blocked requests for {} workloads", groups.len());
@@ -156,7 +156,7 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
             groups.push(Group { label: workload.to_owned(), bars });
         }
         let body = if groups.iter().flat_map(|group| &group.bars).all(|bar| bar.value.is_none()) {
-            Err("no request waited at any element".to_owned())
+            Err("no request waited at any member".to_owned())
         } else {
             let chart = Bars {
                 title: structure,

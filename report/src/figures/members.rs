@@ -38,7 +38,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
         for (member, operations) in run.operations.iter().enumerate() {
             let of = |parts| operations.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
             let mean = blocked.get(member).copied().map_or("-".to_owned(), figure);
-            let tip = format!("element {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
+            let tip = format!("member {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
             let look = (Some(member) == most).then_some(CONGESTED);
             if operations.count() > 0 {
                 lines.push(Line { look, points: operations.tail(99.0), tip });
@@ -99,7 +99,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             "paper 000, Figure 3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested \
              channel's.",
         ),
-        legend: vec![Key { look: CONGESTED, name: "most congested element".to_owned(), is_line: true }],
+        legend: vec![Key { look: CONGESTED, name: "most congested member".to_owned(), is_line: true }],
         panels,
         notes,
         data,

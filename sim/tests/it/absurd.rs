@@ -99,7 +99,7 @@ fn more_samples_than_a_thousand_million_rows_are_refused_before_one_of_a_gap_is_
     assert!(rows.samples < 10_000_000, "{} rows were taken", rows.samples);
     let (outcome, rows) = replay(&[0, 3_600_000_000_000], &config("open:1", 1_000_000_000), u64::MAX);
     outcome.expect("a sample a second");
-    assert_eq!(rows.samples, 3601 * 4, "of four elements");
+    assert_eq!(rows.samples, 3601 * 4, "of four members");
 }
 
 #[test]

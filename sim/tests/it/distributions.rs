@@ -60,7 +60,7 @@ fn one_read_at_a_time_waits_for_nothing_and_leaves_nothing_behind() {
         let exact = totals.requests.reads.mean_ns();
         assert_eq!(row.operation_mean_ns, exact, "every read is as long as the other");
         assert_eq!((row.operation_p99_ns, row.operation_p999_ns), (exact, exact));
-        assert_eq!(row.blocked_sum, 200, "an arriving read finds itself, on its own element");
+        assert_eq!(row.blocked_sum, 200, "an arriving read finds itself, on its own member");
         assert_eq!(row.blocked_sum_served, 0);
     }
     let whole = |kind: LatencyKind| points.iter().filter(|row| row.kind == kind as u8).collect::<Vec<_>>();

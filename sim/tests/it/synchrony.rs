@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(&counted, &searched);
         prop_assert!(sink.slices.iter().zip(0..).all(|(row, at)| row.collecting == at));
         let at_least = |n: usize| searched[n..].iter().sum::<u64>() as f64;
-        prop_assert!(at_least(2) > 0.0, "elements collect at the same time");
+        prop_assert!(at_least(2) > 0.0, "members collect at the same time");
         let expected = [slice_ns as f64, at_least(1) / at_least(0), at_least(2) / at_least(0), at_least(2) / at_least(1)];
         let names = ["gc_slice_ns", "gc_any_share", "gc_two_share", "gc_two_of_any_share"];
         prop_assert_eq!(names.map(|name| figure(&totals, name)), expected);

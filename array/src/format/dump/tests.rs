@@ -151,7 +151,7 @@ fn all_that_is_on_the_members_is_told() {
     let lines = text.strip_prefix(expected).expect(&text);
     let layout = block(0)
         .to_string()
-        .replace("element 0 of", "element 2 of")
+        .replace("member 0 of", "member 2 of")
         .replace(&format!("to 2: {}", block(0).uuid), &format!("to 2: {}", block(2).uuid));
     let rest = lines.strip_prefix(&layout).expect(lines);
     let expected = "\
@@ -303,7 +303,7 @@ fn what_an_array_in_place_has_beside_its_data_is_told() {
         .encode(&[2], members.page(1, 16));
     let (text, problems) = members.dump(Dump::default()).expect("it is an array");
     let expected = "\
-member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with what late \
+member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with the chunks that deferred \
 parity covers of 1 page
 member 1: table of checksums: 1 page, of versions up to 6; DAMAGED or of others: 1 page
 member 1: intent bitmap of group 0, version 5: 1 of 2 bits set

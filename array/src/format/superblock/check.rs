@@ -70,9 +70,9 @@ fn check_members(block: &Superblock) -> Result<(), FormatError> {
     let code = super::codec::code_number(block.code);
     FRAME.expect(matches, "code", code, "none for RAID-0, 1 for RAID-5, 2 to 5 for RAID-6")?;
     let own = block.members.get(usize::from(block.number));
-    FRAME.expect(own.is_some(), "number of this element", block.number, "less than the elements")?;
+    FRAME.expect(own.is_some(), "number of this member", block.number, "less than the members")?;
     let is_own = own.is_some_and(|member| member.uuid == block.uuid);
-    FRAME.expect(is_own, "number of this element", block.number, "that of the member with its identifier")?;
+    FRAME.expect(is_own, "number of this member", block.number, "that of the member with its identifier")?;
     for (nth, member) in block.members.iter().enumerate() {
         let is_new = block.members[..nth].iter().all(|before| before.uuid != member.uuid);
         FRAME.expect(is_new, "identifier of a member", nth as u64, "another one for each member")?;

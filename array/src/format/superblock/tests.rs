@@ -371,7 +371,7 @@ fn each_field_out_of_its_bounds_is_named() {
         (|block| block.capacity = 3 * 15872 + 1, "capacity is 47617"),
         (|block| block.chunk_pages = 2, "pages of a chunk is 2"),
         (|block| block.groups = 0, "groups is 0"),
-        (|block| block.members_of_group = 4, "elements is 5"),
+        (|block| block.members_of_group = 4, "members is 5"),
         (|block| block.members_of_group = 2, "members of a group is 2"),
         (|block| block.code = Some(Kind::Xor), "code is 1"),
         (|block| block.level = Level::Raid5, "code is 2"),
@@ -389,7 +389,7 @@ fn each_field_out_of_its_bounds_is_named() {
         (|block| block.scheme = "a\0b".into(), "name of the scheme is 0"),
         (|block| block.settings = "x".repeat(509), "settings of the scheme is 509"),
         (|block| block.settings = "\0a".into(), "settings of the scheme is 0"),
-        (|block| block.members.clear(), "elements is 0"),
+        (|block| block.members.clear(), "members is 0"),
         (|block| block.members[4].cursor = 63, "cursor of a member is 63"),
     ];
     for (change, said) in cases {

@@ -135,14 +135,14 @@ impl ZonesSection {
             let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
             if chunks == 0 {
                 return refuse(
-                    "leaves no zone a chunk on these members; use smaller chunks or larger elements",
+                    "leaves no zone a chunk on these members; use smaller chunks or larger members",
                 );
             }
             *found = ((chunk / page) as u32, (chunks * (largest / page)) as u32);
         }
         let block = self.block_pages(page_bytes);
         if !self.block.0.is_multiple_of(page) || block == 0 || block > BLOCK_PAGES_MAX {
-            let reason = "must be 1 to 4096 whole pages of the element";
+            let reason = "must be 1 to 4096 whole pages of the member";
             return Err(("zones.block", format!("\"{}\"", self.block), reason));
         }
         if self.evict_below >= Share::ALL {
