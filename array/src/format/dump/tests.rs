@@ -303,8 +303,8 @@ fn what_an_array_in_place_has_beside_its_data_is_told() {
         .encode(&[2], members.page(1, 16));
     let (text, problems) = members.dump(Dump::default()).expect("it is an array");
     let expected = "\
-member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with the chunks that deferred \
-parity covers of 1 page
+member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with the chunks that \
+deferred parity covers of 1 page
 member 1: table of checksums: 1 page, of versions up to 6; DAMAGED or of others: 1 page
 member 1: intent bitmap of group 0, version 5: 1 of 2 bits set
 ";
