@@ -69,7 +69,7 @@ impl Display for Superblock {
             writeln!(f, "  {line}")?;
         }
         let members = self.members.len();
-        writeln!(f, "member {} of 0 to {}: {}", self.number, members - 1, self.uuid)?;
+        writeln!(f, "this member is {} of 0 to {}: {}", self.number, members - 1, self.uuid)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
         if self.version > 1 {
             let clean = if self.is_clean { "stopped cleanly" } else { "not stopped cleanly" };
@@ -308,7 +308,7 @@ mod tests {
         let expected = "\
 array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, called \"pool\", of the scheme \"elastic\"
   metadata = \"on\"
-member 2 of 0 to 4: 02020202-0202-0202-0202-020202020202
+this member is 2 of 0 to 4: 02020202-0202-0202-0202-020202020202
 update 7, epoch 4
 epoch 2 ended with batch 50
 epoch 3 ended with batch 60

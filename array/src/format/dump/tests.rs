@@ -151,7 +151,7 @@ fn all_that_is_on_the_members_is_told() {
     let lines = text.strip_prefix(expected).expect(&text);
     let layout = block(0)
         .to_string()
-        .replace("member 0 of", "member 2 of")
+        .replace("this member is 0 of", "this member is 2 of")
         .replace(&format!("to 2: {}", block(0).uuid), &format!("to 2: {}", block(2).uuid));
     let rest = lines.strip_prefix(&layout).expect(lines);
     let expected = "\

@@ -56,12 +56,12 @@ fn check_members(block: &Superblock) -> Result<(), FormatError> {
     let count = block.members.len();
     let (groups, columns) = (usize::from(block.groups), usize::from(block.members_of_group));
     let counted = (1..=SUPERBLOCK_MEMBERS_MAX).contains(&count);
-    FRAME.expect(counted, "elements", count as u64, "1 to 64")?;
+    FRAME.expect(counted, "members", count as u64, "1 to 64")?;
     FRAME.expect(groups > 0, "groups", block.groups, "1 or more")?;
     let parity = block.level.parity() as usize;
     FRAME.expect(columns > parity, "members of a group", block.members_of_group, "more than its parity")?;
     let shared = groups * columns == count;
-    FRAME.expect(shared, "elements", count as u64, "groups times members of a group")?;
+    FRAME.expect(shared, "members", count as u64, "groups times members of a group")?;
     let matches = match (block.level, block.code) {
         (Level::Raid0, code) => code.is_none(),
         (Level::Raid5, code) => code == Some(Kind::Xor),

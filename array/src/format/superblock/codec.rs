@@ -211,7 +211,7 @@ fn ended(bytes: &[u8]) -> Vec<EndedEpoch> {
 fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     let count = u16_at(bytes, 86);
     let counted = usize::from(count) <= SUPERBLOCK_MEMBERS_MAX;
-    FRAME.expect(counted, "elements", count, "1 to 64")?;
+    FRAME.expect(counted, "members", count, "1 to 64")?;
     let member = |at: usize| {
         // A feature gives this byte a meaning, but the feature's bit is not set: this program must not guess.
         FRAME.expect(
