@@ -65,7 +65,7 @@ class Table:
         """The columns' names, in order. They end in their units: `_ns`, `_bytes`, `_pages`, `_blocks`."""
 
     def describe(self) -> dict[str, str]:
-        """What each column means, where that is told."""
+        """What each column means, where that is known."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows, for whatever takes Arrow streams. What schema is asked for makes no difference."""

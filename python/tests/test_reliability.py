@@ -19,7 +19,7 @@ def test_repairs_side_by_side_are_twice_as_fast_with_two_parities():
 
 @pytest.mark.parametrize(
     ("settings", "says"),
-    [({"parity": 8}, "at least 9 elements"), ({"repair": "singel"}, "single"), ({"alpha": 0.0}, "above 0")],
+    [({"parity": 8}, "at least 9 members"), ({"repair": "singel"}, "single"), ({"alpha": 0.0}, "above 0")],
 )
 def test_what_has_no_meaning_is_refused_with_the_reason(settings, says):
     with pytest.raises(stripewise.SettingError, match=says):

@@ -116,7 +116,7 @@ impl Model {
     /// # Errors
     /// When counts or rates have no meaning.
     pub fn check(&self) -> Result<(), ModelError> {
-        for (what, count) in [("elements", self.members), ("groups", self.groups)] {
+        for (what, count) in [("members", self.members), ("groups", self.groups)] {
             if !(1..=MOST).contains(&count) {
                 return Err(ModelError::Count { what, count });
             }
