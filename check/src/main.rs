@@ -17,9 +17,9 @@ use command::kill::Kill;
 use command::progress::Progress;
 use command::runner::{self, Runner};
 
-/// Runs the array controller over modelled flash with real bytes, colliding requests and faults, and checks
-/// every promise of the fault contract (docs/checking.md). Exit code 1: a promise was broken; the last line
-/// tells how to replay it.
+/// Run the array controller over modelled flash with real bytes, concurrent requests and faults, and check every promise of
+/// the fault contract (docs/checking.md). Exit code 1: a promise was broken; the last line is the command that replays the
+/// failure.
 #[derive(Parser)]
 #[command(name = "stripewise-check", args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -28,7 +28,7 @@ struct Arguments {
     /// One seed
     #[arg(long, group = "what")]
     seed: Option<u64>,
-    /// Seeds from A up to but not B, to the first that fails
+    /// Seeds from A up to but not B; stops at the first failure
     #[arg(long, group = "what", value_name = "A..B", value_parser = range)]
     seeds: Option<Range<u64>>,
     /// A case from a file, as --shrink writes it

@@ -28,7 +28,7 @@ const EXAMPLES: &[Example] = &[
 #[command(name = "stripewise", version, long_version = long_version(), propagate_version = true)]
 #[command(after_help = SHORT, after_long_help = section_and(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
 pub(crate) struct App {
-    /// Show no progress and no remarks, only results and errors
+    /// Print only results and errors, no progress and no remarks
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
 

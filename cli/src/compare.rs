@@ -52,10 +52,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     study: StudyArgs,
 
-    /// A scheme to compare, with settings of its own if need be; give several [default:
-    /// paper000-baseline, paper000-bpu, paper000-adaptive, stripewise]
+    /// A scheme to compare, optionally with settings; repeat the option for several [default: paper000-baseline,
+    /// paper000-bpu, paper000-adaptive, stripewise]
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
     #[arg(
         short,
         long,
@@ -65,10 +65,11 @@ pub(crate) struct Args {
     )]
     scheme: Vec<String>,
 
-    /// Run each scheme with N seeds, from --seed on
+    /// Run each scheme with N seeds, beginning with --seed
     ///
-    /// A seed decides the requests of a generator or profile, where the first data lies on flash, and random choices of the
-    /// device. A recorded trace has the same requests with every seed. With one seed nothing is called significant.
+    /// A seed determines the requests of a generator or profile, the initial places of data on flash, and random choices of
+    /// the device. A recorded trace has the same requests with every seed. With one seed no difference is marked as
+    /// significant.
     #[arg(
         long,
         value_name = "N",
@@ -78,7 +79,7 @@ pub(crate) struct Args {
     )]
     seeds: NonZero<u32>,
 
-    /// How many runs to make at a time [default: one a core]
+    /// The number of runs at a time [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
     jobs: Option<NonZero<usize>>,
 }

@@ -15,17 +15,15 @@ use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
 use stripewise_sim::{Layout, members};
-use stripewise_study::{
-    self as study, DEFAULT_DEVICE, Document, SchemeSpec, Setting, What, describe_members,
-};
+use stripewise_study::{self as study, Document, SchemeSpec, Setting, What, describe_members};
 
 use crate::compare::print_settings;
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
+use crate::study::ArrayArgs;
 use crate::wrap::wrap;
-
 const EXAMPLES: &[Example] = &[
     ("stripewise explain --write 24KiB@0", "what an update of three chunks pre-reads, and why"),
     ("stripewise explain --scheme linux-md --write 16KiB@0", "how a scheme decides between equals"),
@@ -62,33 +60,21 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME|FILE.toml", default_value = "baseline", help_heading = "Array")]
     scheme: String,
 
-    /// The device: a preset's name or a file
-    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
-    device: String,
-
-    /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
-    #[arg(
-        id = "elements",
-        short = 'e',
-        long = "elements",
-        value_name = "LEVEL[:N]",
-        default_value = "channel",
-        help_heading = "Array"
-    )]
-    members: Layout,
+    #[command(flatten)]
+    array: ArrayArgs,
 
     /// Change a key of the scheme or of the device, as in update.tie=rcw
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     set: Vec<Setting>,
 
-    /// A member that has failed; give several for more
-    #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
+    /// A failed member; repeat the option for several
+    #[arg(long, value_name = "MEMBER", help_heading = "Array")]
     fail: Vec<u16>,
 
-    /// A member that collects garbage, for longer than all requests take; give several for more
+    /// A member that collects garbage, for longer than all requests take; repeat the option for several
     ///
-    /// What it is asked waits there, for policies to count.
-    #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
+    /// Operations for it wait there, and policies count them.
+    #[arg(long, value_name = "MEMBER", help_heading = "Array")]
     collecting: Vec<u16>,
 
     /// Print JSON
@@ -274,12 +260,12 @@ fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos)
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let scheme = SchemeSpec::parse(&args.scheme)?;
-    let device = Document::find(What::Device, &args.device)?;
+    let device = Document::find(What::Device, &args.array.device)?;
     let (for_scheme, for_device) = study::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
     let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
     let scheme = study::scheme(&scheme.document, &all)?;
     let device = study::device(&device, &for_device)?;
-    let shape = Shape::new(&device, args.members.level, args.members.devices)?;
+    let shape = Shape::new(&device, args.array.members.level, args.array.members.devices)?;
     let members = members(&device, &shape);
     let count = members.count;
     let mut array = Array::<NoMemory>::new(&scheme, members, NoMemory)?;
@@ -335,7 +321,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return context.json(&answers.iter().map(answer).collect::<Vec<_>>());
     }
     if !context.quiet {
-        let settings = settings(&scheme, &device, args.members, &array, &listener.failed)?;
+        let settings = settings(&scheme, &device, args.array.members, &array, &listener.failed)?;
         print_settings(&settings, context)?;
     }
     print(&answers, context)

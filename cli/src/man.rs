@@ -15,7 +15,7 @@ const EXAMPLES: &[Example] =
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// The folder; it is made where there is none
+    /// The folder; it is created if necessary
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
     seed: u64,
 
-    /// Fold addresses onto an array of so much data, as --fold says [default: as they are, each volume an array]
+    /// Fold addresses onto an array of this size, as --fold says [default: no folding, one array per volume]
     #[arg(long, value_name = "SIZE", help_heading = "Array")]
     onto: Option<Bytes>,
 
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "LEVEL", default_value = "raid5", help_heading = "Array")]
     level: Level,
 
-    /// Members that a stripe spans, parity included, the log device not
+    /// The number of members of a stripe, parity included, the log device not
     #[arg(
         id = "elements",
         short = 'e',
@@ -70,11 +70,11 @@ pub(crate) struct Args {
     )]
     members: u32,
 
-    /// Chunk
+    /// The chunk size
     #[arg(short, long, value_name = "SIZE", default_value = "4KiB", help_heading = "Array")]
     chunk: Bytes,
 
-    /// Take every chunk for written before the first request
+    /// Assume that every chunk was written before the first request
     #[arg(long, help_heading = "Array")]
     filled: bool,
 

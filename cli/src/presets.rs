@@ -64,7 +64,7 @@ pub(crate) struct Show {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
 
-    /// Print the text as it was written, with its comments and sources
+    /// Print the original text, with its comments and sources
     #[arg(long, conflicts_with_all = ["set", "json"])]
     source: bool,
 

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Show it in the browser
+    /// Open the report in the browser
     #[arg(long)]
     open: bool,
 }

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
     /// The scheme: a preset's name or a file
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
     #[arg(
         short,
         long,
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     )]
     scheme: String,
 
-    /// Print totals that are zero, too
+    /// Also print totals that are zero
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     all: bool,
 }

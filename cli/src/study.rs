@@ -30,73 +30,45 @@ pub(crate) struct WorkloadArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["generator", "profile"])]
     pub(crate) trace: Option<PathBuf>,
 
-    /// The trace's format, where it is not to be detected
+    /// The trace's format [default: detected]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) format: Option<FormatName>,
 
-    /// Pass over as many as N lines that are no requests, and count them
+    /// Skip and count up to N lines that are no requests
     #[arg(long, value_name = "N", default_value = "0", requires = "trace")]
     pub(crate) skip_bad: Count,
 
-    /// Replay what a generator yields, as in `uniform:size=8KiB`
+    /// Replay the requests of a generator, as in `uniform:size=8KiB`
     ///
     /// `stripewise trace gen --help` lists the generators and their keys.
     #[arg(short, long = "gen", value_name = "SPEC", conflicts_with = "profile")]
     pub(crate) generator: Option<Generator>,
 
-    /// Replay a workload with these statistics [default: paper000/hm_0]
+    /// Replay a workload with the statistics of a profile [default: paper000/hm_0]
     ///
-    /// `stripewise profile list` shows those that come with the program; `trace info --profile-out` makes one
-    /// from a trace.
+    /// `stripewise profile list` shows the built-in profiles; `trace info --profile-out` makes a profile from a trace.
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
-    /// Replay N requests only [default: all; of the default profile 1M]
+    /// Replay only the first N requests [default: all; of the default profile 1M]
     ///
-    /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less,
-    /// of which the first N are taken), and its footprint scales along.
+    /// A profile is generated with N requests, and its footprint scales along. With N below 10k it is generated with 10k
+    /// requests, and the first N are taken.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Count>,
 
     /// How addresses are folded onto the array: `modulo`, `dense[:UNIT]` or `regions[:N]`
     ///
-    /// `modulo`: the offset modulo the array's capacity; volumes lie on top of each other. `dense`: only what
-    /// the trace touches, in units of 1MiB, volume after volume. `regions`: an equal part of the array for
-    /// each volume. What was moved is counted in the results.
+    /// `modulo`: the offset modulo the array's capacity; volumes overlap. `dense`: only the parts that the trace touches, in
+    /// units of 1MiB, volume after volume. `regions`: an equal part of the array for each volume. The results count the
+    /// requests that were moved.
     #[arg(long, value_name = "HOW", default_value = "modulo")]
     pub(crate) fold: Fold,
 }
 
-/// What is run, and on what.
+/// What an array consists of.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetupArgs {
-    #[command(flatten)]
-    pub(crate) workload: WorkloadArgs,
-
-    /// When requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME` [default: open]
-    ///
-    /// `open`: at their times, as in open:100 (a hundred times as fast) or open:1/2. `closed`: as many at a
-    /// time, as in closed:16. `think`: each user sends the next request so long after the last was
-    /// acknowledged, as in think:8,1ms. Requests of a generator without times are sent closed:16 by default.
-    #[arg(long, value_name = "HOW", help_heading = "Workload")]
-    pub(crate) pacing: Option<Pacing>,
-
-    /// Fold addresses onto so much data, as in 4GiB [default: a fifth of what the members hold]
-    ///
-    /// What the members hold is the share of their pages that --precondition fills, parity included. The span does not depend
-    /// on the schemes, so a scheme gets the same requests whichever others stand beside it. All schemes that come with the
-    /// program hold a fifth; a scheme that holds less data than the span is refused.
-    #[arg(long, value_name = "SIZE", help_heading = "Workload")]
-    pub(crate) span: Option<Bytes>,
-
-    /// Count and keep nothing of the first N requests
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
-    pub(crate) warmup: Count,
-
-    /// Seed of everything random: generated requests, random choices of the device
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
-    pub(crate) seed: u64,
-
+pub(crate) struct ArrayArgs {
     /// The device: a preset's name or a file
     ///
     /// `stripewise device list` shows the presets.
@@ -113,19 +85,52 @@ pub(crate) struct SetupArgs {
         help_heading = "Array"
     )]
     pub(crate) members: Layout,
+}
 
-    /// What the devices hold before the first request: `fresh`, or STATE:SHARE of their pages, as in
-    /// steady:70%
+/// What is run, and on what.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetupArgs {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+
+    /// When requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME` [default: open]
     ///
-    /// `steady`: the state that random writes lead to, garbage collection under way. `sequential`: written
-    /// once, in order. `written`: steady, reached by writing, which takes long. Requests are folded onto the
-    /// part that is filled, so that none reads what was never written.
+    /// `open`: at their times, as in open:100 (a hundred times as fast) or open:1/2. `closed`: a fixed number of requests at
+    /// a time, as in closed:16. `think`: each user sends the next request a fixed time after the last was acknowledged, as in
+    /// think:8,1ms. The default for a generator without times is closed:16.
+    #[arg(long, value_name = "HOW", help_heading = "Workload")]
+    pub(crate) pacing: Option<Pacing>,
+
+    /// Fold addresses onto this much data, as in 4GiB [default: a fifth of the data that the members hold]
+    ///
+    /// Members hold data in the share of their pages that --precondition fills, parity included. The span does not depend on
+    /// the schemes, so a scheme gets the same requests no matter which other schemes are compared. All built-in schemes hold
+    /// a fifth; a scheme that holds less data than the span is refused.
+    #[arg(long, value_name = "SIZE", help_heading = "Workload")]
+    pub(crate) span: Option<Bytes>,
+
+    /// Do not count the first N requests
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
+    pub(crate) warmup: Count,
+
+    /// The seed of generated requests and of random choices of the device
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) array: ArrayArgs,
+
+    /// The state of the devices before the first request: `fresh`, or STATE:SHARE of their pages, as in steady:70%
+    ///
+    /// `steady`: the state that random writes lead to, with garbage collection in progress. `sequential`: written once, in
+    /// order. `written`: steady, reached by writing, which takes long. Requests are folded onto the filled part, so no
+    /// request reads unwritten pages.
     #[arg(long, value_name = "STATE", default_value = "steady:70%", help_heading = "Array")]
     pub(crate) precondition: Precondition,
 
     /// Change a key of every scheme or of the device, as in update.tie=rcw or gc.victim=fifo
     ///
-    /// Where both have such a key, write scheme.KEY or device.KEY.
+    /// If both have the key, write scheme.KEY or device.KEY.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     pub(crate) set: Vec<Setting>,
 }
@@ -140,23 +145,23 @@ pub(crate) struct StudyArgs {
     #[arg(short, long, value_name = "DIR", default_value = "stripewise-results", help_heading = "Results")]
     pub(crate) out: PathBuf,
 
-    /// Keep a row of every request, its latency split into parts
+    /// Keep a row for each request, with the parts of its latency
     #[arg(long, help_heading = "Results")]
     pub(crate) rows: bool,
 
-    /// Keep a row of every parity update: its routine, the one that Baseline would take, and what both cost
+    /// Keep a row for each parity update: its routine, the routine that Baseline would take, and the cost of both
     #[arg(long, help_heading = "Results")]
     pub(crate) update_rows: bool,
 
-    /// Keep a row of every garbage collection
+    /// Keep a row for each garbage collection
     #[arg(long, help_heading = "Results")]
     pub(crate) gc_rows: bool,
 
-    /// Count slices of so much simulated time by the number of members that collect garbage in them; 0ns for none
+    /// Count slices of simulated time of this length by the number of members that collect garbage in them; 0ns for none
     #[arg(long, value_name = "TIME", default_value = "100us", help_heading = "Results")]
     pub(crate) gc_slice: Span,
 
-    /// Keep a row of every member's state every so often, as in 10ms of simulated time; 1,000,000,000 rows at most
+    /// Keep a row of each member's state at this interval of simulated time, as in 10ms; 1,000,000,000 rows at most
     #[arg(
         long,
         value_name = "TIME",
@@ -166,7 +171,7 @@ pub(crate) struct StudyArgs {
     )]
     pub(crate) sample_every: Span,
 
-    /// Compute a run that is there already once more, and check that it yields the same; a damaged one is replaced
+    /// Compute an existing run again, and check that the results are the same; a damaged run is replaced
     #[arg(long, help_heading = "Results")]
     pub(crate) force: bool,
 
@@ -211,8 +216,8 @@ impl SetupArgs {
                 .map_or(stripewise_study::Span::default(), |span| stripewise_study::Span::Bytes(span.0)),
             warmup: self.warmup.0,
             seed: self.seed,
-            device: Document::find(What::Device, &self.device)?,
-            members: self.members,
+            device: Document::find(What::Device, &self.array.device)?,
+            members: self.array.members,
             precondition: self.precondition,
             settings: self.set,
             ..StudySpec::new(schemes)?

@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
     /// The scheme: a preset's name or a file
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
     #[arg(
         short,
         long,
@@ -47,11 +47,11 @@ pub(crate) struct Args {
     )]
     scheme: String,
 
-    /// The first request that is shown, counted from 0; those before it are run too
+    /// The first request to show, counted from 0; the earlier requests run too
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Window")]
     from: Count,
 
-    /// How many requests are shown; the run ends with them
+    /// The number of requests to show; the run ends with the last of them
     #[arg(long, value_name = "N", default_value = "1k", help_heading = "Window")]
     count: Count,
 

@@ -17,16 +17,16 @@ use stripewise_validate::{Check, Effort, Finding, Lab, Row, Verdict, checks, com
 struct Arguments {
     /// The checks to carry out; all when none is named
     checks: Vec<String>,
-    /// Seconds instead of minutes: shorter runs, fewer cases
+    /// Run in seconds instead of minutes: shorter runs, fewer cases
     #[arg(long)]
     quick: bool,
-    /// List the checks with the commands that carry them out
+    /// List the checks with their commands
     #[arg(long)]
     list: bool,
-    /// Seed of all that is random
+    /// The seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the page as well; needs all checks in full
+    /// Also write docs/validation.md; needs all checks in full
     #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = "docs/validation.md",
           conflicts_with_all = ["quick", "checks"])]
     write: Option<PathBuf>,

@@ -37,10 +37,10 @@ struct Arguments {
     /// The scheme: a preset's name or a file, and settings behind commas.
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was,elastic.reserve=25%")]
     scheme: String,
-    /// What does the same requests on files without an array.
+    /// The yardstick: the same requests on files without an array.
     #[arg(long, value_enum, default_value_t = Yardstick::IoUring)]
     yardstick: Yardstick,
-    /// Another scheme to measure it beside, instead of the yardstick.
+    /// Another scheme to compare with, instead of the yardstick.
     #[arg(long, value_name = "NAME|FILE.toml")]
     beside: Option<String>,
     /// Members.
@@ -55,7 +55,7 @@ struct Arguments {
     /// Requests of a run.
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..))]
     requests: u64,
-    /// Only cases whose name has this in it.
+    /// Only cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }

@@ -36,7 +36,7 @@ struct Arguments {
     /// The folder of the files; they are removed at the end.
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     folder: PathBuf,
-    /// The `stripewise` to be measured [default: the one beside this program].
+    /// The `stripewise` program to measure [default: the one in this program's folder].
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// The scheme: a preset's name or a file, and settings behind commas.
@@ -48,7 +48,7 @@ struct Arguments {
     /// MiB of a member.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(64..=65536))]
     mib: u64,
-    /// MiB that are written in the beginning, and among which requests are.
+    /// MiB that are written at the beginning; requests fall within them.
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..=65536))]
     span: u64,
     /// Runs of each case, of which the median is given.
@@ -60,7 +60,7 @@ struct Arguments {
     /// Requests at a time.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=64))]
     depth: u16,
-    /// Only those whose name has this in it, and nbdkit.
+    /// Only servers whose name contains this, and nbdkit.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }

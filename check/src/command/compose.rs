@@ -17,7 +17,8 @@ use super::runner::{self, Runner};
 /// are accepted (docs/composition.md)
 #[derive(Args)]
 pub(crate) struct Compose {
-    /// All accepted combinations instead of the covering array, in a shuffled order, so that any part of them is a sample
+    /// Run all accepted combinations instead of the covering array, in a shuffled order, so that each part of them is a
+    /// sample
     #[arg(long, group = "what")]
     all: bool,
     /// One combination, AXIS=MEMBER,...; axes that are not named have their first member
@@ -32,7 +33,7 @@ pub(crate) struct Compose {
     /// Only rows from A up to but not B
     #[arg(long, value_name = "A..B", value_parser = crate::range)]
     rows: Option<std::ops::Range<u64>>,
-    /// The first seed of each row: even ones lose a member, odd ones lose power
+    /// The first seed of each row; even seeds lose a member, odd seeds lose power
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Seeds of each row [default: 1 with --all or --of, else 4]

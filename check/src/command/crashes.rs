@@ -26,7 +26,7 @@ pub(crate) struct Crashes {
     /// Only arrays of this kind [default: all]
     #[arg(long, value_name = "NAME")]
     scheme: Option<Kind>,
-    /// Every crash of a small script instead (overwrite, trim, together, parts, full), or a case from a file
+    /// Run every crash of a small script (overwrite, trim, together, parts, full), or a case from a file, instead
     #[arg(long, value_name = "NAME|FILE")]
     case: Option<String>,
     /// End each scenario by destroying more copies of this structure than parity tolerates: superblocks, checkpoints,
@@ -39,7 +39,7 @@ pub(crate) struct Crashes {
     /// Continue after a failure
     #[arg(long)]
     keep_going: bool,
-    /// Print the case of a failure as it is, not a smaller one
+    /// Print the case of a failure without making it smaller
     #[arg(long)]
     no_shrink: bool,
     /// Plant a bug, by its name in array/src/bugs.rs (needs a build with debug assertions)

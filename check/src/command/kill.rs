@@ -14,28 +14,28 @@ use super::progress::Progress;
 /// clean
 #[derive(Args)]
 pub(crate) struct Kill {
-    /// How often
+    /// The number of kills
     #[arg(long, default_value_t = 100)]
     count: u64,
-    /// What all that is random is drawn from
+    /// The seed of everything random
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// The command [default: `stripewise` beside this one]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the array lies while this runs [default: the system's folder for temporary files]
+    /// The folder of the array [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// The array's scheme
+    /// The scheme of the array
     #[arg(long, value_name = "NAME|FILE", default_value = "durable-was")]
     scheme: String,
-    /// Its members
+    /// The number of members
     #[arg(id = "elements", long = "elements", default_value_t = 5)]
     members: u16,
-    /// The size of each
+    /// The size of each member
     #[arg(long, default_value = "16MiB")]
     size: String,
-    /// Connections
+    /// The number of connections
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     connections: u16,
     /// Requests in flight on each
@@ -44,13 +44,13 @@ pub(crate) struct Kill {
     /// The longest time of load before a kill, in milliseconds
     #[arg(long, default_value_t = 300)]
     longest_ms: u64,
-    /// Take members out of service and have them replaced as well, one at a time
+    /// Also fail members and replace them, one at a time
     #[arg(long)]
     losses: bool,
-    /// Send no trims: where the scheme is in place they are advice
+    /// Send no trims: for a scheme in place they are only advice
     #[arg(long)]
     no_trims: bool,
-    /// Let members keep what no flush covered: the server is killed, and power is not lost
+    /// Keep unflushed writes: kill the server without losing power
     #[arg(long)]
     no_drops: bool,
 }

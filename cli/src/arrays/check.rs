@@ -34,16 +34,16 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// An array that is remembered, or files that are members, or folders of them
+    /// A remembered array, or the files of its members, or folders of such files
     #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// The scheme that the array was created with, and its settings [default: what is remembered, or the preset that its
+    /// The scheme that the array was created with, and its settings [default: the remembered scheme, or the preset that the
     /// superblocks name]
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
-    /// Open it even if something that was promised is lost, and say what
+    /// Assemble the array despite data loss, and list the lost data
     #[arg(long)]
     force: bool,
 

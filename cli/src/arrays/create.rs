@@ -38,7 +38,7 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// What the array is called [default: pool]
+    /// The name of the array [default: pool]
     #[arg(value_name = "NAME", value_parser = array_name)]
     array: Option<String>,
 
@@ -46,11 +46,11 @@ pub(crate) struct Args {
     #[arg(value_name = "DEVICE", required_unless_present = "files", conflicts_with = "files")]
     devices: Vec<PathBuf>,
 
-    /// Make files in this folder instead; it is made where there is none
+    /// Create files in this folder and use them as members; the folder is created if necessary
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
 
-    /// How many files, each a member
+    /// The number of files, each a member
     #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "devices")]
     count: u16,
 
@@ -62,25 +62,25 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     page: Bytes,
 
-    /// What may be lost: one member, or any two
+    /// The redundancy: tolerate the loss of one member, or of any two
     #[arg(long, value_name = "LEVEL", default_value = "raid5", conflicts_with = "scheme")]
     level: Redundancy,
 
     /// The scheme: a preset's name or a file [default: durable-was, or durable-raid6-was with --level raid6]
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow behind commas: durable-was,elastic.reserve=25%.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: durable-was,elastic.reserve=25%.
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
-    /// What the array is called, as an option
+    /// The name of the array, as an option
     #[arg(long, value_name = "NAME", hide = true, conflicts_with = "array", value_parser = array_name)]
     name: Option<String>,
 
-    /// Take devices and files that hold something, and the name of another array; what they hold is lost
+    /// Use devices and files that contain data, and replace an array of the same name; their content is lost
     #[arg(long)]
     force: bool,
 
-    /// Say what would be made, and make nothing
+    /// Print what would be created, without creating it
     #[arg(long)]
     dry_run: bool,
 

@@ -26,11 +26,11 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// An array that is remembered, or files that are members, or folders of them
+    /// A remembered array, or the files of its members, or folders of such files
     #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Show one segment of the log batch by batch, and the others not at all
+    /// Print only this segment of the log, batch by batch
     #[arg(long, value_name = "N")]
     segment: Option<u32>,
 

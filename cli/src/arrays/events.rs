@@ -38,15 +38,15 @@ pub(crate) struct Args {
     #[arg(value_parser = array_name)]
     name: String,
 
-    /// Print a line of JSON an event
+    /// Print one line of JSON for each event
     #[arg(long)]
     json: bool,
 
-    /// Wait for more, and print them as they come
+    /// Wait for further events, and print them as they occur
     #[arg(long)]
     follow: bool,
 
-    /// Only the last N of those that are there [default: all]
+    /// Print only the last N events [default: all]
     #[arg(short = 'n', value_name = "N")]
     number: Option<usize>,
 

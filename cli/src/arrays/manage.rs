@@ -27,10 +27,10 @@ pub(crate) struct Fail {
     array: Served,
 
     /// The member, by number
-    #[arg(id = "element", value_name = "ELEMENT")]
+    #[arg(id = "element", value_name = "MEMBER")]
     member: u16,
 
-    /// Take it out even if part of the data cannot be read without it
+    /// Remove the member even if part of the data cannot be read without it
     #[arg(long)]
     force: bool,
 }
@@ -52,18 +52,18 @@ pub(crate) struct Replace {
     array: Served,
 
     /// The member, by number
-    #[arg(id = "element", value_name = "ELEMENT")]
+    #[arg(id = "element", value_name = "MEMBER")]
     member: u16,
 
-    /// What takes its place
+    /// The device or file that replaces it
     #[arg(value_name = "DEVICE")]
     device: PathBuf,
 
-    /// Take it even if it holds something; that is lost
+    /// Use the device even if it contains data; its content is lost
     #[arg(long)]
     force: bool,
 
-    /// Wait until it is rebuilt; exit code 1 if it fails meanwhile, or if data is lost that it would have
+    /// Wait for the end of the rebuild; exit code 1 if the new member fails, or if data that belongs on it is lost
     #[arg(long)]
     wait: bool,
 }
@@ -79,11 +79,11 @@ pub(crate) struct Spare {
     #[command(flatten)]
     array: Served,
 
-    /// The device or file; a file that is not there is made
+    /// The device or file; a file that does not exist is created
     #[arg(value_name = "DEVICE")]
     device: PathBuf,
 
-    /// Take it even if it holds something; that is lost
+    /// Use the device even if it contains data; its content is lost
     #[arg(long)]
     force: bool,
 }

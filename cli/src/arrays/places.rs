@@ -22,7 +22,7 @@ use crate::failure::{Failure, Outcome};
 /// Folders, as options.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct Places {
-    /// Where it is remembered which files and devices arrays are made of [default: /var/lib/stripewise for root, for others
+    /// The folder that records which files and devices arrays consist of [default: /var/lib/stripewise for root, for others
     /// $XDG_STATE_HOME/stripewise]
     #[arg(
         long,
@@ -33,7 +33,7 @@ pub(crate) struct Places {
     )]
     state_dir: Option<PathBuf>,
 
-    /// Where sockets are [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise]
+    /// The folder of the sockets [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise]
     #[arg(
         long,
         value_name = "DIR",
@@ -43,7 +43,7 @@ pub(crate) struct Places {
     )]
     runtime_dir: Option<PathBuf>,
 
-    /// The identifier by which arrays know this host, instead of that of the machine: for tests of two hosts on one
+    /// The identifier of this host for arrays, instead of the machine's: for tests of two hosts on one machine
     #[arg(long, value_name = "UUID", env = "STRIPEWISE_HOST_ID", hide_env_values = true, hide = true, value_parser = uuid)]
     host_id: Option<Uuid>,
 }

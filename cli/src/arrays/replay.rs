@@ -34,11 +34,11 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// What `stripewise serve --transcript FILE` wrote
+    /// The transcript that `stripewise serve --transcript FILE` wrote
     #[arg(value_name = "FILE")]
     transcript: PathBuf,
 
-    /// A scheme in the place of the transcript's
+    /// Use this scheme instead of the transcript's
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 }

@@ -27,7 +27,7 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Files, devices, or folders of files [default: all block devices, and where arrays were last]
+    /// Files, devices, or folders of files [default: all block devices, and the last paths of known arrays]
     #[arg(value_name = "DIR|FILE|DEVICE")]
     paths: Vec<PathBuf>,
 

@@ -70,32 +70,34 @@ pub(crate) struct Args {
     #[arg(value_parser = array_name)]
     name: String,
 
-    /// Where clients connect: unix:PATH or tcp:127.0.0.1:PORT; give several [default: unix:NAME.sock in the runtime folder]
+    /// The address for clients: unix:PATH or tcp:127.0.0.1:PORT; repeat the option for several [default: unix:NAME.sock in
+    /// the runtime folder]
     ///
     /// A Unix socket is open to this user alone. TCP on loopback is open to every local account and every program of this
-    /// machine: NBD asks for no password, so each of them can read and write the whole array. Use TCP only where all of them may.
+    /// machine. NBD asks for no password, so each of them can read and write the whole array. Use TCP only where all of them
+    /// may.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<Address>,
 
-    /// A socket at which a virtual machine finds the array as a disk of its own (vhost-user-blk): unix:PATH; give several, one a
-    /// machine
+    /// A socket for a virtual machine that uses the array as a disk (vhost-user-blk): unix:PATH; repeat the option, one
+    /// socket for each machine
     #[arg(long, value_name = "ADDRESS", value_parser = unix_path)]
     vhost_user: Vec<PathBuf>,
 
-    /// A folder of files that are members, instead of what is remembered
+    /// A folder with the files of the members, instead of the remembered paths
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
 
-    /// A device or file that is a member, instead of what is remembered; give all
+    /// A device or file of a member, instead of the remembered paths; give all members
     #[arg(long, value_name = "DEVICE")]
     device: Vec<PathBuf>,
 
-    /// The scheme that the array was created with, and its settings [default: what is remembered, or the preset that its
+    /// The scheme that the array was created with, and its settings [default: the remembered scheme, or the preset that the
     /// superblocks name]
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
-    /// How long to wait for members that are missing and not known to have failed, before the array is opened without them
+    /// How long to wait for missing members that are not known to have failed, before a degraded start
     #[arg(
         long,
         value_name = "TIME",
@@ -105,8 +107,8 @@ pub(crate) struct Args {
     )]
     wait: Span,
 
-    /// Return when clients can connect, and serve in the background; what goes wrong before is an error of this command. Its log
-    /// is NAME.server.log in the folder of state then
+    /// Return when clients can connect, and serve in the background. Errors before that are errors of this command; later
+    /// ones are in NAME.server.log in the state folder
     #[arg(long)]
     detach: bool,
 
@@ -115,72 +117,74 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PROGRAM")]
     on_event: Option<PathBuf>,
 
-    /// Recent errors of a member beyond which it is failed, where redundancy allows; each counts half after an hour, and those
-    /// of one MiB in one minute count once; 0: never
+    /// The number of recent errors beyond which a member is failed, if redundancy allows. An error counts half after an hour;
+    /// errors of one MiB in one minute count once; 0: never
     #[arg(long, value_name = "N", default_value_t = ERROR_LIMIT)]
     error_limit: u64,
 
-    /// Write nothing: to clients it is read-only, and nothing is rebuilt or repaired
+    /// Serve read-only: refuse writes, and rebuild and repair nothing
     #[arg(long)]
     read_only: bool,
 
-    /// Open it even if something that was promised is lost, and say what; members that lost their superblocks are recognized by
-    /// their content and get them again
+    /// Assemble the array despite data loss, and list the lost data. Members without superblocks are recognized by their
+    /// content and get new superblocks
     #[arg(long)]
     force: bool,
 
-    /// How long a member may take for an operation before it is out of service: 100ms to 1h
+    /// How long a member may take for an operation before it is failed: 100ms to 1h
     ///
-    /// Reads do not wait for it so long: they go around a member that has answered nothing for 50 ms.
+    /// Reads do not wait that long: they avoid a member that has not answered for 50 ms.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout, overrides_with = "timeout")]
     timeout: Span,
 
-    /// With --force: the file or device without a superblock that is member N, where its content does not prove it; give several
+    /// With --force: the file or device without a superblock that is member N, if its content does not prove it; repeat the
+    /// option for several
     #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
     member: Vec<(u16, PathBuf)>,
 
-    /// Take the array from another host that serves it no longer, and could not release it
+    /// Take over the array from another host that no longer serves it and could not release it
     ///
-    /// The owner's heartbeat is watched for twelve of its intervals; the array is refused if it moves.
+    /// The command watches the owner's heartbeat for twelve intervals, and refuses the array if the heartbeat changes.
     #[arg(long)]
     takeover: bool,
 
-    /// Time between two heartbeats, which keep other hosts from serving the array; the same on all hosts
+    /// The interval of the heartbeats, which keep other hosts from serving the array; it must be the same on all hosts
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = heartbeat)]
     heartbeat: Span,
 
-    /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
+    /// The limit for rebuilds and scrubs, in bytes a second [default: no limit]
     #[arg(long, value_name = "SIZE")]
     rate: Option<Bytes>,
 
-    /// Where metrics for Prometheus and a status page are served over HTTP
+    /// The address of the metrics for Prometheus and of the status page, over HTTP
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<SocketAddr>,
 
-    /// A name by which metrics and the status page may be asked for, beside localhost, the address and the machine's own name;
-    /// give several. A request by another name is refused, so that no web page reads the status through a browser
+    /// A host name that requests for metrics and the status page may use, besides localhost, the address and the machine's
+    /// own name; repeat the option for several. Requests with other names are refused, so that no web page reads the status
+    /// through a browser
     #[arg(long, value_name = "NAME", requires = "metrics")]
     metrics_host: Vec<String>,
 
-    /// Allow an address of --metrics that other machines reach: every client that reaches it reads the status
+    /// Allow an address of --metrics that other machines reach. Every client that reaches the address can read the status
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
 
-    /// Record the served requests as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server
-    /// may have begun
+    /// Record the served requests as a trace for `stripewise compare --trace`, in a folder of Parquet files; the folder may
+    /// hold the recording of an earlier server
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
-    /// Record every input and answer of the controller, for `stripewise replay`; it costs some processor time and 20
-    /// bytes an operation
+    /// Record every input and answer of the controller for `stripewise replay`; this costs some processor time and 20 bytes
+    /// per operation
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
 
-    /// Record in this folder, which is there, what members are given to keep, for `stripewise-check kill`
+    /// Record the writes to members in this folder, which must exist, for `stripewise-check kill`
     #[arg(long, value_name = "DIR", hide = true)]
     record_unflushed: Option<PathBuf>,
 
-    /// How the log is written: as text for people, or as JSON, a line an event
+    /// The format of the log: text, or one line of JSON for each event
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log: LogFormat,
 

@@ -31,15 +31,15 @@ Exit codes, the worst of all arrays shown:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// The array [default: all that are remembered or served]
+    /// The array [default: all arrays that are remembered or served]
     #[arg(value_parser = array_name)]
     name: Option<String>,
 
-    /// Print JSON: all that the server knows
+    /// Print JSON with everything that the server reports
     #[arg(long)]
     json: bool,
 
-    /// How long to wait for the answer of a server
+    /// How long to wait for a server's answer
     #[arg(long, value_name = "TIME", default_value = "5s")]
     timeout: Span,
 

@@ -48,29 +48,29 @@ const EXAMPLES: &[Example] = &[
 #[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Which paper; `all` makes a directory of results for each, below the one given
+    /// The paper; `all` makes a directory of results for each, inside the given directory
     #[arg(value_enum)]
     paper: Which,
 
-    /// Replay a part of each workload: minutes at most
+    /// Replay a part of each workload: takes minutes
     ///
-    /// Of paper 000's 50,000 requests, of paper 001's one in ten, of paper 002's 10,000, of paper 003's a tenth, and of its grid
-    /// the points that its figures show, of paper 004's a tenth after the warm-up.
+    /// Paper 000: 50,000 requests. Paper 001: one request in ten. Paper 002: 10,000 requests. Paper 003: a tenth, and of its
+    /// grid only the points in its figures. Paper 004: a tenth after the warm-up.
     #[arg(long)]
     quick: bool,
 
-    /// Replay N requests of each workload [default: all, or as --quick says]
+    /// Replay N requests of each workload [default: all, or the part that --quick takes]
     ///
-    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too. Those
-    /// of papers 003 and 004 have N after their warm-up.
+    /// Generated workloads are generated with N requests, and their footprints scale along; paper 001's arrays too. Workloads
+    /// of papers 003 and 004 have N requests after their warm-up.
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<Count>,
 
-    /// A directory of real traces, to replay slices of them too
+    /// A directory of real traces: also replay slices of them
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5g]
+    /// Only these claims, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5g]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "stripewise-results")]
     out: PathBuf,
 
-    /// How many runs to make at a time [default: one a core]
+    /// The number of runs at a time [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     jobs: Option<NonZero<usize>>,
 
@@ -111,19 +111,19 @@ enum Which {
     /// Selection of the parity update routine
     #[value(name = "000")]
     P000,
-    /// Elastic striping with hot data apart
+    /// Elastic striping that separates hot data
     #[value(name = "001")]
     P001,
     /// Balanced redirected reads
     #[value(name = "002")]
     P002,
-    /// Write caches made for SSDs
+    /// Write caches for SSDs
     #[value(name = "003")]
     P003,
     /// Zones of several chunk sizes
     #[value(name = "004")]
     P004,
-    /// The default scheme beside each paper's own
+    /// The default scheme compared with each paper's own
     #[value(name = "default")]
     Default,
     /// One after the other

@@ -60,11 +60,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SCHEME|DIGEST", requires = "runs")]
     against: Option<String>,
 
-    /// Take what a paper takes, and its values of alpha: 001
+    /// Use the parameters of a paper, and its values of alpha: 001
     #[arg(long, value_name = "PAPER", conflicts_with_all = ["runs", "alpha"])]
     paper: Option<String>,
 
-    /// Redundancy; give several [default: that of the runs; else raid5 and raid6]
+    /// Redundancy; repeat the option for several [default: that of the runs; else raid5 and raid6]
     #[arg(short, long, value_name = "LEVEL", help_heading = "Array")]
     level: Vec<Level>,
 
@@ -84,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", conflicts_with = "failure_rate", help_heading = "Rates")]
     mttf: Option<LongTime>,
 
-    /// The same as a rate, as in 0.25/y
+    /// The same as a rate of failures, as in 0.25/y
     #[arg(long, value_name = "RATE", help_heading = "Rates")]
     failure_rate: Option<Rate>,
 
@@ -92,15 +92,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", conflicts_with_all = ["repair_rate", "capacity"], help_heading = "Rates")]
     rebuild_time: Option<Span>,
 
-    /// The same as a rate [default: 1e4/y]
+    /// The same as a rate of repairs [default: 1e4/y]
     #[arg(long, value_name = "RATE", conflicts_with = "capacity", help_heading = "Rates")]
     repair_rate: Option<Rate>,
 
-    /// The same from what a member holds, as in 400GB
+    /// The bytes that a member holds, as in 400GB: gives the time to repair, with --rebuild-rate
     #[arg(long, value_name = "SIZE", requires = "rebuild_rate", help_heading = "Rates")]
     capacity: Option<Bytes>,
 
-    /// How fast a member's content is rebuilt, as in 100MB/s
+    /// The speed of a rebuild, as in 100MB/s
     #[arg(long, value_name = "SIZE/TIME", requires = "capacity", help_heading = "Rates")]
     rebuild_rate: Option<Speed>,
 
@@ -110,7 +110,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", default_value_t = Repair::Single, help_heading = "Rates")]
     repair: Repair,
 
-    /// Ratios of erases to those of the reference, by which failures become more or fewer [default: 1]
+    /// Ratios of erases to those of the reference, which multiply the rate of failures [default: 1]
     #[arg(
         long,
         value_name = "RATIO,...",
@@ -120,15 +120,15 @@ pub(crate) struct Args {
     )]
     alpha: Vec<f64>,
 
-    /// Simulate failures and repairs too, with N samples
+    /// Also simulate failures and repairs, with N samples
     #[arg(short, long, value_name = "N", help_heading = "Simulation")]
     monte_carlo: Option<Count>,
 
-    /// What a sample is: `biased` or `direct`
+    /// The kind of sample: `biased` or `direct`
     ///
-    /// `biased`: what happens between all members working and all working again, with failures made likelier and
-    /// weighed by the ratio of likelihoods. `direct`: a whole life until the loss, which takes as many events as there
-    /// are repairs before it: with paper 001's rates 40 million for RAID-6.
+    /// `biased`: the time from all members working until all work again; failures are made likelier and weighted by the ratio
+    /// of likelihoods. `direct`: the whole time until the loss, with as many events as there are repairs before it: with
+    /// paper 001's rates 40 million for RAID-6.
     #[arg(
         long,
         value_name = "HOW",

@@ -31,7 +31,7 @@ pub(super) struct Args {
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
-    /// The format to write [default: as the name of the file ends, as in .parquet or .spc.zst]
+    /// The format to write [default: by the file name, as in .parquet or .spc.zst]
     #[arg(long, value_name = "FORMAT")]
     to: Option<FormatName>,
 

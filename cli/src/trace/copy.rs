@@ -19,26 +19,26 @@ use crate::progress::Progress;
 /// How to read a trace.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Input {
-    /// The format of what is read, where it is not to be detected
+    /// The trace's format [default: detected]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
 
-    /// The columns of a text in no known format, as in `time:ms,volume,offset:sectors,size:bytes,op:r/w`
+    /// The columns of a text in an unknown format, as in `time:ms,volume,offset:sectors,size:bytes,op:r/w`
     ///
-    /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime; offset and size bytes, sectors,
-    /// pages. `op` takes the words for a read and for a write, `-` is a column that is not used, `...` any
-    /// more of them. Behind semicolons: `delimiter=comma|tab|semicolon|blank`, `header=LINES`.
+    /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime; offset and size bytes, sectors, pages. `op`
+    /// takes the words for a read and for a write, `-` is an unused column, `...` any number of further unused columns. After
+    /// semicolons: `delimiter=comma|tab|semicolon|blank`, `header=LINES`.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "format", value_parser = columns)]
     columns: Option<FormatName>,
 
-    /// What to do with requests that are older than one before them: `clamp`, `sort` or `refuse`
+    /// How to treat requests that are older than a request before them: `clamp`, `sort` or `refuse`
     ///
-    /// `clamp` gives them the time of the one before them, `sort` puts them in their place, up to 65,536 requests back;
-    /// both count them. Formats whose lines stand in another order than that of arrival are sorted either way.
+    /// `clamp` gives them the time of the request before them; `sort` moves them to their place, up to 65,536 requests back;
+    /// both count them. Formats whose lines are not in the order of arrival are always sorted.
     #[arg(long, value_name = "HOW", default_value = "clamp", value_parser = disorder)]
     disorder: Disorder,
 
-    /// Pass over as many as N lines that are no requests, and count them
+    /// Skip and count up to N lines that are no requests
     #[arg(long, value_name = "N", default_value = "0")]
     skip_bad: Count,
 }
@@ -72,11 +72,11 @@ fn disorder(text: &str) -> Result<Disorder, String> {
 /// How to write a trace.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Output {
-    /// Replace a file that exists
+    /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
 
-    /// Round times down to the grain of the format, and count them
+    /// Round times down to the resolution of the format, and count the rounded times
     #[arg(long)]
     round_times: bool,
 

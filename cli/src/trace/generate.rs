@@ -40,15 +40,15 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 
-    /// The format to write [default: as the name of the file ends, as in .parquet or .spc.zst]
+    /// The format to write [default: by the file name, as in .parquet or .spc.zst]
     #[arg(long, value_name = "FORMAT")]
     to: Option<FormatName>,
 
-    /// How many requests: of a generator the first N; a profile is generated with N
+    /// The number of requests: the first N of a generator; a profile is generated with N
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<Count>,
 
-    /// Seed of everything random
+    /// The seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 

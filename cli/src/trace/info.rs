@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE.toml")]
     profile_out: Option<PathBuf>,
 
-    /// Print only the tables that the papers print of their traces, a row for each trace
+    /// Print only the columns that the papers print of their traces, one row per trace
     #[arg(long, conflicts_with = "json")]
     tables: bool,
 

@@ -34,11 +34,11 @@ pub(super) struct Args {
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
-    /// Keep what comes this long after the trace's start, or later
+    /// Keep requests from this time after the trace's start on
     #[arg(long, value_name = "TIME", default_value = "0ns", hide_default_value = true)]
     from: Span,
 
-    /// Keep what comes sooner than this after the trace's start
+    /// Keep requests before this time after the trace's start
     #[arg(long, value_name = "TIME")]
     to: Option<Span>,
 
@@ -46,11 +46,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "A..B")]
     requests: Option<Part>,
 
-    /// Keep this volume; give several for more
+    /// Keep this volume; repeat the option for several
     #[arg(long, value_name = "N")]
     volume: Vec<u32>,
 
-    /// The format to write [default: as the name of the file ends, else that of the trace]
+    /// The format to write [default: by the file name, else the format of the trace]
     #[arg(long = "as", value_name = "FORMAT")]
     write_as: Option<FormatName>,
 
