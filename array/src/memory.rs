@@ -156,7 +156,7 @@ impl<H> PagePool<H> {
 
     /// Takes back a buffer that was withdrawn from this pool.
     pub fn take_back(&mut self, buffer: BytesMut) {
-        let page = self.withdrawn.pop().expect("no more buffers come back than were withdrawn");
+        let page = self.withdrawn.pop().expect("no more buffers return than were withdrawn");
         self.pages[page as usize] = buffer;
         self.free.push(page);
     }
@@ -275,7 +275,8 @@ impl<H: Payload> Memory for PagePool<H> {
     fn decode(&mut self, code: &Code, row: &[PageId], lost: u64, wanted: u64) {
         let mut members: [BytesMut; COLUMNS_MAX as usize] = self.lend(row);
         let mut slices = members.each_mut().map(|page| &mut **page);
-        code.decode(&mut slices[..row.len()], lost, wanted).expect("plans decode what their code can bear");
+        code.decode(&mut slices[..row.len()], lost, wanted)
+            .expect("plans decode no more than their code tolerates");
         self.put_back(row, members);
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_comes_back_from_its_full_toml() {
+    fn every_preset_is_read_back_from_its_full_toml() {
         for (name, _) in PRESETS {
             let scheme = Scheme::preset(name).unwrap();
             let text = scheme.to_toml();

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_every_width_start_as_zeroes_and_hold_what_is_written() {
+    fn arrays_of_every_width_start_as_zeroes_and_hold_written_data() {
         for bytes in [0, 24, MAPPED_FROM_BYTES - 8, MAPPED_FROM_BYTES, MAPPED_FROM_BYTES + 8, 9_000_008] {
             holds_what_is_written(bytes / 2, |index| index as u16);
             holds_what_is_written(bytes / 4, |index| !(index as u32));

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_went_bad_is_unreadable_or_what_is_written_over_it() {
+    fn a_bad_page_is_unreadable_until_it_is_overwritten() {
         let mut durable = Durable::new(PAGE, false);
         durable.started(3, operation(OperationKind::Write), &bytes(1));
         durable.ended(3, true);

@@ -98,8 +98,8 @@ impl fmt::Display for Found {
                 write!(f, "{agreeing} of the {WORDS} words of write {write} of sector {sector}, and others")
             }
             Self::Erased => write!(f, "an erased page"),
-            Self::Unfilled => write!(f, "what the host's buffer held before: nobody filled it"),
-            Self::Garbage => write!(f, "what nobody wrote: such as a wrong sum of sectors"),
+            Self::Unfilled => write!(f, "the old content of the host's buffer, which was not filled"),
+            Self::Garbage => write!(f, "content that no request wrote, such as a wrong sum of sectors"),
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_sector_is_told_from_a_whole_one() {
+    fn a_torn_sector_is_distinguished_from_a_whole_one() {
         let mut torn = sector(5, 1);
         torn[SECTOR / 2..].copy_from_slice(&sector(5, 2)[SECTOR / 2..]);
         assert_eq!(Found::of(&torn), Found::Torn { write: 1, sector: 5, agreeing: WORDS / 2 });

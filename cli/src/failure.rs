@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_told_with_its_remedy() {
+    fn a_bad_line_is_reported_with_its_remedy() {
         let bad = TraceError::Record {
             path: "a.csv".into(),
             line: 7,

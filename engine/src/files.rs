@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_its_users_alone_reads_as_zeros_and_keeps_what_is_written() {
+    fn a_new_file_is_its_users_alone_reads_as_zeros_and_keeps_written_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
         let mut file = MemberFile::create(&path, 4 * 4096, 4096).unwrap();

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stands_still_is_told_of_until_it_moves() {
+    fn one_that_stands_still_is_reported_until_it_moves() {
         let mut watch = Watch::new(2, LIMIT);
         assert_eq!(look(&mut watch, 10, 120), [(50, 0, Seen::Slow), (100, 0, Seen::Slow)]);
         assert!(watch.is_slow(0) && !watch.is_slow(1));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stands_still_for_seconds_is_told_of_once_each_time() {
+    fn one_that_stands_still_for_seconds_is_reported_once_each_time() {
         let mut watch = Watch::new(2, LIMIT);
         let long = |watch: &mut Watch, from, to| -> Vec<_> {
             look(watch, from, to).into_iter().filter(|(_, _, seen)| matches!(seen, Seen::Long(_))).collect()
@@ -167,7 +167,7 @@ mod tests {
 
     /// The whole program may have had no processor for a while.
     #[test]
-    fn time_in_which_nobody_looked_counts_little() {
+    fn time_between_two_distant_looks_counts_little() {
         let mut watch = Watch::new(1, LIMIT);
         assert_eq!(watch.look(10_000_000, |_| true), []);
         assert_eq!(watch.look(5_000_000_000, |_| true), []);

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_told_with_its_reason() {
+    fn what_is_no_rate_is_reported_with_its_reason() {
         for (text, says) in [
             ("0.25", "no `/` and unit"),
             ("x/y", "`x` is no number"),

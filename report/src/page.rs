@@ -81,8 +81,8 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     };
     write!(
         text,
-        "{count} runs: {} over {}{seeds}, stripes of {}{}. {whose} drawn from the tables of these runs; where nothing else is \
-         said, what others are compared with is {}.",
+        "{count} runs: {} over {}{seeds}, stripes of {}{}. {whose} drawn from the tables of these runs. Unless a figure says \
+         otherwise, the other schemes are compared with {}.",
         escape(&list(&set.schemes, "schemes")),
         escape(&list(&set.workloads, "workloads")),
         escape(&stripes.join(", ")),

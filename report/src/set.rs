@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_the_same_and_is_not_is_told_apart_by_its_settings() {
+    fn what_is_called_the_same_and_is_not_is_distinguished_by_its_settings() {
         let set = Set::new(
             vec![
                 run("lun0", "bpu", &[("scheme.parity.window", "0"), ("pacing", "open:1")]),

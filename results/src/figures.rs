@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn totals_come_back_from_arrow_as_they_went(totals in totals()) {
+        fn totals_read_back_from_arrow_as_written(totals in totals()) {
             prop_assert_eq!(Figures::from_batch(&totals.to_batch(), "totals").unwrap(), totals);
         }
 

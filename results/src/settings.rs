@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_other_settings_is_told_only_where_it_is_needed() {
+    fn what_follows_from_other_settings_is_reported_only_where_it_is_needed() {
         let of = |list: &[(&str, &str)]| -> Settings {
             list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_number_of_kept_buffers_is_bounded() {
         let mut buffers = Buffers::new();
         let taken: Vec<_> = (0..5).map(|_| buffers.take(32 << 20)).collect();
         taken.into_iter().for_each(|buffer| buffers.give_back(buffer));

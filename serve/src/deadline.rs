@@ -68,7 +68,7 @@ mod tests {
     const MANY: usize = 16 << 20;
 
     #[test]
-    fn whoever_sends_byte_by_byte_is_not_read_for_ever() {
+    fn a_client_that_sends_byte_by_byte_is_not_read_forever() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let sender = std::thread::spawn(move || {
             while theirs.write_all(b"x").is_ok() {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_a_little_each_time_is_not_written_to_for_ever() {
+    fn a_client_that_reads_a_little_each_time_is_not_written_to_forever() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let reader = std::thread::spawn(move || {
             while theirs.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_wakes_whoever_waits_and_comes_before_all_else() {
+    fn an_end_wakes_the_waiting_thread_and_comes_before_all_else() {
         let ending = Ending::new().unwrap();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let wait = |at_most| ending.wait(Some(ours.as_fd()), at_most);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reply_looks_at_so_many_pages_and_no_more() {
+    fn one_reply_looks_at_n_pages_and_no_more() {
         assert_eq!(runs(10 * 4096 + 512, 1 << 40, false), [((PAGES << 12) - 512, true)]);
     }
 }

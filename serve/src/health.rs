@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_kind_counts_is_told_apart_from_the_others() {
+    fn what_one_kind_counts_is_distinguished_from_the_others() {
         let mut health = MemberHealth::default();
         let found = Troubles {
             read_errors: 5,

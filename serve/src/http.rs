@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_nothing_delay_nobody_however_many_they_are() {
+    fn silent_clients_delay_no_other_client_however_many_they_are() {
         let long = Duration::from_secs(600);
         let responder = Responder::patient(long, anywhere(), Hosts::default(), refused).unwrap();
         let at = responder.address();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_led_here_by_another_name_learns_nothing() {
+    fn a_request_by_another_name_gets_nothing() {
         let told = || Ok(serde_json::json!("secret"));
         let responder = Responder::start(anywhere(), Hosts::new(&["storage.example".into()]), told).unwrap();
         let at = responder.address();

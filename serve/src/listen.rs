@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_accepts_nothing_listens_too() {
+    fn a_listener_that_accepts_nothing_still_listens() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.sock");
         let _deaf = UnixListener::bind(&path).unwrap();

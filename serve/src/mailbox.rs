@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_box_and_a_closed_one_are_told_apart() {
+    fn a_full_box_and_a_closed_one_are_distinguished() {
         let (sender, mailbox) = mailbox().unwrap();
         while sender.send(()).is_ok() {}
         assert_eq!(sender.send(()), Err(Unsent::Busy));

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_read_as_a_trace_and_gone_on_with() {
+    fn recorded_data_is_read_as_a_trace_and_continued() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("served");
         let number = BUFFER as u64 * 3 + 7;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_there_before_the_server_ends() {
+    fn recorded_data_is_there_before_the_server_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("served");
         let mut recorder = Recorder::start(&path, vec![]).unwrap();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_refuses_is_told_at_the_end_and_never_waited_for() {
+    fn a_disk_that_refuses_is_reported_at_the_end_and_never_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("served");
         let mut recorder = Recorder::start(&path, vec![]).unwrap();

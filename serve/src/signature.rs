@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_signature_is_told_wherever_it_lies() {
+    fn every_signature_is_found_wherever_it_lies() {
         for (what, at, magic) in &MAGIC {
             let mut bytes = vec![0; 3 << 20];
             let at = match *at {

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_with_news_are_told_and_no_others() {
+    fn sources_with_events_are_reported_and_no_others() {
         let pairs = [(); 3].map(|()| UnixStream::pair().unwrap());
         let mut watch = Watch::new();
         let wait = |watch: &mut Watch<usize>| {

@@ -20,7 +20,7 @@ pub(crate) enum Pending {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kick {}
 
-#[expect(dead_code, reason = "there is nobody to be told")]
+#[expect(dead_code, reason = "no virtual machine reads them")]
 #[derive(Debug)]
 pub(crate) struct Disk {
     pub(crate) bytes: u64,

@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_is_told_to_within_its_share(width in 0u32..=64, value: u64, bits in 1u32..12) {
+        fn a_value_is_reported_to_within_its_share(width in 0u32..=64, value: u64, bits in 1u32..12) {
             let value = value.checked_shr(64 - width).unwrap_or(0);
             let mut histogram = Histogram::new(bits);
             histogram.record(value);

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_wrong_is_told_with_its_remedy() {
+    fn a_value_that_is_wrong_is_reported_with_its_remedy() {
         let message = refusal(set("geometry.chunk=16").target(&baseline(), &ssdsim()));
         assert!(message.contains("has no unit"), "{message}");
         let message = refusal(scheme(&baseline(), &[set("update.tie=rwc")]));

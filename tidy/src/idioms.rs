@@ -65,6 +65,15 @@ impl Idioms {
         comments.flat_map(|(number, line)| self.in_prose(path, number, line)).collect()
     }
 
+    /// The idioms in the messages of Rust code: its string literals of more than one word, tests excluded.
+    pub fn in_messages(&self, path: &str, text: &str) -> Vec<Complaint> {
+        let is_test = path.contains("/tests/") || path.ends_with("tests.rs");
+        let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+        let messages = literals(if is_test { "" } else { &text[..end] });
+        let messages = messages.into_iter().filter(|(_, literal)| literal.contains(' '));
+        messages.flat_map(|(number, literal)| self.in_prose(path, number, literal)).collect()
+    }
+
     fn in_prose(&self, path: &str, number: usize, line: &str) -> Vec<Complaint> {
         let words = without_targets(&without_code(line));
         if !self.any.is_match(&words) {
@@ -77,6 +86,47 @@ impl Idioms {
             })
             .collect()
     }
+}
+
+/// The string literals of Rust code, without their quotes, each with the line on which it begins.
+fn literals(text: &str) -> Vec<(usize, &str)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text[at..];
+        at += match bytes[at] {
+            b'/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            // A character literal, as '"' or '\''; of a lifetime only the quote.
+            b'\'' if rest.as_bytes().get(1) == Some(&b'\\') => {
+                rest[2..].find('\'').map_or(1, |end| end + 3).max(4)
+            }
+            b'\'' if rest.chars().nth(2) == Some('\'') => {
+                rest.char_indices().nth(2).map_or(1, |(end, _)| end + 1)
+            }
+            b'"' => {
+                let hashes = text[..at].bytes().rev().take_while(|byte| *byte == b'#').count();
+                let is_raw = text[..at - hashes].ends_with('r');
+                let length =
+                    if is_raw { rest[1..].find(&format!("\"{}", "#".repeat(hashes))) } else { closing(rest) };
+                let length = length.unwrap_or(rest.len() - 1);
+                found.push((text[..at].matches('\n').count() + 1, &rest[1..=length]));
+                length + 2
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+    }
+    found
+}
+
+/// The length of what is between the quote that `text` begins with and the next one that is not escaped.
+fn closing(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text[1..].bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    })
 }
 
 /// A line with an empty span for each code span.
@@ -129,6 +179,22 @@ mod tests {
         let text = "// It goes on.\nlet nobody = 1; // nobody, behind code\n/// See [`nobody`].\n";
         let found = idioms().in_comments("a.rs", text);
         assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn messages_are_prose_and_names_and_tests_are_not() {
+        let text = concat!(
+            "let name = \"nobody\"; // \"nobody here\"\n",
+            "let quote = '\"'; let other = '\\''; fn a<'a>() {}\n",
+            "let it = \"say \\\"so\\\": nobody \\\n    waits\";\n",
+            "let raw = r#\"it \"goes on\" \"#;\n",
+            "#[cfg(test)]\nmod tests { const A: &str = \"nobody sees it\"; }\n",
+        );
+        let lines = |path: &str| -> Vec<usize> {
+            idioms().in_messages(path, text).iter().map(|complaint| complaint.line).collect()
+        };
+        assert_eq!(lines("a/src/b.rs"), [3, 5]);
+        assert_eq!(lines("a/tests/it/b.rs"), [0; 0]);
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));
             complaints.extend(idioms.in_comments(path, text));
+            complaints.extend(idioms.in_messages(path, text));
             complaints.extend(layers::stays_pure(path, text));
             complaints.extend(layers::floats_are_portable(path, text));
         }

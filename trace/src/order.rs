@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_displaced_within_the_window_come_out_as_a_stable_sort_of_all_of_them() {
+    fn requests_displaced_within_the_window_end_as_a_stable_sort_of_all_of_them() {
         // Times that step back by up to 60,000 places, over several windows, with many equal ones.
         let times: Vec<u64> = (0..400_000u64)
             .map(|index| (BASE + index / 3 * 10 + 70).saturating_sub(index * 7919 % 100_000))

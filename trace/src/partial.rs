@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_behind_is_replaced_and_what_is_being_written_is_not() {
+    fn abandoned_files_are_replaced_and_files_in_use_are_not() {
         let folder = Folder::new("left");
         let path = folder.0.join("a");
         fs::write(folder.0.join("a.partial"), "half").unwrap();

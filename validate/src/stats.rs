@@ -66,7 +66,7 @@ mod tests {
     use stripewise_base::prng::Prng;
 
     #[test]
-    fn intervals_hold_the_true_mean_as_often_as_they_say() {
+    fn intervals_hold_the_true_mean_at_their_stated_rate() {
         // 2000 runs of independent values with mean 1/2: about 2 intervals miss it, and hardly ever more than 8.
         let misses = (0..2000).filter(|&seed| {
             let mut prng = Prng::new(seed);

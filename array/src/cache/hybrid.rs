@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_doubles_for_each_patience_that_the_cache_was_full_and_halves_when_it_is_no_more() {
+    fn the_destages_in_flight_double_for_each_patience_that_the_cache_was_full_and_halve_when_it_is_not() {
         let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
         // Full at 90 for 50 ms, and not for 50 ms, which subtract half of that; then full for 100 ms, in addition to 24.5.
         let steps = [(10, 90), (59, 99), (60, 88), (110, 88), (111, 90), (211, 85)];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_that_met_a_full_cache_goes_on_with_many_small_groups_and_the_next_begins_at_once() {
+    fn a_burst_that_met_a_full_cache_continues_with_many_small_groups_and_the_next_begins_at_once() {
         let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
         let steps = [(0, 90), (10, 85), (40, 85), (41, 80), (42, 81), (43, 80), (44, 81)];
         let found = rates(&mut hybrid, &steps);

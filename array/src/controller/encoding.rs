@@ -122,7 +122,7 @@ impl<M: Memory> Array<M> {
     fn encode_row(&mut self, row: u64) {
         // No plan reads or updates a row before it is encoded: its reads are served from memory.
         let taken = self.row_locks.try_take(row, true);
-        debug_assert!(taken, "nobody knows row {row} yet");
+        debug_assert!(taken, "row {row} is not known yet");
         let plan = self.take_plan(row, Purpose::Write);
         let Some(encode) = &self.encode else { return };
         let mask = encode.columns(row);

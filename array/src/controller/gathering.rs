@@ -98,7 +98,7 @@ impl<M: Memory> Array<M> {
         let row = gather.close();
         let count = gather.waiting.len() as u32;
         let taken = self.row_locks.try_take(row, true);
-        debug_assert!(taken, "nobody knows row {row} yet");
+        debug_assert!(taken, "row {row} is not known yet");
         let plan = self.take_plan(row, Purpose::Write);
         for column in 0..count {
             let Some(gather) = &self.gather else { break };

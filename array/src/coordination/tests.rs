@@ -119,7 +119,7 @@ fn heard(rotating: &mut Rotating, now: Nanos, member: u16, told: &mut Told) {
 }
 
 #[test]
-fn the_token_goes_to_whoever_has_the_fewest_free_pages_after_each_block() {
+fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
     let (mut rotating, mut told) = rotating(Turn::Token, 1);
     told.needs(1, 7);
     heard(&mut rotating, 0, 1, &mut told);
@@ -247,7 +247,7 @@ fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_
     for member in [2, 4] {
         told.finishes(member, None);
         global_heard(&mut global, 10 * MS, member, rests, &mut told);
-        assert_eq!(told.asked(), window(&[], &[member]), "nobody will have to soon");
+        assert_eq!(told.asked(), window(&[], &[member]), "no member must collect soon");
     }
     told.wanting = vec![4];
     global_heard(&mut global, 11 * MS, 4, BUSY, &mut told);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_waits_for_plans_goes_on_after_a_flush_that_went_before_it() {
+    fn a_request_that_waits_for_plans_continues_after_a_flush_that_went_before_it() {
         let mut fifo = SyncFifo::new(false, 3);
         let mut targets = MemberSet::default();
         targets.insert(4);

@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(header in header(), bytes in page_bytes()) {
+        fn written_data_is_read(header in header(), bytes in page_bytes()) {
             let mut page = vec![0xa5; bytes];
             header.encode(&mut page);
             prop_assert_eq!(CheckpointHeader::parse(&page), Ok(header));

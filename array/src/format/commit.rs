@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(commit in commit(), bytes in page_bytes()) {
+        fn written_data_is_read(commit in commit(), bytes in page_bytes()) {
             let mut page = vec![0xa5; bytes];
             commit.encode(&mut page);
             prop_assert_eq!(Commit::parse(&page), Ok(commit));

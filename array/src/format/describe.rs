@@ -203,7 +203,7 @@ impl Display for Summary<'_> {
         let slots = || (header.first..).zip(self.entries());
         for (role, what) in [
             (EntryRole::Copy, "copies of the summary"),
-            (EntryRole::Skipped, "passed over"),
+            (EntryRole::Skipped, "skipped"),
             (EntryRole::Vain, "written in vain"),
         ] {
             let of_role = slots().filter(move |(_, entry)| entry.role == role).map(|(slot, _)| slot);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_superblock_is_told_in_words() {
+    fn a_superblock_is_reported_in_words() {
         let expected = "\
 array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, called \"pool\", of the scheme \"elastic\"
   metadata = \"on\"
@@ -331,7 +331,7 @@ it has feature bit 1, which this program does not know: it can read the array, n
     }
 
     #[test]
-    fn a_summary_is_told_stripe_by_stripe() {
+    fn a_summary_is_reported_stripe_by_stripe() {
         let header = SummaryHeader {
             array: Uuid::default(),
             epoch: 2,
@@ -364,7 +364,7 @@ it has feature bit 1, which this program does not know: it can read the array, n
         let expected = "\
 batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on members 0, 1, 3, 4, durable up to batch 41
   copies of the summary: slots 10, 11
-  passed over: slots 12
+  skipped: slots 12
   written in vain: slots 15
   slot 13: stripe of 3 data and P: chunks 17, 18, 96
   slot 18: stripe of 1 data and P: chunks 5

@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(record in record(), bytes in page_bytes()) {
+        fn written_data_is_read(record in record(), bytes in page_bytes()) {
             let mut header = vec![0xa5; header_bytes(bytes)];
             record.encode(&mut header);
             prop_assert_eq!(RedoRecord::parse(&header), Ok(record));

@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(owner in owner(), bytes in page_bytes()) {
+        fn written_data_is_read(owner in owner(), bytes in page_bytes()) {
             let mut page = vec![0xa5; bytes];
             owner.encode(&mut page);
             prop_assert_eq!(Owner::parse(&page), Ok(owner));

@@ -287,7 +287,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read((bytes, whole) in page_bytes().prop_flat_map(|b| (Just(b), whole(b)))) {
+        fn written_data_is_read((bytes, whole) in page_bytes().prop_flat_map(|b| (Just(b), whole(b)))) {
             let page = whole.written(bytes);
             prop_assert_eq!(Whole::from(Summary::parse(&page).expect("it was written whole")), whole);
         }

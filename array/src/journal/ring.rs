@@ -119,7 +119,7 @@ impl Ring {
     /// without images there is always space if [`Self::has_news`] is true.
     pub(crate) fn begin(&mut self, images: u32, pending: u32) -> Begun {
         let (number, pages) = (self.next_number(), self.header + images);
-        let first = self.place(self.head, pages).expect("whoever begins a record has asked for room");
+        let first = self.place(self.head, pages).expect("the caller has checked that there is room");
         let tail = self.tail;
         self.live.push_back(Live { first, pages, tail, pending, keepers: 0 });
         self.needed += pages;

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_goes_around_a_write_that_takes_longer_than_the_helpers_need() {
+    fn a_read_avoids_a_write_that_takes_longer_than_the_helpers_need() {
         assert!(is_around([WRITE, 0, READ, 7 * READ]), "the slowest helper is done at 8 L_r = L_w");
         assert!(!is_around([WRITE, 0, READ, 7 * READ + 1]), "one helper is a nanosecond too late");
     }

@@ -27,7 +27,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_decoded_while_nobody_collects() {
+    fn nothing_is_decoded_while_no_member_collects() {
         assert_eq!(around([0; 5], 0b001), None);
         assert_eq!(around([0, 9, 9, 9, 9], 0b001), None, "others may");
     }

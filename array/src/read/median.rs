@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_told_from_the_first_time_on() {
+    fn the_median_is_known_from_the_first_time_on() {
         let mut median = Median::new();
         assert_eq!(median.get(), None);
         median.count(25_000);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_stalls_when_nothing_comes_back_for_longer_than_a_slow_read() {
+    fn a_member_stalls_when_nothing_returns_for_longer_than_a_slow_read() {
         let (mut observed, now) = usual();
         let slow = observed.slow_ns().unwrap();
         assert!((200_000..=225_000).contains(&slow));

@@ -117,7 +117,7 @@ impl fmt::Display for Reconstructed {
             Reconstruction::Needed(pages, wrong) => write!(
                 f,
                 "it is member {member}: {pages} pages have the checksums of that member and of no other, {wrong} do not; the \
-                 array cannot start without it, so its superblocks are reconstructed and its pages are believed by checksum: \
+                 array cannot start without it, so its superblocks are reconstructed and its pages are trusted by checksum: \
                  scrub the array"
             ),
             Reconstruction::Stale(pages, wrong) => write!(

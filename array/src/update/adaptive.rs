@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_in_the_way_counts_by_its_average_or_by_what_is_left() {
+    fn a_collection_in_the_way_counts_by_its_average_or_by_its_remaining_time() {
         let mut told = Told::reading(READ);
         told.remaining[3] = 20_000_000;
         let (routine, _, _, rcw) = decide(&setting(), Tgc::Remaining, &told);

@@ -67,7 +67,7 @@ fn an_array_that_is_whole_has_no_trouble() {
 }
 
 #[test]
-fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
+fn a_page_with_wrong_content_is_named_and_decodes() {
     let mut host = written(RAID5, 5);
     let (member, page) = host.array.chunk_in_log(17).expect("it was written");
     rot(&mut host, member, page);
@@ -239,7 +239,7 @@ fn copies_of(host: &Host, magic: &[u8; 8]) -> Vec<(u16, u32)> {
 }
 
 #[test]
-fn a_damaged_copy_of_a_superblock_is_told_and_opening_the_array_mends_it() {
+fn a_damaged_copy_of_a_superblock_is_reported_and_opening_the_array_mends_it() {
     for scheme in [RAID5, IN_PLACE, BITMAP] {
         let host = written(scheme, 5).lose_power();
         let copies = copies_of(&host, b"STRIPEWS");
@@ -283,7 +283,7 @@ fn damaged_copies_of_checkpoints_and_commit_records_are_told() {
 }
 
 #[test]
-fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
+fn a_damaged_copy_of_a_summary_is_reported_and_scrub_mends_it() {
     let mut host = written(RAID5, 5);
     let copies = copies_of(&host, b"SWSUMMRY");
     assert!(copies.len() >= 4 && copies.len().is_multiple_of(2), "P + 1 copies");
@@ -299,7 +299,7 @@ fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
 }
 
 #[test]
-fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_mends_it() {
+fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_reported_and_opening_the_array_mends_it() {
     // P + 1 copies of each page of the table; one copy of the bitmap on each member.
     for (scheme, magic, structure, copies) in
         [(IN_PLACE, b"SWCHKSUM", Structure::Checksums, 2), (BITMAP, b"SWINTENT", Structure::Intent, 5)]

@@ -101,7 +101,7 @@ fn over_the_living_members_a_chunk_lies_on_one_of_them_too() {
 }
 
 #[test]
-fn what_was_there_before_lies_as_the_coldest_class_does() {
+fn earlier_data_lies_as_the_coldest_class_does() {
     let mut rig = Rig::new(&log("chunks = ['16KiB']"), 4, 128);
     rig.array.assume_written(27);
     let columns = [(1, 0), (2, 0), (3, 0), (0, 4), (2, 4), (3, 4)];

@@ -172,7 +172,7 @@ fn reads_never_exceed_the_queue_of_a_member() {
 }
 
 #[test]
-fn an_update_waits_for_room_at_its_parity_and_goes_on_with_its_writes() {
+fn an_update_waits_for_room_at_its_parity_and_continues_with_its_writes() {
     // Parity of both rows is on member 2.
     let geometry = "[geometry]\nlevel = 'raid5'\nrotation = 'none'\n[update]\npolicy = 'always-rmw'\n";
     let mut rig = Rig::new(&format!("name = 'test'\n{geometry}[dispatch]\nqueue = 1"), 3, 16);

@@ -30,7 +30,7 @@ fn what_a_flush_covered_is_there_after_a_loss_of_power() {
 }
 
 #[test]
-fn what_was_written_over_and_over_is_collected_and_there() {
+fn data_written_over_and_over_is_collected_and_there() {
     let mut host = host(400);
     let chunks = host.capacity();
     let mut expected = vec![0; chunks as usize];
@@ -87,7 +87,7 @@ fn what_a_trim_frees_is_discarded_and_can_be_written_again() {
 }
 
 #[test]
-fn a_full_array_that_lost_a_member_can_be_written_over_for_ever() {
+fn a_full_array_that_lost_a_member_can_be_written_over_forever() {
     let scheme = WAS.replace("[elastic]", "[elastic]\nroom_for_lost = 1");
     for lost in 0..4 {
         let mut host = Host::create(&scheme, Disk::new(4, 700, 1024));
@@ -109,7 +109,7 @@ fn a_full_array_that_lost_a_member_can_be_written_over_for_ever() {
 }
 
 #[test]
-fn a_log_is_full_while_it_refuses_what_is_written() {
+fn a_log_is_full_while_it_refuses_writes() {
     let mut whole = host(700);
     let chunks = whole.capacity();
     (0..chunks).for_each(|chunk| whole.write(chunk, 1));
@@ -139,7 +139,7 @@ fn in_the_steady_state_nothing_is_discarded() {
 }
 
 #[test]
-fn a_member_that_cannot_discard_goes_on() {
+fn a_member_that_cannot_discard_continues() {
     let mut host = host(400);
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, 9));
@@ -215,7 +215,7 @@ fn invariant_i_a_member_of_each_group_may_be_gone_when_the_array_is_opened() {
 }
 
 #[test]
-fn invariant_j_half_of_each_group_may_have_gone_on_without_the_other() {
+fn invariant_j_half_of_each_group_may_have_continued_without_the_other() {
     let scheme = WAS.replace("raid5", "raid6").replace("[placement]", "[code]\nkind = \"pq\"\n[placement]");
     let scheme = scheme.replace("[geometry]", "[geometry]\ngroups = 2");
     let host = Host::create(&scheme, Disk::new(8, 400, 1024));
@@ -269,7 +269,7 @@ fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_n
 }
 
 #[test]
-fn a_rotten_page_is_decoded_and_its_chunk_written_anew() {
+fn a_rotten_page_is_decoded_and_its_chunk_rewritten() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
@@ -317,7 +317,7 @@ fn invariant_k_a_stripe_that_a_member_cannot_write_goes_elsewhere() {
 }
 
 #[test]
-fn an_array_that_is_full_says_so_and_goes_on_when_something_was_trimmed() {
+fn an_array_that_is_full_says_so_and_continues_when_something_was_trimmed() {
     let mut host = host(300);
     let chunks = host.capacity();
     for round in 0..3 {
@@ -401,7 +401,7 @@ fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
 }
 
 #[test]
-fn invariant_j_a_member_that_comes_back_gets_what_was_written_since() {
+fn invariant_j_a_member_that_returns_gets_the_writes_since() {
     rejoined(|host, gone| host.returned(gone));
 }
 
@@ -567,7 +567,7 @@ fn invariant_n_a_replacement_with_the_identifier_of_a_member_is_refused() {
 }
 
 #[test]
-fn why_a_member_is_not_taken_for_one_of_the_array_is_told() {
+fn why_a_member_is_not_taken_for_one_of_the_array_is_reported() {
     let host = host(400);
     let flip = |page: &mut Box<[u8]>| page[100] ^= 1;
     let damage = |disk: &mut Disk, member: usize| {

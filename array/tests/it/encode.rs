@@ -52,7 +52,7 @@ fn a_row_is_written_whole_when_its_last_chunk_comes_and_updated_from_then_on() {
 }
 
 #[test]
-fn after_the_wait_what_is_there_is_encoded_and_a_late_member_comes_by_rmw() {
+fn after_the_wait_the_present_members_are_encoded_and_a_late_member_comes_by_rmw() {
     let mut rig = rig("encode_wait = '5ns'");
     rig.submit(Write, 1, 1).expect("a request");
     rig.step();
@@ -105,7 +105,7 @@ fn when_more_rows_wait_than_there_is_memory_for_the_oldest_is_encoded() {
 }
 
 #[test]
-fn what_was_written_before_the_run_is_encoded_whichever_row_it_ends_in() {
+fn data_written_before_the_run_is_encoded_whichever_row_it_ends_in() {
     let mut rig = rig("");
     rig.array.assume_written(3);
     assert_eq!([0, 1, 2].map(|row| rig.array.is_encoded(row)), [true, true, false]);

@@ -173,7 +173,7 @@ fn whatever_the_structures_of_an_array_in_place_say_there_is_an_answer() {
 }
 
 #[test]
-fn whatever_the_journal_says_of_late_parity_there_is_an_answer() {
+fn whatever_the_journal_says_of_deferred_parity_there_is_an_answer() {
     whatever_is_changed_there_is_an_answer(&format!("{IN_PLACE}[parity]\nwindow = 12\n"));
 }
 
@@ -239,7 +239,7 @@ fn generations_that_leave_no_room_for_the_next_ones_are_only_read() {
 }
 
 #[test]
-fn a_copy_of_a_summary_that_tells_of_fewer_slots_than_another_is_asked_once() {
+fn a_copy_of_a_summary_that_records_fewer_slots_than_another_is_asked_once() {
     let [_, rebuilt] = written(LOG);
     for structure in structures(&rebuilt).into_iter().filter(|its| its.2 == 1) {
         for end in 0..40 {

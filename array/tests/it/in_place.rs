@@ -31,7 +31,7 @@ fn what_was_acknowledged_is_there_after_a_loss_of_power() {
 }
 
 #[test]
-fn the_journal_never_fills_for_good_and_what_it_freed_is_in_place() {
+fn the_journal_never_fills_permanently_and_what_it_freed_is_in_place() {
     let mut host = host(RAID5);
     let chunks = host.capacity();
     let mut expected = vec![0; chunks as usize];
@@ -85,7 +85,7 @@ fn a_member_that_failed_while_the_array_served_is_stale_when_it_is_back() {
 
 /// More members fail than parity tolerates while updates are in flight, and return: acknowledged content is present.
 #[test]
-fn members_that_failed_together_may_come_back_together() {
+fn members_that_failed_together_may_return_together() {
     let bitmap = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
     for (scheme, gone) in [(RAID5, &[1, 3][..]), (bitmap, &[1, 3]), (RAID6, &[0, 2, 4])] {
         for steps in 0..60 {
@@ -240,7 +240,7 @@ fn with_late_parity(scheme: &str) -> Host {
 }
 
 #[test]
-fn what_late_parity_covers_outlives_power_and_as_many_members_as_parity_bears() {
+fn deferred_parity_survives_power_loss_and_as_many_member_losses_as_parity_tolerates() {
     for (scheme, gone) in late(12).iter().zip([1, 2]) {
         let host = with_late_parity(scheme);
         for first in 0..5 {
@@ -330,7 +330,7 @@ fn an_array_whose_parity_is_late_is_not_opened_for_reading_alone() {
 }
 
 #[test]
-fn late_parity_never_fills_the_journal_for_good() {
+fn deferred_parity_never_fills_the_journal_permanently() {
     for window in [1, 6, 40, 1000] {
         for scheme in late(window) {
             let mut host = Host::create(&scheme, Disk::new(5, 260, 1024));
@@ -359,7 +359,7 @@ fn late_parity_never_fills_the_journal_for_good() {
 }
 
 #[test]
-fn a_member_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
+fn a_member_that_fails_or_returns_or_a_scrub_finds_no_parity_late() {
     for scheme in late(12) {
         let mut host = with_late_parity(&scheme);
         let counts = host.scrub();
@@ -382,7 +382,7 @@ fn a_member_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
 }
 
 #[test]
-fn a_program_that_knows_no_late_parity_does_not_open_an_array_that_may_have_it() {
+fn a_program_that_knows_no_deferred_parity_does_not_open_an_array_that_may_have_it() {
     let [late, _] = late(12);
     for (scheme, expected) in [(late.as_str(), Features::LATE_PARITY), (RAID5, 0)] {
         // The scheme at assembly, not the one at creation, determines what records may have.
@@ -398,7 +398,7 @@ fn a_program_that_knows_no_late_parity_does_not_open_an_array_that_may_have_it()
 const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 #[test]
-fn only_marked_regions_are_made_right_after_a_loss_of_power() {
+fn only_marked_regions_are_recomputed_after_a_loss_of_power() {
     let mut host = host(BITMAP);
     let chunks = host.capacity();
     for chunk in 0..chunks {
@@ -423,7 +423,7 @@ fn only_marked_regions_are_made_right_after_a_loss_of_power() {
 }
 
 #[test]
-fn the_parity_of_a_marked_row_is_made_anew() {
+fn the_parity_of_a_marked_row_is_recomputed() {
     let mut host = host(BITMAP);
     (0..4).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     // By the left-symmetric rotation, the last member has the parity of row 0. The page looks as if its write had been

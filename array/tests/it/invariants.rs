@@ -123,7 +123,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
                             entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
                         })
                 });
-                assert!(is_told, "nothing beside its own member tells of chunk {chunk}");
+                assert!(is_told, "only its own member records chunk {chunk}");
                 if chunk > 20 {
                     break;
                 }
@@ -149,7 +149,7 @@ fn invariant_e_a_chunk_that_is_moved_keeps_its_write_seq() {
 }
 
 #[test]
-fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
+fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_skipped() {
     let mut host = worn(RAID5, 4);
     let area = superblock(&mut host).checkpoint;
     let newest = |host: &mut Host| {
@@ -245,7 +245,7 @@ fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone()
 }
 
 #[test]
-fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
+fn invariant_l_a_rebuild_continues_where_it_was_after_a_loss_of_power() {
     let mut host = Host::create(RAID5, Disk::new(4, 1600, 1024));
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));

@@ -84,7 +84,7 @@ fn the_journal_writes_each_page_twice_and_little_else_when_writes_come_together(
 }
 
 #[test]
-fn late_parity_is_written_once_for_several_writes_of_its_row_and_costs_an_image_of_each_chunk() {
+fn deferred_parity_is_written_once_for_several_writes_of_its_row_and_costs_an_image_of_each_chunk() {
     type Page = fn(&mut Prng, u64, u64) -> u64;
     let ways: [(&str, Page); 3] = [
         ("random", |random, _, pages| random.below(pages)),

@@ -39,7 +39,7 @@ fn superblock(host: &mut Host) -> Superblock {
 }
 
 #[test]
-fn a_member_may_fail_to_write_eight_stripes_and_is_given_up_with_the_ninth() {
+fn a_member_may_fail_to_write_eight_stripes_and_fails_with_the_ninth() {
     let mut host = host();
     let mut chunk = 0;
     for nth in 1..=9 {
@@ -124,7 +124,7 @@ fn a_chunk_whose_summary_is_lost_reads_as_the_version_before_be_it_a_trim_and_in
 }
 
 #[test]
-fn a_checkpoint_whose_body_is_rotten_is_passed_over_for_a_copy_of_it() {
+fn a_checkpoint_whose_body_is_rotten_is_skipped_for_a_copy_of_it() {
     let mut host = host();
     (0..60).for_each(|chunk| host.write(chunk, 3));
     host.flush();
@@ -218,7 +218,7 @@ fn what_another_array_left_on_a_replacement_counts_for_nothing() {
 }
 
 #[test]
-fn members_without_which_the_others_could_have_gone_on_are_not_done_without() {
+fn members_without_which_the_others_could_have_continued_are_not_done_without() {
     let scheme = RAID5.replace("raid5", "raid6");
     let mut host = Host::create(&scheme, disk());
     host.write(0, 1);
@@ -264,7 +264,7 @@ fn a_member_that_was_absent_gets_what_no_flush_covered_before() {
 }
 
 #[test]
-fn a_member_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+fn a_member_larger_than_others_returns_with_both_copies_of_its_superblock() {
     let mut disk = disk();
     disk.members[1].pages.resize(450, vec![0; 1024].into());
     let mut host = Host::create(RAID5, disk);
@@ -284,7 +284,7 @@ fn a_member_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
 }
 
 #[test]
-fn a_member_that_comes_back_lacks_batches_whose_numbers_were_given_again_since() {
+fn a_member_that_returns_lacks_batches_whose_numbers_were_given_again_since() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, 5));
     host.flush();
@@ -360,7 +360,7 @@ fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_member_that_the_others_n
 }
 
 #[test]
-fn what_was_moved_off_a_rotten_stripe_is_not_where_it_was_when_the_array_is_opened_again() {
+fn what_was_moved_off_a_rotten_stripe_is_not_where_it_was_when_the_array_is_assembled_again() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
@@ -374,7 +374,7 @@ fn what_was_moved_off_a_rotten_stripe_is_not_where_it_was_when_the_array_is_open
 }
 
 #[test]
-fn what_was_trimmed_does_not_wait_in_memory_for_ever() {
+fn what_was_trimmed_does_not_wait_in_memory_forever() {
     let mut host = host();
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, 9));
@@ -387,7 +387,7 @@ fn what_was_trimmed_does_not_wait_in_memory_for_ever() {
 }
 
 #[test]
-fn a_log_that_nobody_flushes_has_a_checkpoint_some_time() {
+fn a_log_without_flushes_has_a_checkpoint_some_time() {
     let mut host = host();
     (0..host.capacity() / 2).for_each(|chunk| host.write(chunk, 9));
     assert_eq!(host.array.elastic_counts().collected, 0);

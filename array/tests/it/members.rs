@@ -59,7 +59,7 @@ fn is_whole_without_any_other(host: &Host, member: u16, expected: impl Fn(u64) -
 }
 
 #[test]
-fn invariant_j_and_l_a_member_in_place_that_comes_back_or_is_replaced_is_whole_in_the_end() {
+fn invariant_j_and_l_a_member_in_place_that_returns_or_is_replaced_is_whole_in_the_end() {
     for scheme in [RAID5, RAID6, BITMAP, CHUNKS] {
         for (gone, is_another) in [(0u16, false), (3, false), (1, true), (4, true)] {
             let mut host = full(scheme, 260);
@@ -89,7 +89,7 @@ fn invariant_j_and_l_a_member_in_place_that_comes_back_or_is_replaced_is_whole_i
 }
 
 #[test]
-fn a_member_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+fn a_member_larger_than_others_returns_with_both_copies_of_its_superblock() {
     for scheme in [RAID5, BITMAP] {
         let mut disk = Disk::new(5, 260, 1024);
         disk.members[1].pages.resize(300, vec![0; 1024].into());
@@ -158,7 +158,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
 }
 
 #[test]
-fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
+fn invariant_l_a_rebuild_in_place_continues_where_it_was_after_a_loss_of_power() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
         replace_1(&mut host, 3000);
@@ -186,7 +186,7 @@ fn is_opened_without_1(mut host: Host, when: &str) {
 }
 
 #[test]
-fn members_that_fail_together_while_another_is_rebuilt_may_come_back_together() {
+fn members_that_fail_together_while_another_is_rebuilt_may_return_together() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
         replace_1(&mut host, 3000);
@@ -196,13 +196,13 @@ fn members_that_fail_together_while_another_is_rebuilt_may_come_back_together() 
         [2, 4].iter().for_each(|&member| host.fail(member));
         host.finish();
         let twin = host.try_rejoin(2, host.returned(2));
-        assert_eq!(twin, Err(RejoinError::Beyond(0)), "the rebuild goes on no more");
+        assert_eq!(twin, Err(RejoinError::Beyond(0)), "the rebuild has ended");
         is_opened_without_1(host, scheme);
     }
 }
 
 #[test]
-fn members_that_fail_together_while_superblocks_tell_of_another_may_come_back_together() {
+fn members_that_fail_together_while_superblocks_record_another_may_return_together() {
     for (scheme, failing) in [(RAID5, &[2][..]), (RAID5, &[2, 4]), (BITMAP, &[2, 4]), (RAID6, &[0, 2, 4])] {
         for steps in (0..400).step_by(13) {
             let mut host = full(scheme, 260);
@@ -243,7 +243,7 @@ fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_c
 
 /// Nothing was written since the member failed: only the array's own writes after the failure record it.
 #[test]
-fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {
+fn a_member_that_returns_keeps_its_metadata_until_others_record_its_failure() {
     for gone in 0..5u16 {
         let mut host = full(RAID5, 260);
         host.fail(gone);
@@ -287,7 +287,7 @@ fn a_member_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed(
 
 /// With the bitmap, only the rebuild's own memory distinguishes rows that could not be rebuilt from rebuilt rows.
 #[test]
-fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_are_written_anew() {
+fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_are_rewritten() {
     // Flushes in between clear bits: the parity of the row is not recomputed at assembly.
     let mut host = Host::create(BITMAP, Disk::new(5, 3000, 1024));
     for chunk in 0..host.capacity() {

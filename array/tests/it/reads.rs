@@ -143,7 +143,7 @@ fn a_read_that_takes_twice_the_median_time_asks_the_others() {
 }
 
 #[test]
-fn a_read_that_is_fast_enough_asks_nobody() {
+fn a_read_that_is_fast_enough_reads_no_other_member() {
     let (mut rig, slow) = used("reactive");
     rig.world.takes.insert(0, slow - 1);
     read(&mut rig, 3);
@@ -204,7 +204,7 @@ fn an_adaptive_read_asks_everybody_at_once_where_the_last_reads_were_slow() {
 }
 
 #[test]
-fn a_hedge_of_a_row_that_is_updated_asks_nobody() {
+fn a_hedge_of_a_row_that_is_updated_reads_no_other_member() {
     let (mut rig, _) = used("reactive");
     rig.world.takes.extend([(0, 100), (3, 100)]);
     read(&mut rig, 3);

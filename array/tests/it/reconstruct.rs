@@ -93,7 +93,7 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
 }
 
 #[test]
-fn what_is_served_after_a_reconstruction_is_what_was_written() {
+fn reads_after_a_reconstruction_return_the_written_data() {
     for scheme in [LOG5, JOURNAL5] {
         let mut disk = written(scheme, 120);
         wipe(&mut disk, 0);
@@ -171,7 +171,7 @@ fn with_superblocks_on_an_outdated_member_alone(
 }
 
 #[test]
-fn superblocks_of_a_member_that_the_array_went_on_without_do_not_decide() {
+fn superblocks_of_a_stale_member_do_not_decide() {
     let absent = |disk: Disk, scheme: &str| {
         let pages = disk.members[1].pages.clone();
         let mut without = disk;
@@ -237,7 +237,7 @@ fn two_devices_with_the_content_of_one_member_are_refused() {
 }
 
 #[test]
-fn with_a_bitmap_the_user_names_members_and_no_more_of_them_are_believed_than_it_takes() {
+fn with_a_bitmap_the_user_names_members_and_no_more_of_them_are_trusted_than_it_takes() {
     let mut disk = written(BITMAP5, 120);
     wipe(&mut disk, 1);
     let host = open(BITMAP5, disk.clone(), named(&[(1, 1)])).unwrap();

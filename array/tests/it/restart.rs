@@ -16,7 +16,7 @@ fn after_a_loss(scheme: &str) -> Rig {
 }
 
 #[test]
-fn all_rows_are_made_right_before_the_first_request_is_issued() {
+fn all_rows_are_recomputed_before_the_first_request_is_issued() {
     let mut rig = after_a_loss(RAID5);
     assert!(rig.array.is_resyncing());
     let read = rig.submit(RequestKind::Read, 0, 1);
@@ -29,7 +29,7 @@ fn all_rows_are_made_right_before_the_first_request_is_issued() {
     let host = operations.iter().position(|one| one.class == Class::HostRead);
     assert_eq!(host, Some(operations.len() - 1), "what the host reads comes last");
     let acknowledged: Vec<_> = rig.acknowledged().into_iter().map(|(tag, _)| Some(tag)).collect();
-    assert_eq!(acknowledged, [read], "and nobody hears of the writes");
+    assert_eq!(acknowledged, [read], "and the writes are not acknowledged");
     assert!(rig.array.is_quiet());
 }
 

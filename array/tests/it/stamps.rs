@@ -84,7 +84,7 @@ fn value(before: u8, since: u8) -> impl Fn(u64) -> u8 {
 }
 
 #[test]
-fn an_older_image_of_a_member_gets_what_was_written_since_its_own_stamp() {
+fn an_older_image_of_a_member_gets_the_writes_since_its_own_stamp() {
     for scheme in ALL {
         let mut host = array(scheme);
         fill(&mut host, 1);
@@ -207,7 +207,7 @@ fn after_a_clean_stop_an_older_image_of_a_member_counts_as_absent() {
 }
 
 #[test]
-fn a_clean_stop_is_told_by_superblocks_on_all_members() {
+fn a_clean_stop_is_reported_by_superblocks_on_all_members() {
     for scheme in ALL {
         let disk = array(scheme).stop();
         for member in &disk.members {

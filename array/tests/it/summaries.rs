@@ -57,7 +57,7 @@ fn a_chunk_that_is_moved_keeps_its_write_seq() {
         }
     }
     assert!(write_seqs.len() as u64 > host.capacity() / 4);
-    assert!(write_seqs.values().all(|its| its.len() == 1), "nobody wrote odd chunks twice");
+    assert!(write_seqs.values().all(|its| its.len() == 1), "odd chunks were written once");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn a_rebuild_that_meets_damage_which_it_reads_around_is_followed_by_a_scrub() {
 
 /// If a segment begins with a slot of an absent column, the summary of its first batch begins before the first copy.
 #[test]
-fn what_is_written_without_a_member_has_checksums_of_its_parity() {
+fn data_written_without_a_member_has_checksums_of_its_parity() {
     let mut host = written(LOG, 5, 10);
     host.fail(0);
     (10..50).for_each(|chunk| host.write(chunk, chunk as u8 + 1));

@@ -319,14 +319,14 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
 }
 
 #[test]
-fn a_flush_during_which_a_member_goes_ends_when_superblocks_tell_of_it() {
+fn a_flush_during_which_a_member_goes_ends_when_superblocks_record_it() {
     let told =
         (0..4).flat_map(|member| (0..40).map(move |at| flushed_while_going("raid5", 4, &[(member, at)])));
     assert!(told.filter(|told| *told).count() > 60);
 }
 
 #[test]
-fn a_flush_during_which_two_members_go_ends_when_superblocks_tell_of_both() {
+fn a_flush_during_which_two_members_go_ends_when_superblocks_record_both() {
     let pairs = (0..30).flat_map(|one| (0..20).step_by(2).map(move |later| (one, one + later)));
     let told = pairs.map(|(one, other)| flushed_while_going("raid6", 5, &[(1, one), (3, other)]));
     assert!(told.filter(|told| *told).count() > 50);

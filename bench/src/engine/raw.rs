@@ -1,6 +1,6 @@
 //! The yardstick: the same requests by io_uring, spread over files without an array.
 
-#![allow(unsafe_code, reason = "the kernel is told where buffers are")]
+#![allow(unsafe_code, reason = "the kernel gets the addresses of buffers")]
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;

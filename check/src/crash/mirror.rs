@@ -112,7 +112,7 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
             .collect();
         let current: Vec<u16> = positions.iter().flatten().copied().collect();
         let (&source, others) =
-            current.split_first().ok_or_else(|| OpenError::Refused("nobody is left".into()))?;
+            current.split_first().ok_or_else(|| OpenError::Refused("no member is left".into()))?;
         for page in (2..shape.pages).filter(|_| FLAW != NOT_MADE_EQUAL) {
             let content = read(media, source, page);
             let different: Vec<u16> =
@@ -315,7 +315,10 @@ fn every_flaw_of_a_mirror_is_found() {
         ("stale member read", first_failure::<Mirror<STALE_READ>>(200)),
         ("answers early", first_failure::<Mirror<ANSWERS_EARLY>>(50)),
         ("trim lost", first_failure::<Mirror<TRIM_LOST>>(50)),
-        ("an epoch that reached some is believed", first_failure::<Mirror<EPOCH_OF_SOME_BELIEVED>>(200)),
+        (
+            "an epoch that reached some members is trusted",
+            first_failure::<Mirror<EPOCH_OF_SOME_BELIEVED>>(200),
+        ),
         ("the last page lies elsewhere", first_failure::<Mirror<LAST_PAGE_ELSEWHERE>>(200)),
     ] {
         let (seed, what) = failure.unwrap_or_else(|| panic!("{name}: not found"));

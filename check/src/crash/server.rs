@@ -313,7 +313,7 @@ impl<S: SystemUnderTest> Server<S> {
     /// Steps until no work is left.
     fn settle(&mut self, mut limit: u64) -> Result<(), String> {
         while self.step()? || !self.driver.flights.is_empty() {
-            limit = limit.checked_sub(1).ok_or("no end in sight of what goes on by itself")?;
+            limit = limit.checked_sub(1).ok_or("background work does not end")?;
         }
         Ok(())
     }
@@ -453,7 +453,7 @@ impl<S: SystemUnderTest> Server<S> {
         let mut sectors = asked.ask.sector..asked.ask.sector + asked.ask.sectors;
         let is_known = self.may_be_old && !self.forgets && sectors.any(|sector| self.model.was_found(sector));
         if is_known && payload.iter().all(|&byte| byte == 0) {
-            return Err("what was there when it was opened last reads as zeros".into());
+            return Err("the content of the last assembly reads as zeros".into());
         }
         let sectors = (asked.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&asked.floors);
         for ((sector, bytes), &floor) in sectors {

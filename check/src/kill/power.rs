@@ -139,7 +139,7 @@ impl Left {
         {
             for nth in 0..self.page_bytes / SECTOR {
                 let at = u64::from(page) * self.page_bytes as u64 + (nth * SECTOR) as u64;
-                let kept = content.sector(nth).expect("what was written can be read");
+                let kept = content.sector(nth).expect("recorded content can be read");
                 file.read_exact_at(&mut sector, at)?;
                 if sector != kept {
                     file.write_all_at(kept, at)?;

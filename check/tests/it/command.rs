@@ -43,7 +43,7 @@ fn rows_of_the_covering_array_are_run_listed_and_named_by_their_members() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_with_exit_code_2() {
+fn an_impossible_command_is_reported_with_exit_code_2() {
     for (arguments, told) in [
         (&["--case", "no/such/file"][..], "cannot read no/such/file"),
         (&["--seeds", "9"], "0..1000"),

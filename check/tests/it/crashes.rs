@@ -32,7 +32,7 @@ fn seeds(kind: Kind, change: impl Fn(u64, &mut Case)) -> Counts {
 }
 
 #[test]
-fn unflushed_and_twice_keep_what_was_promised_with_the_intent_bitmap_too() {
+fn unflushed_and_twice_keep_durable_data_with_the_intent_bitmap_too() {
     for kind in [Kind::Bitmap5, Kind::Bitmap6] {
         let Counts { under_load, while_opening, older, put_back, .. } = seeds(kind, |_, _| {});
         assert!(
@@ -44,7 +44,7 @@ fn unflushed_and_twice_keep_what_was_promised_with_the_intent_bitmap_too() {
 }
 
 #[test]
-fn unflushed_twice_absent_and_stale_in_any_mix_keep_what_was_promised() {
+fn unflushed_twice_absent_and_stale_in_any_mix_keep_durable_data() {
     for kind in WHOLE {
         let counts = seeds(kind, |_, _| {});
         println!("{}\n{counts}", kind.name());
@@ -95,7 +95,7 @@ fn goes_wrong(wrong: Wrong) {
 }
 
 #[test]
-fn lost_members_are_given_up_and_what_they_had_is_decoded() {
+fn lost_members_fail_and_their_content_is_decoded() {
     goes_wrong(Wrong::Lost);
 }
 
@@ -125,7 +125,7 @@ fn unwritable_pages_lose_nothing() {
 }
 
 #[test]
-fn unflushable_members_are_not_believed() {
+fn unflushable_members_are_not_trusted() {
     goes_wrong(Wrong::Unflushable);
 }
 
@@ -154,7 +154,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
 }
 
 #[test]
-fn hole_there_is_none_after_any_crash_of_a_few_requests_without_any_members_that_parity_bears() {
+fn no_hole_after_any_crash_of_a_few_requests_without_any_members_that_parity_tolerates() {
     let effort = Effort { states: 6, every: 3, cuts: 7 };
     for kind in WHOLE {
         let mut all = Counts::default();

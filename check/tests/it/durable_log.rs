@@ -89,7 +89,7 @@ fn invariant_f_a_trim_that_a_flush_covered_is_one_after_the_checkpoint_and_witho
 }
 
 #[test]
-fn invariant_j_what_went_on_without_a_member_never_reads_it_again() {
+fn invariant_j_an_array_that_continued_without_a_member_never_reads_it_again() {
     let counts = lives(100, |seed, case| {
         let members = u64::from(case.shape.members);
         let parity = u64::from(case.shape.kind.parity());
@@ -100,7 +100,7 @@ fn invariant_j_what_went_on_without_a_member_never_reads_it_again() {
 }
 
 #[test]
-fn invariant_k_a_flush_that_failed_is_not_tried_again_and_believed() {
+fn invariant_k_a_flush_that_failed_is_not_tried_again_and_trusted() {
     let counts = lives(100, |seed, case| {
         let members = u64::from(case.shape.members);
         let era = &mut three(case)[seed as usize % 2];

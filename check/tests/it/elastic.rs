@@ -255,7 +255,7 @@ fn a_full_array_whose_classes_move_always_makes_progress() {
 }
 
 #[test]
-fn a_degraded_array_that_is_full_says_so_and_goes_on_after_trims() {
+fn a_degraded_array_that_is_full_says_so_and_continues_after_trims() {
     // 1024 rows of four members hold 2541 chunks. Rows of three members hold 2048, and 204 chunks may wait in memory.
     let mut case = case(4, None);
     case.device.geometry.blocks = 640;

@@ -91,7 +91,7 @@ fn a_degraded_row_under_update_may_lose_its_lost_chunk_and_nothing_else() {
 }
 
 #[test]
-fn without_parity_what_was_written_is_there() {
+fn without_parity_written_data_is_there() {
     for volatile in [false, true] {
         for pattern in patterns(2) {
             let mut case = flushed(2, POLICIES[0], pattern, 2);

@@ -44,7 +44,7 @@ fn race(read: ReadSection, update: Update, written: u64, gap_ns: u64) -> Case {
 }
 
 #[test]
-fn members_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_it() {
+fn members_may_be_reported_slow_at_any_time_of_an_update_and_of_reads_beside_it() {
     let mut around = 0;
     for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
         for written in 0..3 {
@@ -62,7 +62,7 @@ fn members_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_i
 }
 
 #[test]
-fn a_read_may_come_at_any_moment_of_an_update_and_goes_around_or_asks_others_too() {
+fn a_read_may_come_at_any_time_of_an_update_and_is_redirected_or_hedged() {
     for read in policies() {
         for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
             for written in 0..3 {
@@ -76,7 +76,7 @@ fn a_read_may_come_at_any_moment_of_an_update_and_goes_around_or_asks_others_too
 }
 
 #[test]
-fn any_member_may_be_lost_while_a_read_goes_around_or_asks_others_too() {
+fn any_member_may_be_lost_while_a_read_is_redirected_or_hedged() {
     let mut runs = 0;
     for read in policies() {
         for step in (0..STEPS).step_by(7) {

@@ -28,7 +28,7 @@ const LATE_BUDGETS: &[(Bug, u64)] = &[
 const RETURN_BUDGETS: &[(Bug, u64)] = &[(Bug::ReturnBelieved, 200)];
 
 #[test]
-fn a_member_that_returns_and_is_believed_is_found_within_its_budget() {
+fn a_member_that_returns_and_is_trusted_is_found_within_its_budget() {
     found(RETURN_BUDGETS, [Kind::Journal5, Kind::Journal6]);
     found(RETURN_BUDGETS, [Kind::Bitmap5, Kind::Bitmap6]);
 }
@@ -39,7 +39,7 @@ fn every_bug_of_the_journal_is_found_within_its_budget() {
 }
 
 #[test]
-fn every_bug_of_late_parity_is_found_within_its_budget() {
+fn every_bug_of_deferred_parity_is_found_within_its_budget() {
     found(LATE_BUDGETS, [Kind::Window5, Kind::Window6]);
 }
 

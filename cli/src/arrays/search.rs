@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_others_are_made_of_are_passed_over() {
+    fn devices_that_are_parts_of_others_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let is_candidate_of = |size: &str| {
             fs::write(folder.path().join("size"), size).unwrap();

@@ -37,7 +37,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise serve pool --files pool --record served",
-        "files that are named; what is served is recorded",
+        "over the files of a folder, with a recording of the requests",
     ),
     (
         "stripewise serve pool --detach --on-event /usr/local/bin/tell",

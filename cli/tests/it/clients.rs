@@ -67,7 +67,7 @@ fn qemu_writes_zeroes_discards_and_reads() {
 }
 
 #[test]
-fn maps_show_what_was_written_and_what_was_trimmed() {
+fn maps_show_written_data_and_trims() {
     let (sandbox, served) = served();
     let uri = served.uri();
     let mut disk = served.disk();

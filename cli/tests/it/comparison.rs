@@ -57,7 +57,7 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
 }
 
 #[test]
-fn what_is_there_is_not_computed_again_unless_asked_for() {
+fn an_existing_run_is_not_computed_again_unless_requested() {
     let sandbox = Sandbox::with_trace();
     let line = "compare --seeds 1 --trace trace.csv --scheme baseline --scheme always-rcw --json";
     let first: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
@@ -177,7 +177,7 @@ fn all_schemes_of_a_comparison_get_the_same_requests() {
 
 /// The figures that `compare` prints for a scheme are the same alone, beside other schemes, and in `run`.
 #[test]
-fn the_figures_of_a_scheme_do_not_depend_on_its_company() {
+fn the_figures_of_a_scheme_do_not_depend_on_the_other_schemes() {
     let sandbox = Sandbox::new();
     let workload = "--gen uniform:size=8KiB,span=1TiB,requests=200 --json";
     let digests = |company: &str| -> Vec<String> {

@@ -87,7 +87,7 @@ fn a_trace_that_is_not_there_exits_with_1_and_names_it() {
 }
 
 #[test]
-fn a_bad_line_is_told_with_file_line_and_column_and_may_be_passed_over() {
+fn a_bad_line_is_reported_with_file_line_and_column_and_may_be_skipped() {
     let sandbox = Sandbox::new();
     let mut lines: Vec<String> = msr_trace(300).lines().map(str::to_owned).collect();
     lines[250] = lines[250].replace("Write", "Wrote").replace("Read", "Reed");
@@ -106,7 +106,7 @@ fn a_bad_line_is_told_with_file_line_and_column_and_may_be_passed_over() {
 }
 
 #[test]
-fn a_failure_that_all_runs_share_is_told_once_with_their_number() {
+fn a_failure_that_all_runs_share_is_reported_once_with_their_number() {
     let sandbox = Sandbox::new();
     let text = msr_trace(300);
     let mut lines: Vec<&str> = text.lines().collect();
@@ -159,7 +159,7 @@ fn a_setting_whose_value_stands_already_is_remarked() {
 }
 
 #[test]
-fn a_file_that_is_no_trace_is_told_so() {
+fn a_file_that_is_no_trace_is_reported_so() {
     let sandbox = Sandbox::new();
     sandbox.write("words.txt", "these are\nno requests\n");
     let message = sandbox.run("compare --trace words.txt").failure(1);

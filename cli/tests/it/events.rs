@@ -102,7 +102,7 @@ fn what_happens_to_a_member_is_in_the_file_and_reaches_the_program() {
 }
 
 #[test]
-fn damage_that_a_scrub_finds_and_repairs_is_told_and_makes_its_member_degrade() {
+fn damage_that_a_scrub_finds_and_repairs_is_reported_and_makes_its_member_degrade() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
     let served = Served::start(&sandbox, "pool", "");

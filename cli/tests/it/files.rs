@@ -51,7 +51,7 @@ fn spoil(path: &PathBuf, at: usize) {
 }
 
 #[test]
-fn a_new_array_is_told_and_clean() {
+fn a_new_array_is_reported_and_clean() {
     let sandbox = Sandbox::new();
     let created = sandbox.run("create --files pool --size 8MiB --name mine").success();
     assert!(created.ends_with(", called \"mine\": 5 members of 8MiB in pool\n"), "{created}");
@@ -79,7 +79,7 @@ fn files_that_are_there_are_replaced_by_force_alone() {
 }
 
 #[test]
-fn what_was_written_is_told_batch_by_batch_and_clean() {
+fn written_data_is_reported_batch_by_batch_and_clean() {
     let sandbox = written();
     let told = sandbox.run("check pool").success();
     assert!(told.contains("50 chunks can be read, 0 are lost\nclean\n"), "{told}");
@@ -94,7 +94,7 @@ fn what_was_written_is_told_batch_by_batch_and_clean() {
 }
 
 #[test]
-fn damage_that_parity_tolerates_is_told_and_more_is_a_loss() {
+fn damage_that_parity_tolerates_is_reported_and_more_is_a_loss() {
     let sandbox = written();
     let (path, at) = content_of(&sandbox, 20);
     spoil(&path, at);

@@ -140,7 +140,7 @@ fn a_member_of_several_names_is_found_once() {
 }
 
 #[test]
-fn who_waits_for_a_rebuild_or_a_scrub_is_told_how_it_ended() {
+fn waiting_for_a_rebuild_or_a_scrub_reports_how_it_ended() {
     let (sandbox, _served) = served("--rate 1KiB");
     thread::scope(|scope| {
         let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
@@ -171,7 +171,7 @@ fn who_waits_for_a_rebuild_or_a_scrub_is_told_how_it_ended() {
 }
 
 #[test]
-fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
+fn waiting_for_a_halted_rebuild_reports_the_halt() {
     let (sandbox, served) = served_as("durable-raid5", "--rate 1KiB");
     sandbox.run("fail pool 1").success();
     thread::scope(|scope| {

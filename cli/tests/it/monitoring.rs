@@ -101,7 +101,7 @@ fn members_without_space_are_a_warning_until_they_have_some() {
 /// Only missing members let a log run out of space, so the exit code is the same without it: the test checks the
 /// text.
 #[test]
-fn a_full_log_is_told_until_something_is_trimmed() {
+fn a_full_log_is_reported_until_something_is_trimmed() {
     let sandbox = Sandbox::new();
     let scheme = "durable-was,elastic.room_for_lost=0";
     sandbox.run(&format!("create pool --files pool --count 4 --size 16MiB --scheme {scheme}")).success();

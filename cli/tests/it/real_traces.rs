@@ -109,7 +109,7 @@ fn every_other_real_trace_is_found_out_and_compared_or_refused_with_the_reason()
         let shown = trace.display().to_string();
         if shown.contains("oracleGeneral") {
             let refused = sandbox.run_words(["trace", "info", &shown, "--quiet"]).failure(1);
-            assert!(refused.contains("do not say what is read"), "{refused}");
+            assert!(refused.contains("do not distinguish reads from writes"), "{refused}");
             continue;
         }
         let run = |words: &[&str]| -> Value {

@@ -102,7 +102,7 @@ fn alpha_comes_from_the_erases_of_runs() {
 }
 
 #[test]
-fn runs_are_held_against_those_of_the_same_requests_only() {
+fn runs_are_compared_with_those_of_the_same_requests_only() {
     let sandbox = Sandbox::new();
     for requests in [10_000, 20_000] {
         let run = format!("-q --gen uniform:write=1,size=8KiB,span=1GiB,requests={requests} --scheme");

@@ -98,7 +98,7 @@ fn values(unit: &str, setting: &str) -> Vec<String> {
 
 /// A target that only orders is part of a boot if a unit that it orders wants it: systemd.special(7).
 #[test]
-fn targets_that_only_order_are_wanted() {
+fn targets_that_only_order_are_requested() {
     let unit = std::fs::read_to_string(path()).unwrap();
     let (before, wanted) = (values(&unit, "Before"), values(&unit, "Wants"));
     assert_eq!(before, ["remote-fs-pre.target"]);

@@ -42,7 +42,7 @@ fn verify(disk: &mut Disk, chunks: std::ops::Range<u64>) {
 }
 
 #[test]
-fn what_was_written_is_there_when_it_is_served_again() {
+fn written_data_is_there_when_it_is_served_again() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
@@ -148,7 +148,7 @@ fn arrays_in_place_outlive_a_kill_too_and_are_clean() {
 }
 
 #[test]
-fn a_member_is_lost_and_replaced_under_load_and_comes_back() {
+fn a_member_is_lost_and_replaced_under_load_and_returns() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
@@ -246,7 +246,7 @@ fn what_an_array_is_made_of_is_its_users_alone() {
 }
 
 #[test]
-fn clients_that_misbehave_are_dropped_and_harm_nobody() {
+fn clients_that_misbehave_are_dropped_and_harm_no_other_client() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
@@ -503,7 +503,7 @@ fn what_cannot_be_done_without_is_taken_out_by_force_alone() {
 }
 
 #[test]
-fn what_was_served_is_recorded_and_replayed_with_other_schemes() {
+fn served_data_is_recorded_and_replayed_with_other_schemes() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "--record served");
     let mut disk = served.disk();

@@ -309,7 +309,7 @@ fn with_hanging(hanging: usize) -> Option<Several> {
 
 /// Two of the three necessary confirmations arrive: the fence closes, and opens when the hanging members have failed.
 #[test]
-fn with_as_many_hanging_members_as_parity_tolerates_reads_go_on_and_writes_after_the_timeout() {
+fn with_as_many_hanging_members_as_parity_tolerates_reads_continue_and_writes_after_the_timeout() {
     let Some(several) = with_hanging(2) else { return };
     let mut disk = several.served.disk();
     let began = Instant::now();

@@ -24,7 +24,7 @@ fn a_window_of_a_run_becomes_a_file_for_perfetto() {
 }
 
 #[test]
-fn what_has_no_time_line_is_told() {
+fn what_has_no_time_line_is_reported() {
     let sandbox = Sandbox::with_trace();
     let errors = [
         ("timeline --trace trace.csv --count 0", "give at least 1"),

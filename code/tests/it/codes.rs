@@ -66,7 +66,7 @@ fn every_loss_that_a_code_tolerates_is_decoded_for_every_width() {
 }
 
 #[test]
-fn parts_longer_than_what_is_kept_aside_are_decoded_too() {
+fn parts_longer_than_the_scratch_space_are_decoded_too() {
     for kind in [Kind::Rdp, Kind::Evenodd] {
         decodes_every_loss(&Code::new(kind, 4, Some(5)).expect("it fits"), 4 * 2500);
     }

@@ -289,7 +289,7 @@ fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
 const SELDOM: Duration = Duration::from_secs(60);
 
 #[test]
-fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_members() {
+fn reads_continue_while_ownership_is_not_confirmed_and_nothing_is_written_to_members() {
     for way in [Way::Best, Way::Plain] {
         let bench = Bench::new();
         let mut engine = bench.engine_with(1, SELDOM, Options { way, ..Options::default() });

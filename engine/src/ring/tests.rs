@@ -96,7 +96,7 @@ fn check_places(ring: &mut Ring, memory: &mut Pages) {
 }
 
 #[test]
-fn what_is_tried_again_waits_for_nobody_who_looks() {
+fn a_retry_does_not_wait_for_the_caller() {
     let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
     // A run crosses the end of the file, and is retried page by page.
     std::fs::File::options()
@@ -283,7 +283,7 @@ fn bytes_read() -> Option<u64> {
 
 /// A member is added while the array serves, and its device may be slow to answer.
 #[test]
-fn whoever_takes_a_member_does_not_wait_for_its_device() {
+fn taking_a_member_does_not_wait_for_its_device() {
     let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
     ring.close(0);
     let path = folder.path().join("element");

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_in_order_and_a_cut_file_is_good_up_to_its_last_whole_block() {
+    fn values_return_in_order_and_a_cut_file_is_good_up_to_its_last_whole_block() {
         let bytes = file();
         let all: Vec<u32> = (0..60_000).collect();
         assert_eq!(read(&bytes).unwrap(), (all.clone(), false));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_place() {
+    fn damage_is_reported_with_its_place() {
         let mut bytes = file();
         let at = bytes.len() / 3;
         bytes[at] ^= 1;

@@ -289,7 +289,7 @@ fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
 }
 
 #[test]
-fn whatever_goes_another_way_is_told_where_it_does() {
+fn a_replay_that_differs_is_reported_at_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let (transcript, engine) = recorded(LOG, folder.path());
     engine.close().unwrap();

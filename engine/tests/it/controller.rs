@@ -36,7 +36,7 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
 
 /// Members receive the first parts of a long write before all of it is copied.
 #[test]
-fn a_long_write_is_on_its_way_to_members_before_all_of_it_is_taken() {
+fn a_long_write_is_in_flight_to_members_before_all_of_it_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let log = scheme(LOG);
     let paths = created(&log, folder.path(), 4, 8 << 20);
@@ -131,7 +131,7 @@ fn a_flush_does_not_end_the_first_write_of_row_0() {
 
 /// Gathered writes are acknowledged from volatile memory; a flush must wait for those in flight to the members.
 #[test]
-fn a_flush_covers_gathered_rows_that_are_on_their_way() {
+fn a_flush_covers_gathered_rows_that_are_in_flight() {
     let scheme = scheme(
         "name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"\nbuffer_persistence = \"volatile\"\n\
          buffer_latency = \"0ns\"\n[dispatch]\norder = \"arrival\"",

@@ -93,7 +93,7 @@ fn an_update_does_without_a_page_that_cannot_be_read() {
 }
 
 #[test]
-fn a_member_that_cannot_be_written_is_given_up_and_service_goes_on() {
+fn a_member_that_cannot_be_written_fails_and_service_continues() {
     let (_media, faults, mut engine) = filled_with(SOON);
     faults.refuse_writes(0, 0, Errno::NOSPC);
     engine.submit(Request::write(0, &page(77))).unwrap();
@@ -141,7 +141,7 @@ fn a_flush_that_found_no_space_is_not_tried_again() {
 }
 
 #[test]
-fn a_member_without_space_is_not_given_up_when_another_is_gone() {
+fn a_member_without_space_does_not_fail_when_another_is_gone() {
     let (_media, faults, mut engine) = filled_with(SOON);
     engine.fail(1).unwrap();
     faults.refuse_writes(0, 0, Errno::NOSPC);
@@ -168,7 +168,7 @@ fn a_member_without_space_is_not_given_up_when_another_is_gone() {
 }
 
 #[test]
-fn a_member_that_is_gone_is_given_up_at_the_first_read() {
+fn a_member_that_is_gone_fails_at_the_first_read() {
     for errno in [Errno::NODEV, Errno::NXIO, Errno::TIMEDOUT] {
         let (_media, faults, mut engine) = filled();
         faults.kill(1, errno);

@@ -134,7 +134,7 @@ fn the_first_stripes_of_four_disks_written_out() {
 }
 
 #[test]
-fn what_is_written_lies_where_linux_md_puts_it_byte_for_byte() {
+fn written_data_lies_where_linux_md_puts_it_byte_for_byte() {
     for rotation in ROTATIONS {
         for (seed, update) in UPDATES.into_iter().enumerate() {
             let media = media();

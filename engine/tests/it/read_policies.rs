@@ -20,7 +20,7 @@ fn policies_that_ask_members_are_refused_with_the_remedy_and_run_on_what_is_obse
 }
 
 #[test]
-fn hedged_reads_of_files_race_and_return_what_was_written() {
+fn hedged_reads_of_files_race_and_return_written_data() {
     let media = Media::new(4, 64, 4096);
     let hedged = scheme("name = \"test\"\n[read]\npolicy = \"hedged\"\nhedge = \"proactive\"\n");
     let random = Options { order: Order::Shuffled(7), window: 2, ..options() };

@@ -90,7 +90,7 @@ fn gathering_is_refused_where_data_must_be_found_again() {
     let stores = MemberFile::create_all(&paths, MEMBER_BYTES, 4096).unwrap();
     assert!(Engine::new(&gathers, stores, options()).is_err());
     let stores = MemberFile::open_all(&paths, 4096).unwrap();
-    assert!(Engine::scratch(&gathers, stores, options()).is_ok(), "nobody asks for its data again");
+    assert!(Engine::scratch(&gathers, stores, options()).is_ok(), "its data is not needed again");
 }
 
 #[test]

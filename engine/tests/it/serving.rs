@@ -157,7 +157,7 @@ fn a_replacement_is_made_whole_while_hosts_write() {
 }
 
 #[test]
-fn a_rebuild_that_was_interrupted_goes_on() {
+fn a_rebuild_that_was_interrupted_continues() {
     let mut bench = Bench::new();
     let mut engine = bench.open(Options::default());
     engine.fail(0).unwrap();
@@ -251,7 +251,7 @@ fn a_rebuild_takes_the_time_that_its_rate_says() {
 }
 
 #[test]
-fn what_was_forced_is_there_though_the_engine_ends_without_a_word() {
+fn forced_data_survives_a_sudden_end_of_the_engine() {
     for options in ways() {
         let mut bench = Bench::new();
         let mut engine = bench.open(options);
@@ -399,7 +399,7 @@ fn answer(engine: &mut Engine, ticket: Ticket) -> Result<(), Failed> {
 }
 
 #[test]
-fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() {
+fn thin_files_that_run_out_of_space_lose_nothing_and_continue_when_there_is_some() {
     for options in ways() {
         let Some(small) = Small::new(10) else {
             println!("skipped: no file system can be mounted here");

@@ -50,7 +50,7 @@ fn holds(engine: &mut Engine, value: u8) -> bool {
 
 fn wait_until_rebuilt(engine: &mut Engine) {
     while engine.status().rebuild.is_some() {
-        assert!(engine.step(), "a rebuild goes on");
+        assert!(engine.step(), "a rebuild continues");
     }
 }
 
@@ -75,7 +75,7 @@ fn a_copy_of_a_member_that_takes_its_place_later_is_made_whole() {
         engine.flush().unwrap();
         engine.scrub();
         while engine.status().scrub.progress.is_some() {
-            assert!(engine.step(), "a scrub goes on");
+            assert!(engine.step(), "a scrub continues");
         }
         let found = engine.status().scrub;
         assert_eq!((found.bad, found.lost), (0, 0), "{text}");

@@ -81,7 +81,7 @@ fn what_was_not_flushed_is_in_the_cache_alone_until_the_array_is_closed() {
 }
 
 #[test]
-fn what_the_code_cannot_tolerate_is_told_when_it_leaves_the_cache_and_not_before() {
+fn what_the_code_cannot_tolerate_is_reported_when_it_leaves_the_cache_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(&folder, 4);
     let scheme = cached("raid5", 8, "volatile");

@@ -136,7 +136,7 @@ fn more_choice_means_less_amplification() {
 }
 
 #[test]
-fn what_is_kept_free_costs_amplification() {
+fn space_kept_free_costs_amplification() {
     let of = |count| {
         let mut plane = plane(512, 128, Share(200_000), Victim::Greedy);
         plane.gc.low_watermark = stripewise_flash::spec::Watermark::BlockCount(count);

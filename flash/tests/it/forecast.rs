@@ -100,7 +100,7 @@ fn the_remaining_time_of_an_undisturbed_collection_is_exact() {
 }
 
 #[test]
-fn whoever_is_held_up_is_told_for_how_long() {
+fn a_delayed_operation_gets_the_length_of_its_delay() {
     let mut spec = one_plane();
     spec.gc.blocking = Domain::Channel;
     spec.gc.erase_blocking = Some(Domain::Die);

@@ -27,7 +27,7 @@ fn news(rig: &mut Rig) -> Vec<u32> {
 }
 
 #[test]
-fn a_forbidden_member_goes_on_until_only_the_space_of_collection_is_left() {
+fn a_forbidden_member_continues_until_only_the_space_of_collection_is_left() {
     let mut rig = about_to_collect();
     assert_eq!((rig.flash.gc_turn(0), news(&mut rig)), (NOTHING, vec![]));
     // The write opens the second last free block, which makes the plane due.
@@ -70,7 +70,7 @@ fn reads_of_a_forbidden_member_wait_for_no_collection() {
 }
 
 #[test]
-fn a_permission_is_for_so_many_blocks_of_each_die() {
+fn a_permission_is_for_n_blocks_of_each_die() {
     let mut rig = about_to_collect();
     let blocks = |rig: &Rig| rig.flash.counters(rig.now, 0).erase_blocks;
     rig.flash.permit_gc(rig.now, 0, permit(1, 0), &mut rig.agenda);
@@ -129,7 +129,7 @@ fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
 }
 
 #[test]
-fn planes_without_need_are_collected_at_once_although_collection_waits_for_demand_and_so_many_of_a_die() {
+fn planes_without_need_are_collected_at_once_although_collection_waits_for_demand_and_n_of_a_die() {
     // Two planes of eight blocks; all but two blocks are full, and half of their pages are invalid.
     let mut device = small(&[]);
     device.gc.start = GcStart::OnDemand;
@@ -156,7 +156,7 @@ fn planes_without_need_are_collected_at_once_although_collection_waits_for_deman
 }
 
 #[test]
-fn a_plane_asks_so_many_blocks_before_it_has_to() {
+fn a_plane_asks_n_blocks_before_it_has_to() {
     let free_when_it_asks = |asks_ahead| {
         let mut rig = Rig::new(&small(&[("planes = 2", "planes = 1")]), Level::Chip);
         rig.flash.control_gc(asks_ahead);
@@ -221,7 +221,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nobody_waits_for_ever_who_is_permitted_when_it_tells(
+    fn no_member_waits_forever_that_is_permitted_on_request(
         level in prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)],
         preemption in prop_oneof![Just(Preemption::Never), Just(Preemption::Moves)],
         on_demand: bool,

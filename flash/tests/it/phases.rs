@@ -262,7 +262,7 @@ fn links_of_two_devices_are_apart() {
 }
 
 #[test]
-fn whoever_fills_a_block_pays_for_its_summary() {
+fn the_program_that_fills_a_block_pays_for_its_summary() {
     let summary = "pool = \"plane\"\nsummary_page = \"500B\"";
     let mut rig = Rig::new(&small(&[("pool = \"plane\"", summary)]), Level::Chip);
     // Three data pages of four; filling the block takes 0.5 us more on the bus and another program.

@@ -108,7 +108,7 @@ fn no_more_than_a_batch_comes_in_at_one_point() {
 }
 
 #[test]
-fn at_the_hard_watermark_nobody_comes_in() {
+fn at_the_hard_watermark_no_operation_starts() {
     for (hard, end, over) in [(1, 1250, 1236), (0, 132, 1250)] {
         let change = |spec: &mut DeviceSpec| {
             spec.gc.preemption = Preemption::Moves;
@@ -270,7 +270,7 @@ fn suspended_program(suspend: SuspendSpec, reads: &[u64], ends: &[u64], program:
 }
 
 #[test]
-fn a_program_stops_for_reads_and_goes_on() {
+fn a_program_stops_for_reads_and_continues() {
     // Undisturbed: the bus until 4, the cells until 104.
     suspended_program(suspend(), &[], &[], 104);
     // At 24, 80 are left: suspended at 27, read until 41, resumed at 43.

@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_read_that_preempts_or_suspends_is_told_how_soon(
+    fn the_start_of_a_read_that_preempts_or_suspends_is_forecast(
         level in levels(),
         (preemption, soft, suspends) in ways_in(),
         seed: u64,
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_is_held_up_by_other_dies_does_not_start_before_it_was_told(level in levels(), seed: u64) {
+    fn a_read_that_other_dies_delay_does_not_start_before_its_forecast(level in levels(), seed: u64) {
         let mut spec = device();
         (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Device, Some(Domain::Die));
         let (told, seen) = told_and_seen(&spec, level, seed);
@@ -130,7 +130,7 @@ proptest! {
 
 /// Chips of one channel share its bus, and collections hold back the channel except during their erase.
 #[test]
-fn a_chip_behind_a_channel_that_collects_is_told_when_the_erase_lets_it_in() {
+fn a_chip_behind_a_channel_that_collects_knows_when_the_erase_lets_it_in() {
     let mut spec = small(&[("planes = 2", "planes = 1"), ("channels = 2", "channels = 1")]);
     (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Channel, Some(Domain::Die));
     let mut rig = Rig::new(&spec, Level::Chip);

@@ -23,7 +23,7 @@ fn write_to(stream: u8, page: u32) -> Op {
 }
 
 #[test]
-fn what_is_written_in_turn_lies_in_blocks_of_its_own_stream() {
+fn data_written_in_turn_lies_in_blocks_of_its_own_stream() {
     let blocks = |streams: u32| {
         let mut rig = Rig::new(&one_plane(streams), Level::Chip);
         for page in 0..8 {

@@ -83,7 +83,7 @@ proptest! {
     /// A client with random requests gets exactly the bytes that it wrote, and an answer to each request, whatever the
     /// order of the host's answers and however low the limits.
     #[test]
-    fn every_request_is_answered_and_reads_return_what_was_written(
+    fn every_request_is_answered_and_reads_return_written_data(
         structured in any::<bool>(),
         requests in 1..6_u32,
         asked in vec((0..4_u8, 0..120_u64, 1..8_u32, any::<u8>()), 1..60),

@@ -140,7 +140,7 @@ fn the_list_names_the_export_and_describes_it() {
 }
 
 #[test]
-fn tls_and_what_is_not_known_are_refused_and_the_haggling_goes_on() {
+fn tls_and_what_is_not_known_are_refused_and_the_haggling_continues() {
     let mut host = greeted(FLAGS).unwrap();
     for number in [OPT_STARTTLS, 4, 8 + 3, 4711, u32::MAX] {
         assert_eq!(kinds(&ask(&mut host, number, &[])), [REP_ERR_UNSUP]);
@@ -266,7 +266,7 @@ fn the_client_learns_what_the_server_offers() {
 }
 
 #[test]
-fn the_client_is_told_when_its_export_is_refused() {
+fn the_client_gets_an_error_when_its_export_is_refused() {
     let mut host = Host::new(export(), Limits::default());
     host.serve().unwrap();
     let mut client = Client::new("dusk", Wishes::default());

@@ -14,7 +14,7 @@ fn both() -> [Wishes; 2] {
 }
 
 #[test]
-fn what_is_written_is_read_with_either_kind_of_replies() {
+fn written_data_is_read_with_either_kind_of_replies() {
     for wishes in both() {
         let (mut host, mut client) = connected(export(), wishes);
         let data: Vec<u8> = (0..8192).map(|at| at as u8 ^ (at >> 8) as u8).collect();
@@ -80,7 +80,7 @@ fn block_status_tells_holes_up_to_the_end_of_the_request() {
 }
 
 #[test]
-fn requests_that_cannot_be_are_refused_by_number_and_the_connection_goes_on() {
+fn requests_that_cannot_be_are_refused_by_number_and_the_connection_continues() {
     let end = DISK_BYTES as u64;
     let requests: [(u16, u16, u64, u32, Fault); 22] = [
         (CMD_READ, 0, end, 512, Fault::Invalid),

@@ -52,7 +52,7 @@ fn the_other_way_differs() {
 }
 
 #[test]
-fn more_groups_that_cost_or_spare_are_told_apart() {
+fn more_groups_that_cost_or_spare_are_distinguished() {
     let paper = paper();
     let with = |four: f64| {
         let all = studies(&paper, |scheme| match scheme {

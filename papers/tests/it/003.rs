@@ -83,7 +83,7 @@ fn the_other_way_differs() {
 }
 
 #[test]
-fn the_hybrid_is_held_to_the_better_of_the_two_at_every_point() {
+fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
     let paper = paper();
     let texts = |all: &[Measured]| {
         let found = paper.findings(&paper.claims(), all, &of_all()).unwrap_or_else(|error| panic!("{error}"));

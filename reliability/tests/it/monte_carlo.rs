@@ -64,7 +64,7 @@ fn biased_cycles_reach_the_published_setting() {
 }
 
 #[test]
-fn intervals_hold_the_truth_as_often_as_they_say_and_seldom_what_is_wrong() {
+fn intervals_hold_the_truth_at_their_stated_rate_and_seldom_a_wrong_value() {
     const SEEDS: u64 = 1000;
     let frail = Model {
         members: 4,

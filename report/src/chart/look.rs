@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sixty_four_series_are_told_apart_by_colour_and_hatch() {
+    fn sixty_four_series_are_distinguished_by_colour_and_hatch() {
         let mut looks: Vec<_> = (0..64).map(|at| (Look(at).fill(), Look(at).hatch())).collect();
         looks.sort();
         looks.dedup();

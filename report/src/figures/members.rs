@@ -178,7 +178,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
     let body = if kept {
         let chart = Bars {
             title: structure,
-            description: "99.9th percentile of the elements' latencies, mean with least and largest, by workload and scheme",
+            description: "99.9th percentile of the members' latencies, mean with least and largest, by workload and scheme",
             axis: "99.9th percentile, first scheme = 1",
             unit: Unit::ONE,
             log: false,

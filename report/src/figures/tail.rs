@@ -65,7 +65,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
     }
     notes.extend(notes_on(set.runs.iter().filter(|run| run.structure == structure)));
     if let Some(seeds) = set.seeds() {
-        notes.push(format!("A tail is that of the requests of {seeds} of a scheme together."));
+        notes.push(format!("Each tail covers the requests of {seeds} of a scheme together."));
     }
     Figure {
         id,

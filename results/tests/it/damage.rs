@@ -116,7 +116,7 @@ fn four_bytes_of_each_table_are_noticed_by_a_look_at_the_whole_run() {
 }
 
 #[test]
-fn a_whole_table_of_another_run_is_told_by_its_digest() {
+fn a_whole_table_of_another_run_is_reported_by_its_digest() {
     let scratch = Scratch::new("other");
     let (ours, other) = (run(&scratch.store(), 1, 200).unwrap(), run(&scratch.store(), 2, 200).unwrap());
     for (table, rows) in [(Table::Latencies, 200), (Table::Requests, 200), (Table::Totals, 1)] {

@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn rows_come_back_as_they_went(seed: u64, counts in prop::array::uniform4(0usize..1200)) {
+    fn rows_read_back_as_written(seed: u64, counts in prop::array::uniform4(0usize..1200)) {
         let mut prng = Prng::new(seed);
         let requests = rows(counts[0], &mut prng, request);
         let samples = rows(counts[1], &mut prng, sample);
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn parity_updates_come_back_as_they_went_where_they_are_kept(seed: u64, count in 0usize..1200) {
+    fn parity_updates_read_back_as_written_where_they_are_kept(seed: u64, count in 0usize..1200) {
         let updates = rows(count, &mut Prng::new(seed), update);
         for optional in [Optional::ALL, Optional::NONE] {
             let mut sink = MemorySink::in_memory(&inputs(1), optional).unwrap();
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn points_of_distributions_come_back_as_they_went(seed: u64, count in 0usize..1200) {
+    fn points_of_distributions_read_back_as_written(seed: u64, count in 0usize..1200) {
         let latencies = rows(count, &mut Prng::new(seed), latency);
         let mut sink = MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap();
         latencies.iter().for_each(|row| sink.latency(row));
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_by_collecting_members_come_back_as_they_went(seed: u64, count in 0usize..100) {
+    fn slices_by_collecting_members_read_back_as_written(seed: u64, count in 0usize..100) {
         let slices = rows(count, &mut Prng::new(seed), gc_slice);
         let mut sink = MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap();
         slices.iter().for_each(|row| sink.gc_slice(row));
@@ -134,7 +134,7 @@ proptest! {
 
 /// A page has 65,537 rows and a row group four pages: one row less, one more, and between.
 #[test]
-fn rows_at_the_borders_of_blocks_pages_and_row_groups_come_back() {
+fn rows_at_the_borders_of_blocks_pages_and_row_groups_return() {
     let all = rows(4 * 65_537 + 300, &mut Prng::new(5), sample);
     for count in [
         0,
@@ -231,7 +231,7 @@ fn every_file_tells_what_was_run() {
 }
 
 #[test]
-fn totals_come_back_with_their_types() {
+fn totals_return_with_their_types() {
     let run = run(&[], &[], &[], &[]);
     let batch = run.batches(Table::Totals).unwrap().unwrap().next().unwrap().unwrap();
     assert_eq!(Figures::from_batch(&batch, "totals").unwrap(), totals());
@@ -264,7 +264,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_disk_that_fills_up_is_told_once_and_at_the_end() {
+fn a_disk_that_fills_up_is_reported_once_and_at_the_end() {
     let mut prng = Prng::new(9);
     let rows = rows(600_000, &mut prng, gc);
     let write = |room: usize| {

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_a_server_that_ends_already_is_told_how_it_ended() {
+    fn a_second_stop_of_a_server_gets_the_outcome_of_the_first() {
         for how in [Some(Ok(Value::Null)), Some(Err(ControlError::refused("a member is gone"))), None] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.ctl");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_talks_nonsense_is_answered_and_others_go_on() {
+    fn a_client_that_talks_nonsense_is_answered_and_others_continue() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ctl");
         let (sender, inbox) = mailbox().unwrap();

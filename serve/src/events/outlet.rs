@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_in_the_file_when_the_server_has_ended() {
+    fn what_is_reported_is_in_the_file_when_the_server_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let at = EventFile::of(folder.path(), "pool");
         let outlet = Outlet::start("pool", Some(at.clone()), None).unwrap();

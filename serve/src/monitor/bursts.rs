@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_is_told_of_at_once_and_then_seldom_and_nothing_is_missing() {
+    fn a_flood_is_reported_at_once_and_then_seldom_and_nothing_is_missing() {
         let mut burst = Burst::default();
         let mut told = Vec::new();
         for tenth in 0..250 {

@@ -189,7 +189,7 @@ fn each_incident_is_an_event_of_its_kind_and_member() {
 }
 
 #[test]
-fn want_of_space_is_told_when_it_begins_and_when_it_has_been_over_for_a_while() {
+fn want_of_space_is_reported_when_it_begins_and_when_it_has_been_over_for_a_while() {
     let mut bench = Bench::new("raid5", 3, 1, None);
     bench.monitor.take(0, Incident::OutOfSpace { is_beyond_parity: true }, &bench.engine);
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
@@ -206,7 +206,7 @@ fn want_of_space_is_told_when_it_begins_and_when_it_has_been_over_for_a_while() 
 }
 
 #[test]
-fn connections_that_are_refused_by_the_hundred_are_told_of_every_ten_seconds_with_the_last_reason() {
+fn connections_that_are_refused_by_the_hundred_are_reported_every_ten_seconds_with_the_last_reason() {
     let mut bench = Bench::new("raid5", 3, 1, None);
     for tenth in 0..210 {
         bench.monitor.refused(format!("reason {tenth}"));
@@ -224,7 +224,7 @@ fn connections_that_are_refused_by_the_hundred_are_told_of_every_ten_seconds_wit
 }
 
 #[test]
-fn what_is_found_out_of_a_member_is_told_and_void_when_another_has_its_place() {
+fn findings_of_a_member_are_reported_and_void_when_another_has_its_place() {
     let mut bench = Bench::new("raid5", 3, 1, None);
     let generation = bench.monitor.members[1].generation;
     let notices = [
@@ -262,7 +262,7 @@ fn a_member_whose_errors_are_long_ago_has_recovered() {
 }
 
 #[test]
-fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_told() {
+fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_reported() {
     let bench = Bench::new("raid5", 3, 1, None);
     let one = |offered, how| Reconstructed { offered, member: Some(offered), how };
     let opened = Opened {

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_zeroed_at_once_than_the_disk_tells_of() {
+    fn no_more_is_zeroed_at_once_than_the_disk_advertises() {
         let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 4096)]).unwrap();
         let disk = Disk { bytes: 1 << 40, page_bytes: 4096, read_only: false, name: String::new() };
         let judged = |kind: u32, sectors: u32| {

@@ -212,7 +212,7 @@ fn what_a_guest_reads_is_what_it_wrote_where_the_array_takes_few_requests_at_a_t
 }
 
 #[test]
-fn a_guest_is_told_what_the_disk_is() {
+fn a_guest_learns_what_the_disk_is() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 1);
     let capacity = served.status().capacity_bytes;
@@ -341,7 +341,7 @@ fn a_chain_that_is_broken_fails_alone() {
 }
 
 #[test]
-fn requests_of_any_bytes_harm_nobody() {
+fn requests_of_any_bytes_do_no_harm() {
     let served = Served::new(LOG);
     let mut other = Machine::boot(&served.device("two"), 1);
     let sectors = served.status().capacity_bytes / 512;
@@ -417,7 +417,7 @@ fn a_chain_may_be_as_long_as_the_longest_queue_and_no_longer() {
 }
 
 #[test]
-fn a_stopped_queue_has_answered_all_that_it_took_and_goes_on_from_there() {
+fn a_stopped_queue_has_answered_all_that_it_took_and_continues_from_there() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 2);
     let mut chance = Prng::new(1);
@@ -436,7 +436,7 @@ fn a_stopped_queue_has_answered_all_that_it_took_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_guest_that_goes_comes_again_and_what_is_left_of_it_lands_before() {
+fn a_guest_that_goes_comes_again_and_its_remaining_writes_land_before() {
     let served = Served::new(LOG);
     for round in 0..30 {
         let mut machine = Machine::boot(&served.device("one"), 1);
@@ -472,7 +472,7 @@ fn what_the_array_was_too_busy_for_is_forgotten_with_its_guest() {
 }
 
 #[test]
-fn a_guest_that_goes_on_after_its_disk_was_gone_is_refused() {
+fn a_guest_that_continues_after_its_disk_was_gone_is_refused() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 1);
     assert_eq!(machine.done(0, &write(0, vec![1; 512])).status, OK);

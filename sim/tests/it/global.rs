@@ -99,7 +99,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_request_is_served_and_nobody_waits_for_permission(
+    fn every_request_is_served_and_none_waits_for_permission(
         coordination in prop_oneof![Just(REACTIVE), Just(PROACTIVE), Just(SOFT)],
         layout in prop_oneof![Just("chip:2"), Just("channel:2"), Just("ssd:8")],
         geometry in prop_oneof![Just(""), Just("[geometry]\nlevel = 'raid0'"), Just("[geometry]\ngroups = 2")],

@@ -86,7 +86,7 @@ fn a_buffer_of_one_chunk_is_a_conventional_array() {
 }
 
 #[test]
-fn a_buffer_that_holds_everything_costs_only_what_is_written_out_at_the_end() {
+fn a_buffer_that_holds_everything_costs_only_the_writes_at_the_end() {
     // Every page of 40 rows is written ten times.
     let writes: Vec<(u64, u32)> = (0..2000).map(|n| (n * 7 % 200, 1)).collect();
     let cached = totals("raid5", "baseline", "policy = 'parity-caching'\nchunks = 200", writes.clone());
@@ -95,7 +95,7 @@ fn a_buffer_that_holds_everything_costs_only_what_is_written_out_at_the_end() {
     assert_eq!((cached.cache.destages, cached.cache.destaged), (40, 200));
     assert_eq!(cached.requests.updates.full_stripe, 40);
     let latency = cached.requests.writes.max_ns;
-    assert_eq!(latency, 1_000, "nobody waited for a member");
+    assert_eq!(latency, 1_000, "no request waited for a member");
     let [pre_reads, data, parity] = overhead(&totals("raid5", "baseline", "", writes));
     assert_eq!((pre_reads, data, parity), (4000, 2000, 2000), "RMW: the chunk and its parity");
 }
@@ -131,7 +131,7 @@ fn a_larger_buffer_never_absorbs_less() {
 }
 
 #[test]
-fn writes_wait_when_as_much_is_on_its_way_as_may_be() {
+fn writes_wait_when_as_much_is_in_flight_as_may_be() {
     let writes: Vec<(u64, u32)> = (0..300).map(|n| (n * 5, 1)).collect();
     let slow = |destaging: &str| {
         let cache = format!("policy = 'parity-caching'\nchunks = 4\ndestaging = {destaging}");

@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn knowing_what_was_written_never_costs_and_is_worth_nothing_on_a_full_array(
+    fn knowing_written_data_never_costs_and_is_worth_nothing_on_a_full_array(
         data in 1u32..10, parity in 1u32..=2, requests in requests(),
     ) {
         let stripe = Stripe { data, parity, chunk_bytes: 2048 };

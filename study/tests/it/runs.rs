@@ -137,7 +137,7 @@ fn a_run_that_fails_is_named_and_keeps_no_other_from_being_made() {
 }
 
 #[test]
-fn what_is_asked_for_in_vain_is_told_before_anything_runs() {
+fn what_is_asked_for_in_vain_is_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |change: &dyn Fn(&mut StudySpec)| {
         let mut spec = spec(folder.path(), 500, &["baseline"]);

@@ -3,8 +3,8 @@
 //! in order to refuse it.
 
 pub(super) const NAME: &str = "oracleGeneral";
-pub(super) const REFUSAL: &str = "its records do not say what is read and what is written, so nothing can be replayed; \
-                                  take the trace that it was made from, such as its .vscsi or .csv";
+pub(super) const REFUSAL: &str = "its records do not distinguish reads from writes, so they cannot be replayed; \
+                                  use the trace that they were made from, such as its .vscsi or .csv";
 
 const RECORD: usize = 24;
 

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_come_back_as_the_share_says_and_before_the_first_write_none() {
+    fn as_many_return_as_the_share_says_and_before_the_first_write_none() {
         let (mut recent, mut prng) = (recent(0.3, 64), Prng::new(4));
         assert_eq!(recent.draw(&mut prng), None);
         recent.push(7);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_new_data_are_told_apart_at_the_fill_mark() {
+    fn old_and_new_data_are_distinguished_at_the_fill_mark() {
         let mut space = Space::new(1 << 30, [1000, 0], 16);
         let at = space.fresh(Zones::Written, &Recent::default(), &mut Prng::new(1)).expect("empty");
         assert_eq!(space.continues_old(Zones::Written, at, 4096), None, "nothing is old yet");

@@ -110,7 +110,7 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
 }
 
 #[test]
-fn writes_come_back_as_soon_and_as_often_as_the_recency_says() {
+fn writes_return_as_soon_and_as_often_as_the_recency_says() {
     // Few pages are popular: without recency a write hardly ever returns to one of the last 64.
     let sizes =
         Sizes { write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(4096), 1.0)] }), ..example().sizes };

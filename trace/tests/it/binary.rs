@@ -208,7 +208,7 @@ fn a_tar_archive_of_the_files_reads_as_they_do() {
 }
 
 #[test]
-fn damage_to_a_blktrace_is_told_by_record_and_byte_and_passed_over_on_demand() {
+fn damage_to_a_blktrace_is_reported_by_record_and_byte_and_skipped_on_demand() {
     let whole = [little(1, 0, 512, Q), little(2, 1, 512, Q), little(3, 2, 512, Q)].concat();
     let mut spoiled = whole.clone();
     spoiled[48] = 0;
@@ -246,7 +246,7 @@ fn vscsi(version: u16, operation: u16, bytes: u32, lba: u64, time_us: u64) -> Ve
 }
 
 #[test]
-fn vscsi_records_of_both_versions_are_told_apart_and_read() {
+fn vscsi_records_of_both_versions_are_distinguished_and_read() {
     for version in [1, 2] {
         let record = |operation, bytes, lba, time| vscsi(version, operation, bytes, lba, time);
         let bytes = [
@@ -268,7 +268,7 @@ fn vscsi_records_of_both_versions_are_told_apart_and_read() {
 }
 
 #[test]
-fn damage_to_a_vscsi_trace_is_told_by_record_and_byte() {
+fn damage_to_a_vscsi_trace_is_reported_by_record_and_byte() {
     let whole: Vec<u8> = (0..100).flat_map(|n| vscsi(1, 0x28, 512, n, n)).collect();
     let mut spoiled = whole.clone();
     spoiled[32 * 80 + 15] = 9;

@@ -72,7 +72,7 @@ fn a_specification_that_cannot_be_meant_is_refused_with_the_reason_and_an_exampl
 }
 
 #[test]
-fn a_line_that_does_not_fit_is_told_by_line_column_and_expectation() {
+fn a_line_that_does_not_fit_is_reported_by_line_column_and_expectation() {
     let spec = "columns:time:ms,volume,offset:sectors,size,op:r/w";
     for (line, column, expected) in [
         ("1,0,5,512,x", 11, "one of the words"),
@@ -95,7 +95,7 @@ fn a_line_that_does_not_fit_is_told_by_line_column_and_expectation() {
 
 proptest! {
     #[test]
-    fn what_is_written_in_named_columns_reads_back_as_it_was(requests in traces(100, 4096), header in 0u32..3) {
+    fn requests_written_in_named_columns_read_back_as_they_were(requests in traces(100, 4096), header in 0u32..3) {
         prop_assume!(!requests.is_empty());
         let scratch = Scratch::new();
         for spec in [

@@ -429,7 +429,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_is_written_in_a_format_is_detected_as_it_or_refused_with_its_name(
+    fn a_trace_written_in_a_format_is_detected_as_it_or_refused_with_its_name(
         fine in traces(1_000, 512),
         coarse in traces(1_000, 256 << 10),
     ) {
@@ -465,7 +465,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_in_a_format_reads_back_as_it_was(
+    fn a_trace_written_in_a_format_reads_back_as_it_was(
         fine in traces(1, 512),
         kinds in proptest::collection::vec(0u8..8, 60),
     ) {

@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broken_line_is_told_by_its_number_and_the_lines_around_it_are_kept(
+    fn a_broken_line_is_reported_by_its_number_and_the_lines_around_it_are_kept(
         lines in 1usize..400,
         at in any::<prop::sample::Index>(),
         junk in "[a-z]{1,9}",

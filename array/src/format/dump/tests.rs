@@ -138,7 +138,7 @@ fn array() -> Members {
 }
 
 #[test]
-fn all_that_is_on_the_members_is_told() {
+fn all_that_is_on_the_members_is_printed() {
     let (text, problems) = array().dump(Dump::default()).expect("it is an array");
     let expected = "\
 #0: front superblock: member 0 of array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, update 7, epoch 1
@@ -171,7 +171,7 @@ segment 2, generation 1: 1 batch, from 7 to 7, in 4 of 12 slots: 1 chunk in 1 st
 }
 
 #[test]
-fn one_segment_is_told_batch_by_batch() {
+fn one_segment_is_reported_batch_by_batch() {
     let (text, _) = array().dump(Dump { segment: Some(1) }).expect("it is an array");
     let tail = text.split_once("slot 1: segment").expect(&text).1;
     let expected = "\
@@ -191,7 +191,7 @@ segment 1, generation 2: 2 batches, from 5 to 6, in 8 of 12 slots: 2 chunks in 2
 }
 
 #[test]
-fn a_damaged_copy_is_told_and_the_other_one_taken() {
+fn a_damaged_copy_is_reported_and_the_other_one_taken() {
     let mut members = array();
     members.page(1, 3)[17] ^= 4;
     let (text, problems) = members.dump(Dump::default()).expect("it is an array");
@@ -263,7 +263,7 @@ fn batches_of_an_older_generation_are_not_told() {
 }
 
 #[test]
-fn what_a_superblock_says_of_a_shorter_member_is_not_believed() {
+fn what_a_superblock_says_of_a_shorter_member_is_not_trusted() {
     let mut members = array();
     for member in &mut members.0 {
         member.truncate(30 * PAGE);
@@ -274,7 +274,7 @@ fn what_a_superblock_says_of_a_shorter_member_is_not_believed() {
 
 /// Journal, table and bitmap of an array in place.
 #[test]
-fn what_an_array_in_place_has_beside_its_data_is_told() {
+fn what_an_array_in_place_has_beside_its_data_is_reported() {
     let mut members = Members(vec![vec![0; 60 * PAGE]; 3]);
     let array = block(0).array;
     for number in 0..3u16 {

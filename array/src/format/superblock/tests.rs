@@ -149,7 +149,7 @@ fn written(block: &Superblock, copy: Copy) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(block in superblock()) {
+    fn written_data_is_read(block in superblock()) {
         for copy in [Copy::Front, Copy::Back] {
             let bytes = written(&block, copy);
             prop_assert_eq!(Copy::of(&bytes), Some(copy));

@@ -34,7 +34,7 @@ fn a_chunk_belongs_to_the_list_of_its_remainder() {
 }
 
 #[test]
-fn chunks_beyond_32_bits_are_told_apart() {
+fn chunks_beyond_32_bits_are_distinguished() {
     let mut glru = Glru::new(&glru(128, 8));
     let far = 5 + (128 << 31);
     assert_eq!([5, far, 5, far].map(|page| glru.classify(page)), [0, 0, 1, 1]);
@@ -110,7 +110,7 @@ fn thresholds_part_the_counts_into_tiers() {
 }
 
 #[test]
-fn every_counter_is_halved_once_in_so_many_look_ups() {
+fn every_counter_is_halved_once_in_n_look_ups() {
     // Two lists: one is halved after each fourth look-up, first list 0.
     let mut glru = Glru::new(&HotnessSection { halve_every: 8, ..glru(2, 3) });
     for _ in 0..3 {
@@ -282,7 +282,7 @@ proptest! {
 }
 
 #[test]
-fn each_way_to_get_the_algorithm_wrong_is_told_from_the_right_one() {
+fn each_way_to_get_the_algorithm_wrong_is_distinguished_from_the_right_one() {
     // Checks whether the tiers alone, which a placement sees, reveal a planted fault within a thousand writes.
     let section = HotnessSection { tiers: 4, ..glru(3, 4) };
     let differs = |planted| {

@@ -179,7 +179,7 @@ impl Model {
 
 proptest! {
     #[test]
-    fn it_agrees_with_means_computed_anew(
+    fn it_agrees_with_means_computed_again(
         tiers in 1u32..5,
         pages in prop::collection::vec(prop_oneof![2 => 0u64..6, 1 => 0u64..58], 1..300),
     ) {
@@ -196,7 +196,7 @@ proptest! {
 }
 
 #[test]
-fn each_way_to_get_the_algorithm_wrong_is_told_from_the_right_one() {
+fn each_way_to_get_the_algorithm_wrong_is_distinguished_from_the_right_one() {
     let differs = |planted| {
         let mut pages = Prng::new(7);
         let mut hca = Hca::new(&files_of_four(3), 58, PAGE);

@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_no_victim_while_a_stripe_is_on_its_way_to_it() {
+    fn a_segment_is_no_victim_while_a_stripe_is_in_flight_to_it() {
         let mut segments = Segments::new(2, 8);
         let open = segments.open().unwrap();
         segments.write_begun(open);

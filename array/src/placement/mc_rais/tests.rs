@@ -55,7 +55,7 @@ fn read(zones: &mut Zones, first: u64, last: u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_block_moves_to_the_zone_of_its_tendency_as_it_is_written_again_and_only_what_is_written() {
+fn a_block_moves_to_the_zone_of_its_tendency_as_it_is_written_again_and_only_the_written_pages() {
     let mut zones = zones(false, "");
     assert_eq!(write(&mut zones, 0, 4, 7), [(4, 4)], "new data goes to the zone of reads, at home");
     // The second write makes the block write-intensive: its pages go to the first pages of the third zone.

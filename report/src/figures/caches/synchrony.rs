@@ -20,9 +20,9 @@ pub(super) fn distributions(set: &Set) -> Figure {
     numbers.extend(up_to.iter().map(String::as_str));
     let mut data = Data::new(&["workload", "cache", "run"], &numbers);
     let mut panels = Vec::new();
-    let about = "Of the slices of 0.1 ms in which any SSD collects, the share in which no more than so many do: the lower a \
-                 line, the more collect together. Printed: paper 003 shows it for HPC with greedy collection and prints \
-                 P(n >= 2), what is left above one SSD: 0.40 under WOW and 0.70 under SIW with RAID-0 (Figure 4(c)), 0.46 \
+    let about = "Of the slices of 0.1 ms in which any SSD collects, the share in which at most this number of SSDs do: the \
+                 lower a line, the more collect together. Printed: paper 003 shows it for HPC with greedy collection and prints \
+                 P(n >= 2), the remainder above one SSD: 0.40 under WOW and 0.70 under SIW with RAID-0 (Figure 4(c)), 0.46 \
                  and 0.74 with RAID-5 (4(d)). It does not say whether slices without any collection count.";
     for scene in scenes(set, false) {
         let mut lines = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
             title: scene.workload,
             description: about,
             across: Across::Count("SSDs that collect"),
-            upward: "slices with no more than so many",
+            upward: "slices with at most this number",
             range: (0.0, 1.0),
             lines: &lines,
             reference: None,

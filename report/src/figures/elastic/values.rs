@@ -89,7 +89,7 @@ pub(super) fn identification(set: &Set, cast: &Cast<'_>) -> Figure {
         title: titled(set, "Figure 13 of paper 001", "hot data by GLRU, HCA and direct counting"),
         about: about(
             set,
-            "Data chunks that GC rewrites when two groups are told apart by GLRU (a table of fixed size), by HCA (10 bytes a \
+            "Data chunks that GC rewrites when two groups are separated by GLRU (a table of fixed size), by HCA (10 bytes a \
              chunk) or by a counter for every chunk.",
             "paper 001, Figure 13, finds GLRU up to 16.7 % below HCA.",
         ),

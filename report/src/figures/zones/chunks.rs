@@ -20,7 +20,7 @@ struct Scene<'a> {
 
 /// Figure 2.
 pub(super) fn rates(set: &Set) -> Figure {
-    let about = "MiB a second that hosts read or write, 32 random requests under way, by size of requests and chunk size. \
+    let about = "MiB a second that hosts read or write, 32 random requests in flight, by request size and chunk size. \
                  Printed: paper 004, Figure 2, finds on four SSDs that reads grow with the chunk and are best where a \
                  request is three chunks, and that writes are best with the smallest chunk.";
     let (id, title) = named("2", "2", "chunk sizes and random accesses");
