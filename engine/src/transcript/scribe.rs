@@ -91,17 +91,25 @@ impl Scribe {
             OperationKind::Read => return self.versions.read(place),
             OperationKind::Flush => return,
         };
-        let known = &mut self.known[usize::from(operation.member)][operation.page as usize];
-        self.versions.change(place, std::mem::replace(known, becomes));
+        let known = std::mem::replace(self.known(place), becomes);
+        self.versions.change(place, known);
+    }
+
+    /// What is known of a page. Copies of superblocks may lie behind the pages that the array uses.
+    fn known(&mut self, (member, page): (u16, u32)) -> &mut u32 {
+        let pages = &mut self.known[usize::from(member)];
+        if page as usize >= pages.len() {
+            pages.resize(page as usize + 1, UNKNOWN);
+        }
+        &mut pages[page as usize]
     }
 
     /// Notes a page that was read: if its content is unknown, it is recorded before anything follows from it. A read
     /// that overtook a write returned the earlier content, or a mixture; then the known content of the page stays.
     pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
         let Operation { member, page: number, .. } = *operation;
-        let known = &mut self.known[usize::from(member)][number as usize];
         let found = mark(page);
-        if *known == found {
+        if *self.known((member, number)) == found {
             return;
         }
         let before = self.versions.before((member, number));
@@ -111,7 +119,7 @@ impl Scribe {
             return self.note(&Event::Earlier { member, page: number, nth });
         }
         if before.is_empty() {
-            *known = found;
+            *self.known((member, number)) = found;
         }
         self.note(&Event::Content { member, page: number, bytes: page.into() });
     }

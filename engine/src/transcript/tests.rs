@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Class, Identity, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
+    Class, Identity, Members, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
 };
 use stripewise_base::prng::Prng;
 
@@ -28,7 +28,10 @@ fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
     let mut media = FileMedia::new(files, PAGE as u32);
     let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();
     let identity = Identity { array: Uuid([7; 16]), members, name: "test".into() };
-    create(scheme, media.members(), &identity, &mut media).unwrap();
+    // As `stripewise create` does where the array would leave no page for its owner.
+    let offered = media.members();
+    let used = Members { pages: offered.pages - 1, ..offered };
+    create(scheme, used, &identity, &mut media).unwrap();
     paths
 }
 
