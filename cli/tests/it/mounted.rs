@@ -73,7 +73,7 @@ fn a_file_system_outlives_a_killed_server_and_a_lost_member_as_the_guide_has_it(
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/serving.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
     let [create, mount, kill, replace]: [String; 4] =
-        blocks(&guide, "The whole way").try_into().expect("create, mount, kill, replace");
+        blocks(&guide, "Walkthrough").try_into().expect("create, mount, kill, replace");
     let (fail, rest) = replace.split_once("stripewise replace").expect("it replaces a member");
     let (rebuild, end) = rest.split_once("umount").expect("it ends with nothing mounted");
     let script = [
