@@ -59,7 +59,7 @@ CELLS = [
     ("text", "Which routines were taken, and how often Baseline would have taken the other:"),
     ("code", "plots.routines(comparison)"),
     ("text", "How evenly the load lies on the channels:"),
-    ("code", "plots.element_load(comparison)"),
+    ("code", "plots.member_load(comparison)"),
     (
         "text",
         "## A policy of your own\n\n"
@@ -70,8 +70,8 @@ CELLS = [
         "class Lightest(stripewise.UpdatePolicy):\n"
         '    scheme = "paper000-baseline"\n\n'
         "    def choose(self, update):\n"
-        "        def load(elements):\n"
-        "            return max(update.queued_reads[e] + update.queued_writes[e] for e in elements)\n\n"
+        "        def load(members):\n"
+        "            return max(update.queued_reads[m] + update.queued_writes[m] for m in members)\n\n"
         '        return "rmw" if load(update.rmw_reads) <= load(update.rcw_reads) else "rcw"\n\n\n'
         "own = stripewise.run(Lightest(), workload, progress=False)\n"
         "stripewise.Comparison([*comparison, own])",

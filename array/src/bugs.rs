@@ -93,7 +93,7 @@ pub enum Bug {
     /// A stripe of RAID-6 is written without Q.
     StripeWithoutQ,
     /// Of the live chunks of a stripe, only the last one is moved.
-    SurvivorDropped,
+    LiveChunkDropped,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
     AcknowledgeBeforeWrite,
     /// Updates do not lock their rows.
@@ -113,7 +113,7 @@ pub enum Bug {
     /// A decoding read does not lock its row, so it may mix versions.
     DecodeWithoutHold,
     /// A chunk of a failed member is not decoded; the content that the member last returned is used.
-    StaleElementRead,
+    StaleMemberRead,
     /// RMW leaves the old data out of the new parity.
     OldDataForgotten,
     /// A merged write keeps only the first writer's sectors.
@@ -211,7 +211,7 @@ pub enum Bug {
     /// After a power loss, requests do not wait until parity is correct.
     ResyncNotAwaited,
     /// A flush does not reach the volatile caches of members.
-    ElementsNotFlushed,
+    MembersNotFlushed,
     /// A volatile write cache is still full after a power loss.
     VolatileCacheKept,
     /// A persistent write cache is empty after a power loss.
@@ -244,7 +244,7 @@ impl Bug {
         Self::HedgeHoldGivenBack,
         Self::RedirectedSegmentNotHeld,
         Self::DecodeWithoutHold,
-        Self::StaleElementRead,
+        Self::StaleMemberRead,
         Self::OldDataForgotten,
         Self::MergeLosesSectors,
         Self::PartialWriteClears,
@@ -293,7 +293,7 @@ impl Bug {
         Self::ResyncSkipped,
         Self::ResyncBelievesParity,
         Self::ResyncNotAwaited,
-        Self::ElementsNotFlushed,
+        Self::MembersNotFlushed,
         Self::VolatileCacheKept,
         Self::PersistentCacheLost,
         Self::RedoForgotten,
@@ -324,7 +324,7 @@ impl Bug {
         Self::AbsentTakenForLost,
         Self::FailedSlotUsed,
         Self::StripeWithoutQ,
-        Self::SurvivorDropped,
+        Self::LiveChunkDropped,
     ];
 
     /// Bugs of the metadata that assembly reads; only a power loss reveals them.

@@ -89,14 +89,12 @@ pub struct Operation {
     /// Page of the member.
     pub page: u32,
     /// The member.
-    #[serde(rename = "element")]
     pub member: u16,
     /// What to do.
     pub kind: OperationKind,
     /// On whose behalf.
     pub class: Class,
     /// The column of the row that the page belongs to (0 for flushes); for a delta, the parity column that it changes.
-    #[serde(rename = "member")]
     pub column: u8,
     /// For a write: the member keeps the version that it replaces until [`crate::Driver::release`], unless it already
     /// keeps an older one. For a read: the kept version is read, if there is one.

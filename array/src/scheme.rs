@@ -194,9 +194,9 @@ fn is_no_time(time: &Span) -> bool {
     time.0 == 0
 }
 
-/// Slots of the parity window: a number, or `"elements"` for as many as the array has members.
+/// Slots of the parity window: a number, or `"members"` for as many as the array has members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number of chunks, or \"elements\"")]
+#[serde(untagged, expecting = "expected a number of chunks, or \"members\"")]
 pub enum WindowSize {
     /// This number of slots.
     Chunks(u32),
@@ -207,8 +207,8 @@ pub enum WindowSize {
 /// The word for one slot for each member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EachMember {
-    /// `"elements"`.
-    #[serde(rename = "elements")]
+    /// `"members"`, and its former name.
+    #[serde(rename = "members", alias = "elements")]
     Members,
 }
 
@@ -222,7 +222,7 @@ impl std::fmt::Display for WindowSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Chunks(chunks) => chunks.fmt(f),
-            Self::Members(_) => f.write_str("\"elements\""),
+            Self::Members(_) => f.write_str("\"members\""),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod agenda;
 pub mod huge;
 pub mod human;
 pub mod prng;
+pub mod renamed;
 pub mod share;
 pub mod suggest;
 pub mod text;

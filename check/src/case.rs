@@ -47,7 +47,7 @@ pub struct Loss {
     /// The member is lost before this event of the run, or after the last one.
     pub event: u64,
     /// The member.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: u16,
     /// The manner of the loss.
     pub manner: Manner,
@@ -60,7 +60,7 @@ pub struct Case {
     /// Seed of page faults and of the device's random choices.
     pub seed: u64,
     /// The layout of members.
-    #[serde(rename = "elements")]
+    #[serde(alias = "elements")]
     pub members: Layout,
     /// The largest number of requests in flight at once.
     pub depth: u32,
@@ -74,7 +74,7 @@ pub struct Case {
     pub tells_nothing: bool,
     /// Whether members keep acknowledged writes in volatile memory until a flush.
     #[serde(default)]
-    #[serde(rename = "volatile_elements")]
+    #[serde(alias = "volatile_elements")]
     pub volatile_members: bool,
     /// Power is lost before each of these events of the run. Any that come after the last event cause one more loss.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -41,7 +41,7 @@ const EXAMPLES: &[Example] = &[
         "a read around a member that collects garbage",
     ),
     (
-        "stripewise explain --elements ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
+        "stripewise explain --members ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
         "over SSDs",
     ),
 ];
@@ -263,6 +263,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let device = Document::find(What::Device, &args.array.device)?;
     let (for_scheme, for_device) = study::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
     let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
+    let former =
+        [study::former_names(&scheme.document, &all), study::former_names(&device, &for_device)].concat();
+    former.iter().for_each(|remark| context.remark(remark));
     let scheme = study::scheme(&scheme.document, &all)?;
     let device = study::device(&device, &for_device)?;
     let shape = Shape::new(&device, args.array.members.level, args.array.members.devices)?;
@@ -361,7 +364,7 @@ fn settings(
     );
     let mut settings = vec![
         ("scheme", scheme.name.clone()),
-        ("elements", format!("{}, of {}", describe_members(layout, device)?, device.name)),
+        ("members", format!("{}, of {}", describe_members(layout, device)?, device.name)),
         ("stripe", stripe),
     ];
     if !failed.is_empty() {

@@ -24,6 +24,7 @@ mod paper;
 mod presets;
 mod progress;
 mod reliability;
+mod renamed;
 mod report;
 mod run;
 mod study;
@@ -51,6 +52,8 @@ pub fn command() -> clap::Command {
 /// Runs the command line `arguments`, which begins with the program's name, and returns the exit code: 0 done, 1
 /// failed, 2 not understood, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let remarks = renamed::remarks(&arguments);
     let app =
         match command().try_get_matches_from(arguments).and_then(|matches| App::from_arg_matches(&matches)) {
             Ok(app) => app,
@@ -67,7 +70,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     // Text from media, files and servers is made visible, so the terminal obeys none of it.
     let mut out = VisibleLines::new(anstream::stdout().lock());
     let quiet = app.quiet;
-    let outcome = app.run(&mut Context::new(&mut out, quiet));
+    let mut context = Context::new(&mut out, quiet);
+    remarks.iter().for_each(|remark| context.remark(remark));
+    let outcome = app.run(&mut context);
     match outcome.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

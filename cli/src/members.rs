@@ -25,7 +25,7 @@ impl Members {
             Some(Figure::Count(ns)) => ns,
             _ => 0,
         };
-        Ok(Self { count: columns.get("element").map_or(0, Vec::len), columns, simulated_ns })
+        Ok(Self { count: columns.get("member").map_or(0, Vec::len), columns, simulated_ns })
     }
 
     fn value(&self, name: &str, member: usize) -> u64 {
@@ -39,7 +39,7 @@ impl Members {
 
     fn table(&self) -> Table {
         let mut table = Table::new(&[
-            "element",
+            "member",
             "reads",
             "writes",
             "p99.9_us",
@@ -62,7 +62,7 @@ impl Members {
                 "repair_write_pages",
             ]);
             table.row([
-                json!(of("element")),
+                json!(of("member")),
                 json!(reads),
                 json!(writes),
                 json!(of("operation_p999_ns") / 1000),

@@ -29,7 +29,7 @@ const EXAMPLES: &[Example] = &[
         "every chunk holds data already; for a program",
     ),
     (
-        "stripewise overhead --trace trace.csv --elements 6 --chunk 64KiB --onto 2GiB --fold dense",
+        "stripewise overhead --trace trace.csv --members 6 --chunk 64KiB --onto 2GiB --fold dense",
         "folded onto an array as `compare` folds",
     ),
 ];
@@ -61,9 +61,10 @@ pub(crate) struct Args {
 
     /// The number of members of a stripe, parity included, the log device not
     #[arg(
-        id = "elements",
-        short = 'e',
-        long = "elements",
+        short,
+        long,
+        short_alias = 'e',
+        alias = "elements",
         value_name = "N",
         default_value_t = 8,
         help_heading = "Array"

@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
         value["settings"] = settings.collect::<serde_json::Map<_, _>>().into();
         value["computed"] = json!(finished.cpu_ns.is_some());
-        value["elements"] = members::json(&finished.run)?;
+        value["members"] = members::json(&finished.run)?;
         return context.json(&value);
     }
     let totals: Vec<(&str, Figure)> =

@@ -77,9 +77,10 @@ pub(crate) struct ArrayArgs {
 
     /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
     #[arg(
-        id = "elements",
-        short = 'e',
-        long = "elements",
+        short,
+        long,
+        short_alias = 'e',
+        alias = "elements",
         value_name = "LEVEL[:N]",
         default_value = "channel",
         help_heading = "Array"

@@ -19,7 +19,7 @@ pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
 /// A write that found no space.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Starved {
+pub(crate) struct Refused {
     pub(crate) id: OperationId,
     pub(crate) operation: Operation,
     pub(crate) page: PageId,
@@ -33,7 +33,7 @@ pub(crate) struct Starved {
 /// Writes that found no space and are not completed.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    list: Vec<Starved>,
+    list: Vec<Refused>,
     next: Option<Instant>,
     /// Since when there has been at least one.
     since: Option<Instant>,
@@ -84,7 +84,7 @@ impl Waiting {
             if self.list.is_empty() {
                 self.since = Some(now);
             }
-            self.list.push(Starved { id, operation, page, together: together(), since: now, waits: true });
+            self.list.push(Refused { id, operation, page, together: together(), since: now, waits: true });
             return true;
         };
         if now.duration_since(self.list[at].since) > self.patience && !self.is_felt() {
@@ -101,7 +101,7 @@ impl Waiting {
     }
 
     /// The next write whose retry is due.
-    pub(crate) fn take_due(&mut self) -> Option<Starved> {
+    pub(crate) fn take_due(&mut self) -> Option<Refused> {
         self.next.filter(|&next| Instant::now() >= next)?;
         let Some(one) = self.list.iter_mut().find(|one| one.waits) else {
             self.next = None;

@@ -194,7 +194,7 @@ pub enum Pool {
     /// A channel.
     Channel,
     /// The whole member: dynamic allocation.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     Member,
 }
 

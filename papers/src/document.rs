@@ -135,7 +135,7 @@ pub(crate) struct Spec {
     pub(crate) touched: bool,
     pub(crate) device: Text,
     /// The simulator's own when left out.
-    pub(crate) elements: Option<Text>,
+    pub(crate) members: Option<Text>,
     pub(crate) precondition: Option<Text>,
     /// That of the trace when left out, or empty.
     #[serde(default)]

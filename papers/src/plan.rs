@@ -208,8 +208,8 @@ impl Paper {
             out: asked.out.clone(),
             ..StudySpec::new(parsed)?
         };
-        if let Some(elements) = &spec.elements {
-            study.members = self.parse(elements, &names)?;
+        if let Some(members) = &spec.members {
+            study.members = self.parse(members, &names)?;
         }
         if let Some(precondition) = &spec.precondition {
             study.precondition = self.parse(precondition, &names)?;

@@ -13,6 +13,12 @@ struct Place {
     line: Option<u64>,
 }
 
+/// Warns of a former name.
+pub(crate) fn former_name(py: Python<'_>, former: &str, present: &str) -> PyResult<()> {
+    let message = std::ffi::CString::new(stripewise_base::renamed::remark(former, present))?;
+    PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyFutureWarning>(), &message, 1)
+}
+
 /// The exception for `error`.
 pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     let message = error.to_string();

@@ -143,6 +143,11 @@ impl Run {
 
     /// One of its tables.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let is_former = name == "elements";
+        if is_former {
+            errors::former_name(py, name, Name::Members.name())?;
+        }
+        let name = if is_former { Name::Members.name() } else { name };
         let found = Name::ALL.into_iter().find(|table| table.name() == name);
         let table = found.map(|table| Table::of_run(py, &self.run, table)).transpose()?.flatten();
         table.ok_or_else(|| {
@@ -260,7 +265,7 @@ const SETUP: [(&str, &str, bool); 8] = [
     ("request_limit", "requests", true),
     ("pacing", "pacing", false),
     ("device", "device.name", false),
-    ("elements", "elements", false),
+    ("members", "members", false),
     ("precondition", "precondition", false),
     ("span_bytes", "fold_bytes", true),
     ("fold", "fold", false),

@@ -24,7 +24,7 @@ pub(crate) struct Study {
 impl Study {
     #[new]
     #[pyo3(signature = (
-        *, workload, schemes, device, elements, precondition, pacing, span, warmup, seed, seeds, settings, request_rows,
+        *, workload, schemes, device, members, precondition, pacing, span, warmup, seed, seeds, settings, request_rows,
         gc_rows, gc_slice, sample_every, out, force, stop
     ))]
     #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
@@ -33,7 +33,7 @@ impl Study {
         workload: &Workload,
         schemes: Vec<PyRef<'_, Scheme>>,
         device: &Device,
-        elements: &str,
+        members: &str,
         precondition: &str,
         pacing: Option<&str>,
         span: Option<&str>,
@@ -78,7 +78,7 @@ impl Study {
             seed,
             seeds,
             device: device.document.clone(),
-            members: elements.parse().map_err(refuse)?,
+            members: members.parse().map_err(refuse)?,
             precondition: precondition.parse().map_err(refuse)?,
             schemes: schemes.iter().map(scheme).collect(),
             settings: for_all,

@@ -335,7 +335,7 @@ class Study:
         workload: Workload,
         schemes: list[Scheme],
         device: Device,
-        elements: str,
+        members: str,
         precondition: str,
         pacing: str | None,
         span: str | None,
@@ -398,14 +398,15 @@ def formats() -> list[dict[str, Any]]:
 
 def mttdl_years(
     *,
-    elements: int = 8,
+    members: int = 8,
     parity: int = 1,
     groups: int = 1,
     failures_per_year: float = 0.25,
     repairs_per_year: float = 1e4,
     repair: str = "single",
     alpha: float = 1.0,
+    elements: int | None = None,
 ) -> float:
-    """The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `elements` elements
+    """The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `members` members
     each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
-    `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5."""
+    `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the former name of `members`."""

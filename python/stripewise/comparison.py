@@ -72,7 +72,7 @@ class Comparison(Sequence[Run]):
     @property
     def totals(self) -> Table:
         """Every total of every run: a row each. First what the run is: `scheme`, `seed`, `workload`, `request_limit`, `pacing`,
-        `device`, `elements`, `precondition`, `span_bytes`, `fold`, `warmup_requests`, and any other setting in which the
+        `device`, `members`, `precondition`, `span_bytes`, `fold`, `warmup_requests`, and any other setting in which the
         runs differ. The totals end in their units."""
         return totals_table(self._runs)
 

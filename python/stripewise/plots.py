@@ -7,6 +7,7 @@ side share the places of their bars unless told otherwise: `(a | b).resolve_scal
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -122,11 +123,11 @@ def routines(runs: Iterable[Run]) -> altair.Chart:
     )
 
 
-def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str | None = None) -> altair.Chart:
-    """A column of the table `elements`, by element: how evenly the load lies.
+def member_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str | None = None) -> altair.Chart:
+    """A column of the table `members`, by member: how evenly the load lies.
 
     Args:
-        runs: what to draw, a bar each for every element.
+        runs: what to draw, a bar each for every member.
         column: which; by default the operations that arriving requests found queued, of which the mean is drawn.
         title: the axis' title; by default the column's name.
     """
@@ -135,21 +136,27 @@ def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str
     for run, totals in _totals(runs):
         requests = max(totals["requests"], 1) if column == "blocked_sum" else 1
         bars.extend(
-            {"scheme": run.scheme, "element": row["element"], "value": row[column] / requests}
-            for row in _rows(run, "elements")
+            {"scheme": run.scheme, "member": row["member"], "value": row[column] / requests}
+            for row in _rows(run, "members")
         )
     axis = title or ("queued operations on arrival, mean" if column == "blocked_sum" else column)
     return (
         alt.Chart(alt.Data(values=bars))
         .mark_bar()
         .encode(
-            x=alt.X("element:O", title="element", axis=alt.Axis(labelAngle=0)),
+            x=alt.X("member:O", title="member", axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("scheme:N", sort=None),
             y=alt.Y("value:Q", title=axis),
             color=alt.Color("scheme:N", sort=None, title="scheme"),
         )
         .properties(width=420, height=220)
     )
+
+
+def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str | None = None) -> altair.Chart:
+    """The former name of `member_load`, for one release."""
+    warnings.warn("`element_load` is now `member_load`", FutureWarning, stacklevel=2)
+    return member_load(runs, column=column, title=title)
 
 
 def _altair() -> Any:

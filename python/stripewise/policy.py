@@ -18,8 +18,8 @@ class UpdatePolicy:
             scheme = "paper000-baseline"
 
             def choose(self, update):
-                def load(elements):
-                    return max(update.queued_reads[e] + update.queued_writes[e] for e in elements)
+                def load(members):
+                    return max(update.queued_reads[m] + update.queued_writes[m] for m in members)
 
                 return "rmw" if load(update.rmw_reads) <= load(update.rcw_reads) else "rcw"
 

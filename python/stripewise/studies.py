@@ -31,7 +31,7 @@ def compare(
     workload: Workload | str | None = None,
     *,
     device: str | os.PathLike[str] | Device = "ssdsim-5+1",
-    elements: str = "channel",
+    members: str = "channel",
     precondition: str = "steady:70%",
     pacing: str | None = None,
     span: str | None = None,
@@ -48,6 +48,7 @@ def compare(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     executor: Executor | None = None,
+    elements: str | None = None,
 ) -> Comparison:
     """Runs the same requests through each of `schemes`. Runs whose results are in the store are not made again.
 
@@ -61,7 +62,7 @@ def compare(
         workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
             1,000,000 requests of paper 000's hm_0.
         device: a preset's name, a file, or a `Device`.
-        elements: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`.
+        members: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`.
         precondition: what the devices hold before the first request: `fresh`, or `sequential`, `steady` or `written`
             with a share of their pages, `steady:70%`.
         pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
@@ -86,6 +87,7 @@ def compare(
             that takes a list of (scheme, requests, share or None, simulated ns).
         executor: makes the runs in its workers, one task each, instead of in threads of this process. They need the
             same files and the same store; what they are given is pickled.
+        elements: the former name of `members`, for one release.
 
     Returns:
         The runs, in the order of `schemes`, each with all seeds.
@@ -99,7 +101,7 @@ def compare(
         schemes,
         workload,
         device=device,
-        elements=elements,
+        members=members,
         precondition=precondition,
         pacing=pacing,
         span=span,
@@ -113,6 +115,7 @@ def compare(
         sample_every=sample_every,
         out=out,
         force=force,
+        elements=elements,
     )
     if executor is not None:
         count = len(study["schemes"]) * study["seeds"]
@@ -219,7 +222,7 @@ def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | 
 _DEFAULTS: dict[str, Any] = {
     name: parameter.default
     for name, parameter in inspect.signature(compare).parameters.items()
-    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("threads", "progress", "executor")
+    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("threads", "progress", "executor", "elements")
 }
 
 
@@ -227,6 +230,9 @@ def _specify(
     schemes: Iterable[AnyScheme], workload: Workload | str | None, **options: Any
 ) -> dict[str, Any]:
     """What `_stripewise.Study` takes, of what `compare` takes; it can be pickled."""
+    if (former := options.pop("elements", None)) is not None:
+        warnings.warn("`elements` is now `members`; the next release will refuse it", FutureWarning, stacklevel=3)
+        options["members"] = former
     unknown = sorted(set(options) - set(_DEFAULTS))
     if unknown:
         known = ", ".join(_DEFAULTS)

@@ -64,7 +64,7 @@ class Rmw(stripewise.UpdatePolicy):
 
 
 class Lightest(stripewise.UpdatePolicy):
-    """Looks at the queues of every element that it would read."""
+    """Looks at the queues of every member that it would read."""
 
     def choose(self, update: stripewise.ParityUpdate) -> str:
         reads, writes = update.queued_reads, update.queued_writes

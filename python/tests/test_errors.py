@@ -59,7 +59,7 @@ def test_of_several_failed_runs_none_is_lost(study, trace):
     ("change", "said"),
     [
         ({"pacing": "opne:3"}, "expected `open`"),
-        ({"elements": "cahnnel"}, "expected `ssd:N`"),
+        ({"members": "cahnnel"}, "expected `ssd:N`"),
         ({"precondition": "full"}, "no such state"),
         ({"sample_every": "10"}, "sample_every"),
         ({"gc_slice": "10"}, "gc_slice"),
@@ -76,7 +76,7 @@ def test_a_value_without_meaning_is_a_setting_error(study, change, said):
 
 def test_a_scheme_without_meaning_on_the_array_is_refused(study):
     with pytest.raises(stripewise.SchemeError, match=r"section \[geometry\]"):
-        stripewise.run("baseline", "uniform:requests=5", elements="ssd:2", **study)
+        stripewise.run("baseline", "uniform:requests=5", members="ssd:2", **study)
     with pytest.raises(stripewise.SettingError, match="two schemes are called `baseline`"):
         stripewise.compare(["baseline", "baseline"], "uniform:requests=5", **study)
     with pytest.raises(stripewise.SettingError, match="needs a policy of your own"):

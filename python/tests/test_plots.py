@@ -68,15 +68,20 @@ def test_what_cannot_be_put_together_is_refused(study):
         plots.latency_tail([seeds[0], seeds[0]])
 
 
-def test_every_element_has_a_bar(runs):
-    bars = values(plots.element_load(runs))
+def test_every_member_has_a_bar(runs):
+    bars = values(plots.member_load(runs))
     assert len(bars) == 12 and all(bar["value"] > 0 for bar in bars)
-    erases = values(plots.element_load(runs, column="erase_blocks", title="erases"))
+    erases = values(plots.member_load(runs, column="erase_blocks", title="erases"))
     assert sum(bar["value"] for bar in erases if bar["scheme"] == "baseline") == runs[0].totals["erase_blocks"]
+
+
+def test_the_former_name_of_the_plot_of_members_warns(runs):
+    with pytest.warns(FutureWarning, match="is now `member_load`"):
+        assert values(plots.element_load(runs)) == values(plots.member_load(runs))
 
 
 def test_charts_can_be_saved(runs, tmp_path):
     pytest.importorskip("vl_convert")
-    both = plots.mean_response(runs) | plots.routines(runs) | plots.latency_tail(runs) | plots.element_load(runs)
+    both = plots.mean_response(runs) | plots.routines(runs) | plots.latency_tail(runs) | plots.member_load(runs)
     both.save(tmp_path / "figures.svg")
     assert "adaptive" in (tmp_path / "figures.svg").read_text()

@@ -98,19 +98,19 @@ def test_over_raid6_a_policy_in_python_does_what_the_built_in_one_does(study, si
     assert outcome(own) == outcome(other)
 
 
-def test_over_raid6_a_policy_is_told_of_both_parity_elements(study):
+def test_over_raid6_a_policy_is_told_of_both_parity_members(study):
     stripewise.run(RecorderOfRaid6(), WORKLOAD, pacing="closed:32", **study)
     assert len(Recorder.seen) > 100
     places = set()
     for update in Recorder.seen:
         p, q = update["parity"]
-        assert q == (p + 1) % 6, "left-symmetric: Q lies on the element behind P"
+        assert q == (p + 1) % 6, "left-symmetric: Q is on the member after P"
         places.add(p)
         reads = set(update["updated"]) | {p, q}
         assert reads == set(update["rmw_reads"]) and len(update["rmw_reads"]) == len(update["updated"]) + 2
         assert reads | set(update["rcw_reads"]) == set(range(6))
         assert update["baseline"] == ("rcw" if len(update["rcw_reads"]) < len(update["rmw_reads"]) else "rmw")
-    assert places == set(range(6)), "parity moves over all elements"
+    assert places == set(range(6)), "parity rotates over all members"
 
 
 def test_an_exception_ends_the_run_with_its_seed_and_traceback(study):

@@ -27,7 +27,7 @@ def test_schemes_are_compared_and_found_the_second_time(study):
     assert [run.results_digest for run in again] == [run.results_digest for run in made]
     assert "pre-reads" in str(made) and "always-rcw" in made._repr_html_()
     assert made[:2].schemes == made.schemes[:2]
-    assert set(made.settings) >= {"workload", "device", "elements", "pacing", "state", "fold"}
+    assert set(made.settings) >= {"workload", "device", "members", "pacing", "state", "fold"}
     with pytest.raises(KeyError, match="no run of scheme 'bpu'"):
         made["bpu"]
 

@@ -16,7 +16,7 @@ WORKLOAD = "uniform:write=0.5,size=8KiB,span=64MiB,requests=500"
 
 def test_every_table_of_a_run_is_a_frame(study):
     run = stripewise.run("baseline", WORKLOAD, request_rows=True, gc_rows=True, sample_every="10ms", **study)
-    assert {"totals", "elements", "gc_slices", "samples", "gcs", "requests"} <= set(run.tables)
+    assert {"totals", "members", "gc_slices", "samples", "gcs", "requests"} <= set(run.tables)
     for name in run.tables:
         table = run.table(name)
         frame = pl.DataFrame(table)
@@ -29,6 +29,16 @@ def test_every_table_of_a_run_is_a_frame(study):
     assert run.table("requests").describe()["latency_ns"].startswith("Arrival to acknowledgement")
     with pytest.raises(stripewise.SettingError, match="no table `nothing`; it has totals"):
         run.table("nothing")
+
+
+def test_former_names_are_accepted_with_a_warning(study):
+    with pytest.warns(FutureWarning, match="`elements` is now `members`"):
+        run = stripewise.run("baseline", WORKLOAD, elements="chip", **study)
+    assert 'members = "chip:1"' in run.configuration
+    with pytest.warns(FutureWarning, match="`elements` is now `members`"):
+        assert run.table("elements").to_polars().equals(run.table("members").to_polars())
+    with pytest.warns(FutureWarning, match="`elements` is now `members`"):
+        assert stripewise.mttdl_years(elements=12) == stripewise.mttdl_years(members=12)
 
 
 def test_a_table_that_was_left_out_is_not_there(study):
@@ -51,7 +61,7 @@ def test_totals_of_a_comparison_are_a_row_each(study):
             "request_limit": None,
             "pacing": run.pacing,
             "device": "ssdsim-5+1",
-            "elements": "channel:1",
+            "members": "channel:1",
             "precondition": "steady:70%",
             "span_bytes": row["span_bytes"],
             "fold": "modulo",
@@ -65,7 +75,7 @@ def test_totals_of_a_sweep_have_a_column_for_everything_that_varied(study):
     points = [
         {},
         {"pacing": "closed:4"},
-        {"elements": "chip"},
+        {"members": "chip"},
         {"precondition": "fresh"},
         {"span": "32MiB"},
         {"warmup": 10},
@@ -77,7 +87,7 @@ def test_totals_of_a_sweep_have_a_column_for_everything_that_varied(study):
     frame = runs.totals.to_polars()
     plain = frame.row(0, named=True)
     for at, column in enumerate(
-        ["pacing", "elements", "precondition", "span_bytes", "warmup_requests", "request_limit", "device.gc.victim", "device"],
+        ["pacing", "members", "precondition", "span_bytes", "warmup_requests", "request_limit", "device.gc.victim", "device"],
         start=1,
     ):
         assert frame.row(at, named=True)[column] != plain[column], column
@@ -116,7 +126,7 @@ def test_totals_over_seeds_have_means_intervals_and_differences(study):
 
 def test_pyarrow_and_pandas_take_tables_too(study):
     pa = pytest.importorskip("pyarrow")
-    table = stripewise.run("baseline", WORKLOAD, **study).table("elements")
+    table = stripewise.run("baseline", WORKLOAD, **study).table("members")
     assert pa.table(table).num_rows == 6
     assert pa.schema(table).names == table.columns
     field = pa.schema(table).field("queue_max")

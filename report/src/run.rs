@@ -71,7 +71,7 @@ impl Run {
         let run = &source.run;
         let settings = settings::settings(run.inputs());
         let members = run.columns(Table::Members)?.unwrap_or_default();
-        let count = members.get("element").map_or(0, Vec::len);
+        let count = members.get("member").map_or(0, Vec::len);
         let named = source.workload.clone().or_else(|| run.inputs().workload.clone());
         let latencies = run.columns(Table::Latencies)?.unwrap_or_default();
         let kept = |kind, member| distribution(&latencies, kind, member);
@@ -216,7 +216,7 @@ fn number(total: Figure) -> f64 {
 /// A distribution of the table of latencies; none when it has no row of that kind and member.
 fn distribution(latencies: &Columns, kind: LatencyKind, member: u64) -> Option<Distribution> {
     let of = |name: &str| latencies.get(name).map_or(&[][..], Vec::as_slice);
-    let rows = of("kind").iter().zip(of("element")).zip(of("latency_ns").iter().zip(of("count")));
+    let rows = of("kind").iter().zip(of("member")).zip(of("latency_ns").iter().zip(of("count")));
     let ours = rows.filter(|((k, e), _)| **k == kind as u64 && **e == member);
     let steps: Vec<(u64, u64)> = ours.map(|(_, (latency, count))| (*latency, *count)).collect();
     if steps.is_empty() { None } else { Distribution::of_steps(steps) }

@@ -154,9 +154,9 @@ impl Set {
 /// parity.
 fn join_without_parity(runs: &mut [Run]) {
     for at in 0..runs.len() {
-        let members = runs[at].column("element").len();
+        let members = runs[at].column("member").len();
         let is_bare = !runs[at].has_parity();
-        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("element").len() == members;
+        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("member").len() == members;
         if let Some(other) = runs.iter().find(beside) {
             runs[at].structure = other.structure.clone();
         }
@@ -165,7 +165,7 @@ fn join_without_parity(runs: &mut [Run]) {
 
 /// Shows runs over the same number of members side by side, whatever the stripes of their schemes.
 fn join_as_wide(runs: &mut [Run]) {
-    let members = |run: &Run| run.column("element").len();
+    let members = |run: &Run| run.column("member").len();
     let first =
         |run: &Run| runs.iter().find(|other| members(other) == members(run)).map(|other| &other.structure);
     let is_mixed = |run: &Run| {
@@ -282,7 +282,7 @@ mod tests {
         let of = |scheme: &str, level: &str, members: u64| {
             let mut run = run("w", scheme, &[("scheme.geometry.level", level)]);
             run.structure = format!("{level} of {members}");
-            run.members.insert("element".to_owned(), (0..members).collect());
+            run.members.insert("member".to_owned(), (0..members).collect());
             run
         };
         let runs = vec![of("raid0", "raid0", 6), of("baseline", "raid5", 6), of("eight", "raid0", 8)];

@@ -149,7 +149,7 @@ pub fn results_digest(tables: &[TableDigest]) -> Digest {
     let mut hasher = Fields(blake3::Hasher::new_derive_key("stripewise 2026 results digest, format 1"));
     hasher.number(tables.len() as u64);
     for TableDigest { table, rows, digest } in tables {
-        hasher.text(table.name());
+        hasher.text(table.digest_name());
         hasher.number(rows);
         hasher.0.update(&digest.0);
     }
@@ -175,7 +175,7 @@ impl TableHasher {
 
     fn of_names(table: Table) -> Self {
         let mut fields = Fields(blake3::Hasher::new_derive_key("stripewise 2026 table digest, format 1"));
-        fields.text(table.name());
+        fields.text(table.digest_name());
         Self(fields)
     }
 

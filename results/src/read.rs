@@ -2,6 +2,7 @@
 
 use crate::digest::TableDigest;
 use crate::error::Error;
+use crate::schema::modernized;
 use crate::verify::Verifier;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
@@ -28,6 +29,8 @@ pub struct Batches {
     table: String,
     metadata: Vec<(String, String)>,
     reader: ParquetRecordBatchReader,
+    /// The schema with present names, where the file has former ones.
+    modernized: Option<SchemaRef>,
     /// The verifier of the rows read so far, where the expected digest is known.
     verifier: Option<Verifier>,
     /// Whether the end was reached, or an error.
@@ -54,7 +57,8 @@ impl Batches {
         };
         let opened = guarded(open).map_err(|error| wrong(&error))?;
         let (metadata, reader) = opened.map_err(|error| wrong(&error))?;
-        Ok(Self { table: table.to_owned(), metadata, reader, verifier: None, is_done: false })
+        let modernized = modernized(&reader.schema());
+        Ok(Self { table: table.to_owned(), metadata, reader, modernized, verifier: None, is_done: false })
     }
 
     /// The table in a file that should have this digest. The digest is verified during reading: where the rows
@@ -95,7 +99,12 @@ impl Batches {
             (None, verifier) => verifier.take().map_or(Ok(()), Verifier::finish)?,
             _ => {}
         }
-        Ok(batch)
+        match (batch, &self.modernized) {
+            (Some(batch), Some(schema)) => {
+                batch.with_schema(schema.clone()).map(Some).map_err(|error| error.to_string())
+            }
+            (batch, _) => Ok(batch),
+        }
     }
 
     /// The value of a key of the file's metadata, such as `stripewise.configuration`.
@@ -152,6 +161,6 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        self.reader.schema()
+        self.modernized.clone().unwrap_or_else(|| self.reader.schema())
     }
 }

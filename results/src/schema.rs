@@ -45,7 +45,7 @@ impl Table {
     pub fn name(self) -> &'static str {
         match self {
             Table::Requests => "requests",
-            Table::Members => "elements",
+            Table::Members => "members",
             Table::Samples => "samples",
             Table::Gcs => "gcs",
             Table::Latencies => "latencies",
@@ -53,6 +53,16 @@ impl Table {
             Table::Updates => "updates",
             Table::Totals => "totals",
         }
+    }
+
+    /// Its name in runs of earlier programs, if they called it otherwise.
+    pub(crate) fn former_name(self) -> Option<&'static str> {
+        (self == Table::Members).then_some("elements")
+    }
+
+    /// The name that digests cover: the first one, so that digests of earlier runs can be verified.
+    pub(crate) fn digest_name(self) -> &'static str {
+        self.former_name().unwrap_or(self.name())
     }
 
     /// Name of its file in a run's directory.
@@ -108,6 +118,23 @@ pub struct Column {
     pub description: &'static str,
 }
 
+/// Columns that earlier programs called otherwise: the former name and the present one.
+const FORMER_COLUMNS: [(&str, &str); 2] = [("element", "member"), ("element_queue_ns", "member_queue_ns")];
+
+/// `schema` with the present name of every column; none if it has them already.
+pub(crate) fn modernized(schema: &Schema) -> Option<SchemaRef> {
+    let present =
+        |name: &str| FORMER_COLUMNS.iter().find(|(former, _)| *former == name).map(|(_, present)| *present);
+    schema.fields().iter().any(|field| present(field.name()).is_some()).then(|| {
+        let rename = |field: &Arc<Field>| match present(field.name()) {
+            Some(name) => field.as_ref().clone().with_name(name),
+            None => field.as_ref().clone(),
+        };
+        let fields: Vec<Field> = schema.fields().iter().map(rename).collect();
+        Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    })
+}
+
 /// A row of a table of fixed columns.
 pub trait Row: Copy {
     /// The table.
@@ -134,23 +161,13 @@ pub fn schema<R: Row>() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// The name of a field's column: the field's own, unless the column has another.
-macro_rules! name {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident as $name:literal) => {
-        $name
-    };
-}
-
 /// Lists a row's columns. Every field must stand here with its own type, or it does not compile.
 macro_rules! columns {
-    ($row:ident is $table:ident { $($field:ident $(as $name:literal)?: $type:ident $width:ident $description:literal,)* }) => {
+    ($row:ident is $table:ident { $($field:ident: $type:ident $width:ident $description:literal,)* }) => {
         impl Row for $row {
             const TABLE: Table = Table::$table;
             const COLUMNS: &'static [Column] = &[$(
-                Column { name: name!($field $(as $name)?), width: Width::$width, description: $description },
+                Column { name: stringify!($field), width: Width::$width, description: $description },
             )*];
 
             #[inline(always)]
@@ -180,7 +197,7 @@ columns!(RequestRow is Requests {
     pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row lock that another update holds.",
     pre_read_ns: u64 U64 "The pre-read step of the plan that finished last.",
     parity_ns: u64 U64 "The parity computation of the plan that finished last.",
-    member_queue_ns as "element_queue_ns": u64 U64 "The last operation's wait in its member's queue, without `gc_wait_ns`.",
+    member_queue_ns: u64 U64 "The last operation's wait in its member's queue, without `gc_wait_ns`.",
     gc_wait_ns: u64 U64 "The last operation's wait for garbage collection.",
     bus_ns: u64 U64 "The last operation's transfers.",
     cell_ns: u64 U64 "The last operation's cell time.",
@@ -189,7 +206,7 @@ columns!(RequestRow is Requests {
 });
 
 columns!(MemberRow is Members {
-    member as "element": u32 U32 "Number of the member.",
+    member: u32 U32 "Number of the member.",
     host_read_pages: u64 U64 "Pages read for hosts.",
     host_write_pages: u64 U64 "Pages of data written for hosts.",
     pre_read_pages: u64 U64 "Pages pre-read for parity updates.",
@@ -226,7 +243,7 @@ columns!(MemberRow is Members {
 
 columns!(SampleRow is Samples {
     time_ns: u64 U64 "The instant, in simulated time.",
-    member as "element": u32 U32 "Number of the member.",
+    member: u32 U32 "Number of the member.",
     reads: u32 U32 "Reads queued or in flight.",
     writes: u32 U32 "Writes queued or in flight.",
     collecting: u8 U8 "1 while garbage collection is active, else 0.",
@@ -234,7 +251,7 @@ columns!(SampleRow is Samples {
 });
 
 columns!(GcRow is Gcs {
-    member as "element": u32 U32 "Number of the member.",
+    member: u32 U32 "Number of the member.",
     plane: u32 U32 "Plane within the member.",
     block: u32 U32 "Victim block within the plane.",
     start_ns: u64 U64 "Start, in simulated time.",
@@ -259,7 +276,7 @@ columns!(UpdateRow is Updates {
 
 columns!(LatencyRow is Latencies {
     kind: u8 U8 "Kind of requests: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one member.",
-    member as "element": u32 U32 "Number of the member for kind 3, else 0.",
+    member: u32 U32 "Number of the member for kind 3, else 0.",
     latency_ns: u64 U64 "A time: to 0.1 % for requests, to 0.4 % for operations.",
     count: u64 U64 "Requests, or operations, that took at most this long.",
 });
@@ -292,7 +309,7 @@ pub fn documentation() -> String {
         RequestRow::COLUMNS,
     );
     part(
-        "`elements`",
+        "`members`",
         "One row for each member, at the end of the run. Counts exclude warm-up. `blocked_sum` over the \
          requests is the papers' number of blocked requests; paper 000 counts them after a request is \
          serviced (`blocked_sum_served`), the public fork of its simulator when one arrives.",

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stripewise_base::renamed;
+
 use crate::digest::RunInputs;
 
 /// All settings, by name.
@@ -19,6 +21,7 @@ pub fn settings(inputs: &RunInputs) -> Settings {
             flatten("", &table, &mut settings);
         }
     }
+    modernize(&mut settings);
     for key in KEPT_ONLY {
         settings.remove(key);
     }
@@ -42,6 +45,19 @@ fn flatten(prefix: &str, table: &toml::Table, settings: &mut Settings) {
             },
             other => _ = settings.insert(name, other.to_string()),
         }
+    }
+}
+
+/// Gives settings of earlier programs their present names.
+fn modernize(settings: &mut Settings) {
+    if let Some(layout) = settings.remove("elements") {
+        settings.insert("members".to_owned(), layout);
+    }
+    for (name, value) in std::mem::take(settings) {
+        let (target, path) = name.split_once('.').unwrap_or(("", &name));
+        let value = renamed::value(path, &value).map_or(value, str::to_owned);
+        let name = renamed::key(path).map_or(name.clone(), |path| format!("{target}.{path}"));
+        settings.insert(name, value);
     }
 }
 
@@ -143,7 +159,7 @@ pub fn told(name: &str, value: Option<&String>) -> String {
     let short = short.unwrap_or(name);
     match (name, value) {
         (_, None) => format!("no {short}"),
-        ("pacing" | "precondition" | "device.name" | "elements" | WORKLOAD, Some(value)) => value.clone(),
+        ("pacing" | "precondition" | "device.name" | "members" | WORKLOAD, Some(value)) => value.clone(),
         ("requests", Some(value)) => format!("{value} requests"),
         ("version", Some(value)) => {
             let (_, sources) = value.split_once('+').unwrap_or(("", value));
@@ -172,7 +188,7 @@ mod tests {
 
     fn inputs(trace: &str) -> RunInputs {
         let configuration =
-            "elements = \"channel:1\"\n[scheme]\nname = \"bpu\"\n[scheme.parity]\nwindow = 8\n";
+            "members = \"channel:1\"\n[scheme]\nname = \"bpu\"\n[scheme.parity]\nwindow = 8\n";
         let replay = "pacing = \"open:1\"\ngc_rows = \"true\"\nprofile = \"\"\"\nwrite_ratio = 0.5\n\"\"\"\n";
         RunInputs::new(configuration, replay, trace, 7, "0.1.0+abc").expect("TOML")
     }

@@ -195,6 +195,12 @@ impl Sink for RunWriter {
     }
 }
 
+/// The file of a table in the directory of a finished run: under its former name if the run has it so.
+fn file_of(table: Table, run: &Path) -> PathBuf {
+    let former = table.former_name().map(|name| run.join(format!("{name}.parquet")));
+    former.filter(|path| path.exists()).unwrap_or_else(|| run.join(table.file()))
+}
+
 /// Flushes a file or directory to the disk.
 fn sync(path: &Path) -> Result<(), Error> {
     File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path, "bring it to the disk"))
@@ -274,7 +280,7 @@ impl FinishedRun {
         }
         let tables = record.tables()?;
         for (digest, bytes) in &tables {
-            let file = path.join(digest.table.file());
+            let file = file_of(digest.table, path);
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.len() == *bytes => {}
                 Ok(metadata) => {
@@ -333,7 +339,7 @@ impl FinishedRun {
     /// When the file cannot be read, or is not a Parquet file.
     pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
         let Some(expected) = self.tables.iter().find(|digest| digest.table == table) else { return Ok(None) };
-        let path = self.path.join(table.file());
+        let path = file_of(table, &self.path);
         let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
         Batches::of_file(file, &path.display().to_string(), *expected).map(Some)
     }
@@ -367,7 +373,7 @@ impl FinishedRun {
     /// # Errors
     /// When the run left out that table, the file cannot be read, or there is no such column.
     pub fn numbers(&self, table: Table, column: &str) -> Result<Vec<u64>, Error> {
-        let name = self.path.join(table.file()).display().to_string();
+        let name = file_of(table, &self.path).display().to_string();
         let wrong = |message: &str| Error::Read { table: name.clone(), message: message.to_owned() };
         let mut columns = self.columns(table)?.ok_or_else(|| wrong("the run left out this table"))?;
         columns.remove(column).ok_or_else(|| wrong(&format!("there is no column `{column}`")))
@@ -416,7 +422,8 @@ impl<'a> Record<'a> {
         let tables = tables.ok_or_else(|| self.wrong("tables", "a table"))?;
         let mut found = Vec::new();
         for table in Table::ALL {
-            let Some(entry) = tables.get(table.name()) else { continue };
+            let former = || table.former_name().and_then(|name| tables.get(name));
+            let Some(entry) = tables.get(table.name()).or_else(former) else { continue };
             let key = |name: &str| format!("tables.{table}.{name}");
             let number = |name: &str| {
                 let number = entry.get(name).and_then(toml::Value::as_integer);

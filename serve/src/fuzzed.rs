@@ -69,7 +69,7 @@ mod tests {
             check_control_line(&bytes);
             // Valid beginnings lead further.
             let mut line = format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{nth},\"method\":\"fail\",\"params\":{{\"element\":{}}}}}",
+                "{{\"jsonrpc\":\"2.0\",\"id\":{nth},\"method\":\"fail\",\"params\":{{\"member\":{}}}}}",
                 nth % 7
             )
             .into_bytes();

@@ -114,9 +114,15 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let dropped = "Connections ended because their client broke the protocol, or there were too many";
     counters(to, "dropped_connections", dropped)?.counter(&[], status.dropped_connections)?;
     gauge(to, "full", "1 while a log has no space", f64::from(u8::from(status.full)))?;
-    gauge(to, "starved", "1 while members have no space", f64::from(u8::from(status.out_of_space)))?;
     let refused = "1 while more members have no space than parity tolerates, and writes are refused";
-    gauge(to, "starved_beyond_parity", refused, f64::from(u8::from(status.out_of_space_beyond_parity)))?;
+    // Each under its name and, for one release, its former name.
+    for (name, former, help, is_so) in [
+        ("out_of_space", "starved", "1 while members have no space", status.out_of_space),
+        ("out_of_space_beyond_parity", "starved_beyond_parity", refused, status.out_of_space_beyond_parity),
+    ] {
+        gauge(to, name, help, f64::from(u8::from(is_so)))?;
+        gauge(to, former, help, f64::from(u8::from(is_so)))?;
+    }
     gauge(to, "memory_bytes", "Memory for pages and maps", status.memory_bytes as f64)?;
     if let Some(recording) = &status.recording {
         counters(to, "recorded_requests", "Requests recorded")?.counter(&[], recording.requests)?;
@@ -128,26 +134,9 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
 
 fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let numbers: Vec<String> = status.members.iter().map(|member| member.number.to_string()).collect();
-    let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
-    let mut family = gauges(to, "element_up", "1 while the member serves all that it holds")?;
-    for (number, member) in numbered() {
-        let path = member.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
-        let labels = [("element", number), ("path", &path), ("state", &member.state)];
-        family.gauge(&labels, f64::from(u8::from(member.state == "active")))?;
-    }
-    let mut family = gauges(to, "element_queue", "Operations in the member's queue")?;
-    for (number, member) in numbered() {
-        family.gauge(&[("element", number)], member.queued as f64)?;
-    }
-    let mut family = counters(to, "element_bytes", "Bytes read from and written to the member")?;
-    for (number, member) in numbered() {
-        family.counter(&[("element", number), ("direction", "read")], member.read_bytes)?;
-        family.counter(&[("element", number), ("direction", "write")], member.written_bytes)?;
-    }
-    let mut family = counters(to, "element_errors", "Operations that failed")?;
-    for (number, member) in numbered() {
-        family.counter(&[("element", number)], member.errors)?;
-    }
+    operations(status, &numbers, to, "member", "member_failed_operations")?;
+    // The former names, for one release.
+    operations(status, &numbers, to, "element", "element_errors")?;
     members(status, &numbers, to)?;
     let halted = "1 while a rebuild goes no further until the array is served again";
     gauge(to, "rebuild_halted", halted, f64::from(u8::from(status.rebuild_halted.is_some())))?;
@@ -162,6 +151,38 @@ fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::R
     let (damaged, repaired) = (scrubbed.metadata_damaged as f64, scrubbed.metadata_repaired as f64);
     gauge(to, "scrub_damaged_metadata", "Damaged copies of metadata that the last scrub found", damaged)?;
     gauge(to, "scrub_repaired_metadata", "Copies of metadata that it repaired", repaired)
+}
+
+/// The metrics of the operations of members, whose names begin with `what`; those that failed are counted as `failed`.
+fn operations(
+    status: &Status,
+    numbers: &[String],
+    to: &mut DescriptorEncoder<'_>,
+    what: &str,
+    failed: &str,
+) -> fmt::Result {
+    let numbered = || numbers.iter().map(String::as_str).zip(&status.members);
+    let [up, queue, bytes] = ["up", "queue", "bytes"].map(|name| format!("{what}_{name}"));
+    let mut family = gauges(to, &up, "1 while the member serves all that it holds")?;
+    for (number, member) in numbered() {
+        let path = member.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
+        let labels = [(what, number), ("path", &path), ("state", &member.state)];
+        family.gauge(&labels, f64::from(u8::from(member.state == "active")))?;
+    }
+    let mut family = gauges(to, &queue, "Operations in the member's queue")?;
+    for (number, member) in numbered() {
+        family.gauge(&[(what, number)], member.queued as f64)?;
+    }
+    let mut family = counters(to, &bytes, "Bytes read from and written to the member")?;
+    for (number, member) in numbered() {
+        family.counter(&[(what, number), ("direction", "read")], member.read_bytes)?;
+        family.counter(&[(what, number), ("direction", "write")], member.written_bytes)?;
+    }
+    let mut family = counters(to, failed, "Operations that failed")?;
+    for (number, member) in numbered() {
+        family.counter(&[(what, number)], member.errors)?;
+    }
+    Ok(())
 }
 
 /// The metrics of members; `numbers` are their labels.

@@ -69,17 +69,17 @@ pub struct Status {
     /// Whether a log has no space, and no work in flight that could free some.
     pub full: bool,
     /// Whether members are out of space: their files are thin, and their file system is full.
-    #[serde(rename = "starved")]
+    #[serde(alias = "starved")]
     pub out_of_space: bool,
     /// Whether more members are out of space than parity tolerates, so that writes are refused. Otherwise they wait.
-    #[serde(rename = "starved_beyond_parity")]
+    #[serde(alias = "starved_beyond_parity")]
     pub out_of_space_beyond_parity: bool,
     /// The backend that reaches members.
     pub way: String,
     /// Bytes of memory for pages and maps.
     pub memory_bytes: u64,
     /// Its members, in order.
-    #[serde(rename = "elements")]
+    #[serde(alias = "elements")]
     pub members: Vec<Member>,
     /// The host that owns the array: this one. None if the array has no owner page, or is read-only.
     #[serde(default)]
@@ -195,7 +195,7 @@ pub struct Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// The member that is rebuilt. None for a scrub.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: Option<u16>,
     /// Segments of the log, or rows, that are done.
     pub done: u64,

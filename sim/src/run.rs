@@ -26,7 +26,7 @@ use crate::updates::Chooser;
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// The array's members.
-    #[serde(rename = "elements")]
+    #[serde(alias = "elements")]
     pub members: Layout,
     /// The state of the devices before the first request.
     #[serde(default)]

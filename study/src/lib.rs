@@ -27,7 +27,7 @@ pub use error::{Error, What};
 pub use named::Document;
 pub use observer::Observer;
 pub use policy::{Choosing, NamedPolicy, Policy, PolicyFailure};
-pub use setting::{Setting, Target, device, scheme, sort};
+pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
 pub use spec::{
     DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables,

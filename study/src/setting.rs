@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
 use stripewise_array::Scheme;
+use stripewise_base::renamed;
 use stripewise_base::suggest::{self, ConfigError};
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::PRESETS as DEVICES;
@@ -20,6 +21,8 @@ pub struct Setting {
     path: Vec<String>,
     value: Value,
     typed: String,
+    /// The remark on a former name in it.
+    former: Option<String>,
 }
 
 /// The target of a setting.
@@ -41,7 +44,10 @@ impl FromStr for Setting {
         if path.iter().any(String::is_empty) {
             return Err(expected.to_owned());
         }
-        Ok(Self { path, value: value_of(value.trim()), typed: text.trim().to_owned() })
+        let mut setting =
+            Self { path, value: value_of(value.trim()), typed: text.trim().to_owned(), former: None };
+        setting.modernize();
+        Ok(setting)
     }
 }
 
@@ -59,6 +65,25 @@ fn value_of(text: &str) -> Value {
 }
 
 impl Setting {
+    /// Replaces a former name of the key or the value by the present one.
+    fn modernize(&mut self) {
+        let named = usize::from(self.has_target());
+        let (target, key) = self.path.split_at(named.min(self.path.len()));
+        let path = key.join(".");
+        if let Some(present) = renamed::key(&path) {
+            self.former = Some(renamed::remark(&path, present));
+            self.path = target.iter().cloned().chain(present.split('.').map(str::to_owned)).collect();
+        } else if let Some(present) = self.value.as_str().and_then(|value| renamed::value(&path, value)) {
+            self.former = Some(renamed::remark(&self.typed, &format!("{path}={present}")));
+            self.value = present.into();
+        }
+    }
+
+    /// Whether the key begins with `scheme` or `device`.
+    fn has_target(&self) -> bool {
+        matches!(self.path[0].as_str(), "scheme" | "device")
+    }
+
     /// Whether the setting changes the scheme or the device: as its first word says, otherwise whichever of the two
     /// has such a key.
     ///
@@ -90,16 +115,14 @@ impl Setting {
 
     /// Whether its key still has its value in `table`, after later settings.
     fn is_in(&self, table: &Table) -> bool {
-        let named = matches!(self.path[0].as_str(), "scheme" | "device");
-        let mut keys = self.path[usize::from(named)..].iter();
+        let mut keys = self.path[usize::from(self.has_target())..].iter();
         let first = keys.next().and_then(|key| table.get(key));
         keys.fold(first, |value, key| value.and_then(|value| value.get(key))) == Some(&self.value)
     }
 
     /// Refuses a key that changes no run, whatever its value.
     fn has_effect(&self) -> Result<(), Error> {
-        let named = matches!(self.path[0].as_str(), "scheme" | "device");
-        match &self.path[usize::from(named)..] {
+        match &self.path[usize::from(self.has_target())..] {
             [key] if matches!(key.as_str(), "name" | "description") => Err(self.refuse(&format!(
                 "`{key}` only labels, and no value of it changes a run; to label one, write a file of your own"
             ))),
@@ -109,6 +132,7 @@ impl Setting {
 
     fn try_on<T: DeserializeOwned>(&self, document: &Document) -> Result<(), String> {
         let mut table = document.text.parse::<Table>().map_err(|error| error.to_string())?;
+        renamed::modernize(&mut table);
         self.insert(&mut table)?;
         read::<T>(document, &table).map(|_| ()).map_err(|error| error.message)
     }
@@ -127,8 +151,8 @@ impl Setting {
 
     /// Inserts the value at its path.
     fn insert(&self, table: &mut Table) -> Result<(), String> {
-        let named = matches!(self.path[0].as_str(), "scheme" | "device");
-        let (last, parents) = self.path[usize::from(named)..].split_last().ok_or("the key is empty")?;
+        let (last, parents) =
+            self.path[usize::from(self.has_target())..].split_last().ok_or("the key is empty")?;
         // A policy has keys of its own; those of the previous policy are removed with it.
         if last == "policy" && parents == ["update"] {
             table.remove("update");
@@ -215,6 +239,7 @@ fn overlaid<T: DeserializeOwned + PartialEq>(
     let mut spec: T = suggest::read_toml(&document.shown, &document.text).map_err(plain)?;
     let parsed = document.text.parse::<Table>();
     let mut table = parsed.map_err(|error| Error::spec(format!("{}: {error}", document.shown)))?;
+    renamed::modernize(&mut table);
     let mut idle = Vec::new();
     for setting in settings {
         setting.has_effect()?;
@@ -233,6 +258,24 @@ fn overlaid<T: DeserializeOwned + PartialEq>(
         }
     }
     Ok(Overlaid { spec, idle })
+}
+
+/// A remark for each former name in `document` and `settings`.
+pub fn former_names(document: &Document, settings: &[Setting]) -> Vec<String> {
+    // Text that is not TOML is refused when it is read.
+    let in_file = document.text.parse().map(|mut table| renamed::modernize(&mut table)).unwrap_or_default();
+    let in_file = in_file.into_iter().map(|remark| format!("{}: {remark}", document.shown));
+    in_file.chain(settings.iter().filter_map(|setting| setting.former.clone())).collect()
+}
+
+/// A remark for each former name in `schemes`, with the `settings` of all.
+pub(crate) fn former_names_of_schemes(schemes: &[SchemeSpec], settings: &[Setting]) -> Vec<String> {
+    let own = schemes.iter().flat_map(|scheme| former_names(&scheme.document, &scheme.settings));
+    let mut remarks: Vec<String> =
+        own.chain(settings.iter().filter_map(|setting| setting.former.clone())).collect();
+    remarks.sort_unstable();
+    remarks.dedup();
+    remarks
 }
 
 /// A remark for each setting that changed nothing in some schemes or devices, with their names.

@@ -89,7 +89,9 @@ impl Study {
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
         let Overlaid { spec: device, idle } = setting::overlaid_device(&spec.device, &for_device)?;
         let name = |setting| (spec.device.shown.clone(), setting);
-        let mut remarks = setting::remarks(What::Device, &idle.into_iter().map(name).collect::<Vec<_>>());
+        let mut remarks = setting::former_names(&spec.device, &for_device);
+        remarks.extend(setting::former_names_of_schemes(&spec.schemes, &for_schemes));
+        remarks.extend(setting::remarks(What::Device, &idle.into_iter().map(name).collect::<Vec<_>>()));
         let mut idle = Vec::new();
         let workload = Workload::new(&spec.workload, spec.seed, observer)?;
         workload.check_warmup(spec.warmup, observer)?;
@@ -128,7 +130,7 @@ impl Study {
         let mut lines = vec![("workload", self.workload().describe())];
         lines.push(("seeds", self.describe_seeds()));
         lines.push(("device", describe_device(&job.config.device)?));
-        lines.push(("elements", describe_members(self.spec.members, &job.config.device)?));
+        lines.push(("members", describe_members(self.spec.members, &job.config.device)?));
         lines.push(("pacing", describe::pacing(self.pacing)));
         if self.spec.warmup > 0 {
             lines.push(("warm-up", format!("{} requests", human::count(self.spec.warmup))));
@@ -330,7 +332,7 @@ impl Study {
         let broken =
             |error: toml::ser::Error| Error::spec(format!("cannot write the configuration: {error}"));
         let mut configuration = toml::Table::new();
-        configuration.insert("elements".to_owned(), self.spec.members.to_string().into());
+        configuration.insert("members".to_owned(), self.spec.members.to_string().into());
         let scheme = toml::Value::try_from(&job.config.scheme).map_err(broken)?;
         configuration.insert("scheme".to_owned(), scheme);
         let device = toml::Value::try_from(&job.config.device).map_err(broken)?;

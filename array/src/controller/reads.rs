@@ -36,7 +36,7 @@ impl<M: Memory> Array<M> {
         let held = self.covered_in_cache(self.plans[plan as usize].row);
         let unreadable = self.lost_columns(plan);
         let mut lost = unreadable & !held;
-        if self.has_bug(Bug::StaleElementRead) {
+        if self.has_bug(Bug::StaleMemberRead) {
             lost &= slot.lost;
         }
         // For columns with deferred parity, memory has the content that hosts want, as long as the row is locked.

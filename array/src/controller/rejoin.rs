@@ -11,7 +11,6 @@ pub enum Rejoining {
     /// A replacement device: its content is unknown.
     Replacement {
         /// Identifier of the device.
-        #[serde(rename = "element")]
         uuid: Uuid,
         /// Pages of the device.
         pages: u32,

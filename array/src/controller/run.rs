@@ -218,7 +218,7 @@ impl<M: Memory> Array<M> {
             let operation = self.slots[id as usize].operation;
             if self.any_failed
                 && self.failed[operation.member as usize]
-                && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
+                && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleMemberRead))
                 // Superblocks are written to a joining member before it is in the array.
                 && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
             {
@@ -296,7 +296,7 @@ impl<M: Memory> Array<M> {
         }
         let is_stale = operation.kind == OperationKind::Read && outcome == Outcome::Gone;
         let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
-            || (is_stale && self.has_bug(Bug::StaleElementRead));
+            || (is_stale && self.has_bug(Bug::StaleMemberRead));
         let is_good = outcome == Outcome::Done || is_ignored;
         if self.reads.is_active {
             let path = &mut self.plans[plan as usize].path;

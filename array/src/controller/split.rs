@@ -251,7 +251,7 @@ impl<M: Memory> Array<M> {
     /// Whether a flush of a host flushes every member: not where the journal is flushed with each record.
     pub(super) fn flushes_members(&self) -> bool {
         let has_to = self.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
-        has_to && !self.has_bug(Bug::ElementsNotFlushed)
+        has_to && !self.has_bug(Bug::MembersNotFlushed)
     }
 
     /// Whether updates in place write to the journal or the bitmap first.

@@ -21,7 +21,6 @@ pub struct CheckpointHeader {
     /// The last batch that the checkpoint covers.
     pub horizon: u64,
     /// The greatest write sequence number that the checkpoint covers.
-    #[serde(rename = "birth")]
     pub write_seq: u64,
     /// The length of the body in bytes.
     pub body_bytes: u64,

@@ -33,7 +33,6 @@ pub struct SummaryHeader {
     /// The slot after the last slot of the batch.
     pub end: u32,
     /// Members of the group that took part: bit i represents member i.
-    #[serde(rename = "elements")]
     pub members: u64,
     /// The durable horizon when the summary was written.
     pub horizon: u64,
@@ -73,7 +72,6 @@ pub struct Entry {
     /// Data: the chunk's address in the array, in pages.
     pub chunk: u64,
     /// Data: the chunk's write sequence number.
-    #[serde(rename = "birth")]
     pub write_seq: u64,
     /// Data and parity: the page's checksum.
     pub checksum: u32,
@@ -85,7 +83,6 @@ pub struct Tombstone {
     /// The first address, in pages.
     pub first: u64,
     /// The write sequence number of the trim.
-    #[serde(rename = "birth")]
     pub write_seq: u64,
     /// The number of chunks.
     pub chunks: u32,

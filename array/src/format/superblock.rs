@@ -96,7 +96,6 @@ pub enum MemberState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
     /// The identifier of the member.
-    #[serde(rename = "element")]
     pub uuid: Uuid,
     /// The state of the member.
     pub state: MemberState,
@@ -125,7 +124,6 @@ pub struct Superblock {
     /// The array.
     pub array: Uuid,
     /// The identifier of this member.
-    #[serde(rename = "element")]
     pub uuid: Uuid,
     /// The number of this member in the array, from 0.
     pub number: u16,

@@ -128,7 +128,7 @@ pub(crate) fn check_scheme(
     let data = scheme.log_layout(members).map_or(superblock.data, |layout| layout.data);
     let pairs = [
         ("placement", format!("{:?}", superblock.placement), format!("{placement:?}")),
-        ("elements", superblock.members.len().to_string(), members.count.to_string()),
+        ("members", superblock.members.len().to_string(), members.count.to_string()),
         ("bytes of a page", superblock.page_bytes.to_string(), members.page_bytes.to_string()),
         ("pages of a member", superblock.pages.to_string(), members.pages.to_string()),
         ("level", superblock.level.to_string(), geometry.level.to_string()),

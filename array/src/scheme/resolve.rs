@@ -391,7 +391,7 @@ mod tests {
             refused(&format!("{raid0}acknowledge = 'after-data'")).contains("has no meaning without parity")
         );
         assert!(
-            refused(&format!("{raid0}window = 'elements'")).contains("parity.window = \"elements\" has no")
+            refused(&format!("{raid0}window = 'members'")).contains("parity.window = \"members\" has no")
         );
         assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
         assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
@@ -472,7 +472,7 @@ mod tests {
             let text = format!("name = 'test'\n[parity]\nwindow = {text}");
             Scheme::from_toml("test", &text).map(|scheme| scheme.parity.window.slots(6))
         };
-        assert_eq!((window("4").unwrap(), window("'elements'").unwrap()), (4, 6));
+        assert_eq!((window("4").unwrap(), window("'members'").unwrap()), (4, 6));
         let error = window("'many'").unwrap_err().to_string();
         assert!(error.contains("a number of chunks"), "{error}");
     }

@@ -38,7 +38,7 @@ struct Arguments {
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     collect_above: Option<u32>,
     /// Members.
-    #[arg(id = "elements", long = "elements", default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
+    #[arg(long, alias = "elements", default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
     members: u32,
     /// MiB of a member.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(32..=4096))]

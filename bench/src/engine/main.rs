@@ -44,7 +44,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME|FILE.toml")]
     beside: Option<String>,
     /// Members.
-    #[arg(id = "elements", long = "elements", default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
+    #[arg(long, alias = "elements", default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
     members: u16,
     /// MiB of a member.
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u64).range(64..=65536))]

@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was")]
     scheme: String,
     /// Members.
-    #[arg(id = "elements", long = "elements", default_value_t = 5)]
+    #[arg(long, alias = "elements", default_value_t = 5)]
     members: u16,
     /// MiB of a member.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(64..=65536))]

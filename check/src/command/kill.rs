@@ -30,7 +30,7 @@ pub(crate) struct Kill {
     #[arg(long, value_name = "NAME|FILE", default_value = "durable-was")]
     scheme: String,
     /// The number of members
-    #[arg(id = "elements", long = "elements", default_value_t = 5)]
+    #[arg(long, alias = "elements", default_value_t = 5)]
     members: u16,
     /// The size of each member
     #[arg(long, default_value = "16MiB")]

@@ -148,7 +148,7 @@ pub static AXES: [Axis; COUNT] = [
         about: "when parity is updated, and when a write is acknowledged",
         members: &[
             keys("with-data", ""),
-            keys("window", "parity.window = 'elements'"),
+            keys("window", "parity.window = 'members'"),
             keys("after-data", "parity.acknowledge = 'after-data'"),
         ],
         take: |to, from| to.parity = from.parity,
@@ -248,7 +248,7 @@ pub static AXES: [Axis; COUNT] = [
         take: |_, _| {},
     },
     Axis {
-        name: "elements",
+        name: "members",
         about: "abilities of members that the controller uses",
         members: &[
             Member { name: "all", sets: Sets::Members(Ability::Everything) },

@@ -16,7 +16,7 @@ pub struct Strike {
     /// Before this event of its era.
     pub event: u64,
     /// The member.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: u16,
     /// The kind of fault.
     pub wrong: Wrong,
@@ -31,7 +31,7 @@ pub struct Comeback {
     /// Before this event of its era, or as soon as the array can accept it.
     pub event: u64,
     /// The member.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: u16,
     /// Whether a replacement comes instead, with arbitrary content.
     pub is_another: bool,
@@ -47,7 +47,7 @@ pub struct Moment {
     /// Before this event of its era.
     pub event: u64,
     /// The member.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: u16,
 }
 
@@ -56,7 +56,7 @@ pub struct Moment {
 #[serde(deny_unknown_fields)]
 pub struct PutBack {
     /// The member.
-    #[serde(rename = "element")]
+    #[serde(alias = "element")]
     pub member: u16,
     /// Determines the snapshot.
     pub choice: u64,
@@ -157,7 +157,7 @@ pub struct Case {
     pub mends: bool,
     /// Final corruption beyond the tolerance of parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "ruin")]
+    #[serde(alias = "ruin")]
     pub corruption: Option<Corruption>,
 }
 

@@ -119,7 +119,7 @@ pub struct Shape {
     /// The kind of its crash consistency.
     pub kind: Kind,
     /// Members.
-    #[serde(rename = "elements")]
+    #[serde(alias = "elements")]
     pub members: u16,
     /// Bytes of a page.
     pub page_bytes: u32,

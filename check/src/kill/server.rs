@@ -35,7 +35,7 @@ impl Place {
     }
 
     fn members(&self) -> PathBuf {
-        self.folder.join("elements")
+        self.folder.join("members")
     }
 
     fn socket(&self) -> PathBuf {
@@ -111,7 +111,7 @@ impl Place {
 #[derive(Debug, Deserialize)]
 pub(super) struct Status {
     pub(super) health: String,
-    #[serde(rename = "elements")]
+    #[serde(alias = "elements")]
     pub(super) members: Vec<Member>,
 }
 

@@ -21,7 +21,7 @@ const PAGE: u64 = 2;
 /// Members of 38 pages: 19 segments of two rows each.
 const SMALL: &str = r#"
 seed = 1
-elements = "ssd:4"
+members = "ssd:4"
 depth = 8
 fail_each = false
 losses = []

@@ -25,7 +25,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::TrimKeepsParity), 20),
     (Planted::Array(Array::DegradedParitySkipped), 20),
     (Planted::Array(Array::PartOfLostNotDecoded), 20),
-    (Planted::Array(Array::StaleElementRead), 20),
+    (Planted::Array(Array::StaleMemberRead), 20),
     (Planted::Array(Array::CorruptionIgnored), 50),
     (Planted::Array(Array::RepairWrongContent), 100),
     (Planted::Array(Array::RedirectNotHeld), 500),
@@ -86,11 +86,11 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::AbsentTakenForLost), 50),
     (Planted::Array(Array::FailedSlotUsed), 50),
     (Planted::Array(Array::StripeWithoutQ), 50),
-    (Planted::Array(Array::SurvivorDropped), 50),
+    (Planted::Array(Array::LiveChunkDropped), 50),
     (Planted::Array(Array::ResyncSkipped), 50),
     (Planted::Array(Array::ResyncBelievesParity), 1000),
     (Planted::Array(Array::ResyncNotAwaited), 2000),
-    (Planted::Array(Array::ElementsNotFlushed), 500),
+    (Planted::Array(Array::MembersNotFlushed), 500),
     (Planted::Array(Array::VolatileCacheKept), 200),
     (Planted::Array(Array::PersistentCacheLost), 200),
     (Planted::Array(Array::RedoForgotten), 2000),
@@ -132,7 +132,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
             !case.power_losses.is_empty() && failed_read_ppm + corrupt_read_ppm > 0
         }
         Planted::Array(Array::ResyncNotAwaited | Array::RedoForgotten) => !case.power_losses.is_empty(),
-        Planted::Array(Array::ElementsNotFlushed) => case.volatile_members && !case.power_losses.is_empty(),
+        Planted::Array(Array::MembersNotFlushed) => case.volatile_members && !case.power_losses.is_empty(),
         _ => true,
     }
 }

@@ -17,7 +17,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::GapIgnored, 300),
     (Bug::LossForgotten, 1000),
     (Bug::StampIgnored, 1000),
-    (Bug::StaleElementRead, 100),
+    (Bug::StaleMemberRead, 100),
     (Bug::ChecksumIgnored, 1000),
     (Bug::SegmentFreedEarly, 200),
     (Bug::StripeWithoutParity, 20),

@@ -210,7 +210,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("segments of {segment_rows} rows"));
             count(format!("{buffer:?} leaves together"));
             count(format!("{acknowledge:?}"));
-            count(format!("survivors {:?}", case.scheme.elastic.relocations));
+            count(format!("relocations {:?}", case.scheme.elastic.relocations));
             count(format!("collects above {collect_above}"));
             count(format!("reserves {reserve}"));
             count(format!("hotness {:?}", case.scheme.hotness.policy));

@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         writeln!(context.out, "{line}")?;
     }
     let block = &files.superblock;
-    let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block)?;
+    let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block, context)?;
     let members = Members { count: block.members.len() as u32, pages: block.pages, ..files.media.members() };
     let opening = Opening { read_only: true, force: args.force, ..Opening::default() };
     let memory = PageMemory::new(block.page_bytes);

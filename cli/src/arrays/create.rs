@@ -13,7 +13,7 @@ use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name};
 use super::private::make_private;
-use super::{release, scheme_of};
+use super::{release, scheme_named};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -107,7 +107,7 @@ impl Redundancy {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let name = args.array.or(args.name).unwrap_or_else(|| "pool".to_owned());
-    let scheme = scheme_of(args.scheme.as_deref().unwrap_or(args.level.scheme()))?;
+    let scheme = scheme_named(args.scheme.as_deref().unwrap_or(args.level.scheme()), context)?;
     let page_bytes = u32::try_from(args.page.0).ok().filter(|page| page.is_power_of_two());
     let Some(page_bytes) = page_bytes.filter(|page| (512..=32 << 10).contains(page)) else {
         return Err(Failure::usage(format!(
@@ -336,7 +336,7 @@ mod tests {
     const BYTES: usize = 8 << 20;
 
     fn carry_out(plan: Plan) -> Outcome {
-        let scheme = scheme_of("durable-was").unwrap();
+        let scheme = super::super::scheme_of("durable-was").unwrap();
         let members = plan.members(PAGE)?;
         let uuids = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
         let identity = Identity { array: Uuid([9; 16]), members: uuids, name: "x".into() };

@@ -27,7 +27,7 @@ pub(crate) struct Fail {
     array: Served,
 
     /// The member, by number
-    #[arg(id = "element", value_name = "MEMBER")]
+    #[arg(value_name = "MEMBER")]
     member: u16,
 
     /// Remove the member even if part of the data cannot be read without it
@@ -52,7 +52,7 @@ pub(crate) struct Replace {
     array: Served,
 
     /// The member, by number
-    #[arg(id = "element", value_name = "MEMBER")]
+    #[arg(value_name = "MEMBER")]
     member: u16,
 
     /// The device or file that replaces it

@@ -38,6 +38,13 @@ impl From<FileError> for Failure {
     }
 }
 
+/// [`scheme_of`] an argument of the user, with a remark for each former name in it.
+fn scheme_named(argument: &str, context: &Context<'_>) -> Outcome<Scheme> {
+    let spec = SchemeSpec::parse(argument)?;
+    study::former_names(&spec.document, &spec.settings).iter().for_each(|remark| context.remark(remark));
+    scheme_of(argument)
+}
+
 /// A scheme as an array of files uses it: with metadata, which assembly needs, and with memory that a loss of power
 /// empties.
 fn scheme_of(argument: &str) -> Outcome<Scheme> {
@@ -53,9 +60,14 @@ fn scheme_of(argument: &str) -> Outcome<Scheme> {
 
 /// The scheme of an array: the one that is named, or the remembered one, or the one of its superblocks (by the
 /// settings in them or by the preset that they name).
-fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> Outcome<Scheme> {
+fn scheme_for(
+    named: Option<&str>,
+    hint: Option<&Hint>,
+    block: &Superblock,
+    context: &Context<'_>,
+) -> Outcome<Scheme> {
     match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
-        (Some(named), _) => scheme_of(named),
+        (Some(named), _) => scheme_named(named, context),
         (None, Some(hint)) => Ok(Scheme::from_toml(&block.scheme, &hint.scheme)?),
         (None, None) if !block.settings.is_empty() => {
             Ok(Scheme::from_settings(&block.scheme, &block.settings)?)

@@ -7,7 +7,7 @@ use stripewise_base::human::count;
 use stripewise_base::text::visible;
 use stripewise_engine::transcript::{Head, Replay, ReplayError, Replayed};
 
-use super::scheme_of;
+use super::scheme_named;
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         visible(&scheme.name)
     )?;
     if let Some(scheme) = &args.scheme {
-        replay.use_scheme(scheme_of(scheme)?);
+        replay.use_scheme(scheme_named(scheme, context)?);
     }
     let told = replay.run()?;
     describe(&told, context)?;

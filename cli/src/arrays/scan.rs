@@ -128,7 +128,7 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
         .collect();
     json!({
         "array": newest.array.to_string(), "name": newest.name, "level": newest.level.to_string(),
-        "scheme": newest.scheme, "members": newest.members.len(), "elements": members,
+        "scheme": newest.scheme, "member_count": newest.members.len(), "members": members,
         "absent": absent(found, &newest), "version": newest.version,
         "owner": owner(found).map(|owner| json!({
             "host": owner.name, "id": owner.host.to_string(), "released": owner.is_released, "since": owner.since,

@@ -202,7 +202,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let known = args.places.hint(&args.name)?;
     let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
-    let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
+    let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block, context)?;
     let mut media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
         false => FileMedia::open(&paths, block.page_bytes)?,

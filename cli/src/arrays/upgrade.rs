@@ -54,7 +54,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let Files { paths, superblock: block, hint, media } =
         Files::open(&args.paths, &args.places).map_err(served)?;
-    let scheme = scheme_for(args.scheme.as_deref(), hint.as_ref(), &block)?;
+    let scheme = scheme_for(args.scheme.as_deref(), hint.as_ref(), &block, context)?;
     // The shared locks of the readers are released before the exclusive lock of the writer is taken.
     drop(media);
     let paths = search::of_array(paths, &block);

@@ -25,7 +25,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise reliability --paper 001", "the numbers behind paper 001's Fig. 11"),
     ("stripewise reliability --paper 001 --monte-carlo 100k", "the same, and by simulation"),
     (
-        "stripewise reliability --level raid6 --elements 12 --mttf 2Mh --capacity 8TB --rebuild-rate 200MB/s",
+        "stripewise reliability --level raid6 --members 12 --mttf 2Mh --capacity 8TB --rebuild-rate 200MB/s",
         "drives with a datasheet",
     ),
     (
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     parity: Option<u32>,
 
     /// Members of a parity group, parity included [default: those of the runs; else 8]
-    #[arg(id = "elements", short = 'e', long = "elements", value_name = "N", help_heading = "Array")]
+    #[arg(short, long, short_alias = 'e', alias = "elements", value_name = "N", help_heading = "Array")]
     members: Option<u32>,
 
     /// Parity groups of the array [default: those of the runs; else 1]
@@ -350,7 +350,7 @@ impl Line {
         });
         json!({
             "level": name(parity).to_string(),
-            "elements": members,
+            "members": members,
             "parity": parity,
             "groups": groups,
             "failures_per_year": failures_per_year,

@@ -150,7 +150,7 @@ impl Worn {
         let replay = document(run.inputs().replay());
         let setting = [
             ("device", configuration.get("device")),
-            ("layout of members", configuration.get("elements")),
+            ("layout of members", configuration.get("members").or_else(|| configuration.get("elements"))),
             ("state at the start", replay.get("precondition")),
             ("used part of the array", replay.get("fold_bytes")),
         ];
@@ -197,7 +197,7 @@ impl Worn {
             "workload": self.workload,
             "run_digest": self.digest,
             "erase_blocks": self.erases.iter().sum::<u64>(),
-            "element_erase_blocks": self.erases,
+            "member_erase_blocks": self.erases,
             "least_erase_blocks": least,
             "most_erase_blocks": most,
             "erase_cv": variation(self.erases.iter().copied()),

@@ -27,7 +27,7 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     let shown = masked(&text);
     let kept: Vec<&str> = shown.lines().filter(|line| !line.contains("processor")).collect();
     for name in
-        ["workload", "seeds", "device", "elements", "state", "pacing", "span", "fold", "folding", "results"]
+        ["workload", "seeds", "device", "members", "state", "pacing", "span", "fold", "folding", "results"]
     {
         assert!(kept.iter().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
@@ -136,8 +136,8 @@ fn every_setting_that_decides_a_run_makes_it_another_run_and_no_other_does() {
         "--precondition fresh",
         "--precondition steady:60%",
         "--sample-every 1ms",
-        "--elements chip",
-        "--elements channel:2",
+        "--members chip",
+        "--members channel:2",
         "--device ssdsim-7+1",
         "--scheme raid0",
         "--set gc.victim=fifo",
@@ -313,7 +313,7 @@ fn the_totals_of_a_run_are_named_with_their_units() {
         let unit = words.get(2).map_or(String::new(), |unit| format!(" {unit}"));
         if line.starts_with("  ") { format!("  {}{unit}\n", words[0]) } else { format!("{line}\n") }
     };
-    let (from, to) = (text.find("Requests\n"), text.find("ELEMENT"));
+    let (from, to) = (text.find("Requests\n"), text.find("MEMBER"));
     let totals = &text[from.expect("the first group")..to.expect("the members follow")];
     golden("run-totals.txt", &totals.lines().map(without_value).collect::<String>());
 }
@@ -321,15 +321,15 @@ fn the_totals_of_a_run_are_named_with_their_units() {
 #[test]
 fn a_run_tells_what_each_ssd_did() {
     let sandbox = Sandbox::with_trace();
-    let line = "run --trace trace.csv --device paper001 --elements ssd:4";
+    let line = "run --trace trace.csv --device paper001 --members ssd:4";
     let text = sandbox.run(line).success();
-    let table = text.split("\n\n").find(|part| part.starts_with("ELEMENT")).expect("the members");
+    let table = text.split("\n\n").find(|part| part.starts_with("MEMBER")).expect("the members");
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let firsts: Vec<String> = table.lines().filter_map(first).collect();
-    assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
+    assert_eq!(firsts, ["MEMBER", "0", "1", "2", "3"], "{table}");
 
     let run: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
-    let members = run["elements"].as_array().expect("a row a member");
+    let members = run["members"].as_array().expect("a row a member");
     assert_eq!(members.len(), 4);
     for name in ["host_write_pages", "erase_blocks"] {
         let sum: u64 = members.iter().map(|row| row[name].as_u64().expect("a count")).sum();
@@ -392,7 +392,7 @@ fn a_damaged_table_is_named_with_the_remedy_by_compare_and_report_and_no_figure_
 fn no_column_is_called_by_an_amplification_whose_divisor_is_not_named() {
     let sandbox = Sandbox::with_trace();
     let run = sandbox.run("run --trace trace.csv --requests 100").success();
-    let header = run.lines().find(|line| line.starts_with("ELEMENT")).expect("the members");
+    let header = run.lines().find(|line| line.starts_with("MEMBER")).expect("the members");
     assert!(
         header.contains("PROGRAMS/WRITE") && !header.split_whitespace().any(|word| word == "WA"),
         "{header}"

@@ -20,7 +20,7 @@ fn what_is_not_understood_exits_with_2_and_the_nearest_known_name() {
         ("compare --set tie", "expected KEY=VALUE"),
         ("compare --fold modula", "did you mean `modulo`?"),
         ("compare --pacing opne:3", "expected `open`"),
-        ("compare --elements cahnnel", "expected `ssd:N`"),
+        ("compare --members cahnnel", "expected `ssd:N`"),
         ("compare --trace trace.csv --format mrs", "did you mean `msr`?"),
         ("compare --requests 0", "give at least 1"),
         ("compare --scheme baseline --scheme baseline", "two schemes are called `baseline`"),
@@ -65,7 +65,7 @@ fn a_scheme_file_is_refused_with_file_line_caret_and_the_nearest_key() {
 #[test]
 fn a_scheme_without_meaning_on_the_array_is_refused_with_the_reason() {
     let sandbox = Sandbox::with_trace();
-    let message = sandbox.run("compare --trace trace.csv --elements ssd:2").failure(2);
+    let message = sandbox.run("compare --trace trace.csv --members ssd:2").failure(2);
     assert!(message.contains("scheme `paper000-baseline`, section [geometry]"), "{message}");
     let message = sandbox.run("run --trace trace.csv --set geometry.chunk=12KiB").failure(2);
     assert!(message.contains("scheme `baseline,geometry.chunk=12KiB`, section [geometry]"), "{message}");

@@ -138,9 +138,9 @@ fn damage_that_a_scrub_finds_and_repairs_is_reported_and_makes_its_member_degrad
     );
     // The errors are in one spot: the member stays.
     let status = status(&sandbox);
-    assert_eq!(status["elements"][1]["state"], "active");
-    assert!(status["elements"][1]["recent_errors"]["checksum"].as_u64().unwrap() > 10, "{status}");
-    assert_eq!(status["elements"][0]["degrading"], false);
+    assert_eq!(status["members"][1]["state"], "active");
+    assert!(status["members"][1]["recent_errors"]["checksum"].as_u64().unwrap() > 10, "{status}");
+    assert_eq!(status["members"][0]["degrading"], false);
 }
 
 /// A server of a log over files of 64 MiB, with 100 MiB written. Member 2 is truncated while the array is served.
@@ -184,7 +184,7 @@ fn without_a_limit_a_member_with_errors_degrades_and_stays() {
     assert!(degrading["read_errors"].as_u64().unwrap() >= 10, "{degrading}");
     let told = sandbox.run("status pool");
     assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");
-    assert_eq!(status(&sandbox)["elements"][2]["state"], "active");
+    assert_eq!(status(&sandbox)["members"][2]["state"], "active");
     assert!(!kinds(&events(&sandbox)).contains(&"member-failed"));
 }
 
@@ -197,7 +197,7 @@ fn a_member_that_a_rebuild_depends_on_is_kept_though_it_is_beyond_the_limit() {
     let (sandbox, _served) = dying("durable-raid6-was", "--rate 64KiB", rebuild);
     let reached = event(&sandbox, "error-limit-reached");
     assert_eq!(reached["kept_because"], "the rebuild of member 1 depends on it");
-    assert_eq!(status(&sandbox)["elements"][2]["state"], "active");
+    assert_eq!(status(&sandbox)["members"][2]["state"], "active");
 }
 
 #[test]

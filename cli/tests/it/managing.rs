@@ -91,7 +91,7 @@ fn a_spare_is_one_again_when_the_array_is_served_again_until_it_is_used() {
     let served = Served::start(&sandbox, "pool", "");
     let told = status(&sandbox);
     assert_eq!((&told["health"], spares(&told).len()), (&Value::from("clean"), 0), "{told}");
-    assert_eq!(told["elements"][4]["path"], one.to_str().unwrap());
+    assert_eq!(told["members"][4]["path"], one.to_str().unwrap());
     assert_eq!(spares(&remembered(&sandbox)), [&three]);
     assert_eq!(served.disk().read(299 * 4096, 4096), [299u32 as u8 | 1; 4096]);
 }

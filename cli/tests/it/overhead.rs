@@ -42,7 +42,7 @@ fn what_has_no_meaning_is_refused() {
     let sandbox = Sandbox::with_trace();
     for (options, says) in [
         ("--level raid0", "raid5 or raid6"),
-        ("--elements 1", "0 data chunks"),
+        ("--members 1", "0 data chunks"),
         ("--chunk 100B", "at least 512"),
         ("--fold dense", "--onto"),
         ("--chunk 4", "no unit"),

@@ -38,7 +38,7 @@ fn rates_may_be_given_as_people_have_them() {
     let ratio = number("--repair parallel", "mttdl_years") / number("", "mttdl_years");
     assert!((ratio - 2.0).abs() < 0.001, "two repairs side by side are twice as fast: {ratio}");
     assert_eq!(number("--groups 3", "mttdl_years"), number("", "mttdl_years") / 3.0);
-    assert!(number("--elements 12", "mttdl_years") < number("--elements 6", "mttdl_years"));
+    assert!(number("--members 12", "mttdl_years") < number("--members 6", "mttdl_years"));
     assert_eq!(one("--alpha 0.5")["times_reference"].as_f64().map(|times| times.round()), Some(8.0));
 }
 
@@ -83,13 +83,13 @@ fn alpha_comes_from_the_erases_of_runs() {
     let of = |line: usize, key: &str| lines[line][key].as_f64().expect("a number");
     assert_eq!((of(0, "alpha"), of(0, "times_reference")), (1.0, 1.0));
     assert!((of(1, "alpha") - raid0.0 / baseline.0).abs() < 1e-12);
-    assert_eq!(lines[0]["elements"], 6, "as many as the run had");
+    assert_eq!(lines[0]["members"], 6, "as many as the run had");
     let run = &lines[0]["run"];
     let number = |key: &str| run[key].as_f64().expect("a number");
     assert_eq!(number("least_erase_blocks"), baseline.1);
     assert_eq!(number("most_erase_blocks"), baseline.2);
     assert_eq!(number("erase_cv"), baseline.3);
-    let members = run["element_erase_blocks"].as_array().expect("one for each member");
+    let members = run["member_erase_blocks"].as_array().expect("one for each member");
     assert_eq!(members.iter().filter_map(Value::as_f64).sum::<f64>(), baseline.0);
 
     // Each at its own level: RAID-0 loses data with the first failure.
@@ -151,7 +151,7 @@ fn what_has_no_meaning_is_refused() {
     let sandbox = Sandbox::new();
     for (line, says) in [
         ("--paper 003", "only 001"),
-        ("--level raid6 --elements 2", "at least 3 members"),
+        ("--level raid6 --members 2", "at least 3 members"),
         ("--alpha 0", "above 0"),
         ("--mttf 4", "has no unit"),
         ("--capacity 1TB", "--rebuild-rate"),

@@ -167,7 +167,7 @@ fn a_member_is_lost_and_replaced_under_load_and_returns() {
     let refused = sandbox.run("replace pool 2 pool/holds").failure(1);
     assert!(refused.contains("holds something that is not zero"), "{refused}");
     sandbox.run("replace pool 2 pool/holds --force --wait").success();
-    assert_eq!(status(&sandbox)["elements"][2]["state"], "active");
+    assert_eq!(status(&sandbox)["members"][2]["state"], "active");
     // A second member, whose own file returns.
     sandbox.run("fail pool 0").success();
     fill(&mut disk, 700..800);
@@ -459,8 +459,15 @@ fn metrics_status_and_page_are_served_over_http() {
         "stripewise_rebuild_lost_stripes{array=\"pool\"} 0.0",
         "stripewise_requests_total{kind=\"write\",array=\"pool\"} 10",
         "stripewise_request_bytes_total{kind=\"write\",array=\"pool\"} 40960",
+        "stripewise_out_of_space{array=\"pool\"} 0.0",
+        "stripewise_out_of_space_beyond_parity{array=\"pool\"} 0.0",
+        "stripewise_member_queue{member=\"2\",array=\"pool\"} 0.0",
+        "stripewise_member_failed_operations_total{member=\"2\",array=\"pool\"} 0",
+        // Former names.
         "stripewise_starved{array=\"pool\"} 0.0",
         "stripewise_starved_beyond_parity{array=\"pool\"} 0.0",
+        "stripewise_element_queue{element=\"2\",array=\"pool\"} 0.0",
+        "stripewise_element_errors_total{element=\"2\",array=\"pool\"} 0",
         "stripewise_request_latency_seconds_count{kind=\"flush\",array=\"pool\"} 1",
         "stripewise_request_latency_seconds_bucket{le=\"+Inf\",kind=\"write\",array=\"pool\"} 10",
     ] {

@@ -187,16 +187,16 @@ fn check(scheme: &str) {
     assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
     assert!(took[took.len() - 1] < LONGEST && took[took.len() - 2] < SOON, "{took:?}");
     assert_eq!(
-        (&told["health"], &told["elements"][2]["state"]),
+        (&told["health"], &told["members"][2]["state"]),
         (&"clean".into(), &"active".into()),
         "{told}"
     );
-    assert_eq!(told["elements"][2]["slow"], true, "{told}");
+    assert_eq!(told["members"][2]["slow"], true, "{told}");
     assert!(answered < Duration::from_secs(1), "{answered:?}");
 
     wait_until(sandbox, |status| status["health"] == "degraded");
     let told = status(sandbox);
-    assert_eq!(told["elements"][2]["state"], "failed", "{told}");
+    assert_eq!(told["members"][2]["state"], "failed", "{told}");
     assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     disk.write(0, &content(0));
     disk.flush();
@@ -208,7 +208,7 @@ fn check(scheme: &str) {
     std::thread::sleep(2 * SOON);
     let (told, answered) = timed_status(sandbox);
     assert!(
-        told["elements"][2]["state"] == "failed" && answered < Duration::from_secs(1),
+        told["members"][2]["state"] == "failed" && answered < Duration::from_secs(1),
         "{answered:?}: {told}"
     );
     assert!(read_all(&mut disk)[PAGES as usize - 1] < LONGEST);
@@ -319,7 +319,7 @@ fn with_as_many_hanging_members_as_parity_tolerates_reads_continue_and_writes_af
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
     let told = status(&several.sandbox);
     assert_eq!(
-        (&told["elements"][0]["state"], &told["elements"][1]["state"]),
+        (&told["members"][0]["state"], &told["members"][1]["state"]),
         (&"failed".into(), &"failed".into()),
         "{told}"
     );

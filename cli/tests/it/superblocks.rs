@@ -208,7 +208,7 @@ fn a_member_that_was_cut_short_is_failed_by_a_scrub() {
     sandbox.run("scrub pool --wait").success();
     let status = status(&sandbox);
     assert_eq!(status["health"], "degraded");
-    let reason = status["elements"][2]["reason"].as_str().unwrap_or_default().to_owned();
+    let reason = status["members"][2]["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason.contains("1048576 bytes") && reason.contains("cut short"), "{reason}");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 1 << 20, "nothing makes it longer");
     verify(&served);

@@ -386,7 +386,7 @@ impl<B: Backend> Engine<B> {
         let is_news = std::mem::replace(&mut self.was_out_of_space, is_out_of_space) != is_out_of_space;
         if is_news {
             let now = self.clock.now();
-            self.member_io.told(|| Event::Starved { now, is_out_of_space });
+            self.member_io.told(|| Event::OutOfSpace { now, is_out_of_space });
             self.array.set_out_of_space(now, is_out_of_space, &mut self.member_io);
         }
         is_news

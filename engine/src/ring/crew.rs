@@ -116,8 +116,7 @@ impl Crew {
         let mut queue = locked(&self.shared.queue);
         if queue.tasks.len() >= queue.idle && self.threads < THREADS {
             let (shared, answers) = (self.shared.clone(), self.answers.clone());
-            let spawned =
-                thread::Builder::new().name("element".into()).spawn(move || work(&shared, &answers));
+            let spawned = thread::Builder::new().name("member".into()).spawn(move || work(&shared, &answers));
             match spawned {
                 Ok(_) => self.threads += 1,
                 Err(error) if self.threads == 0 => return Err(error),

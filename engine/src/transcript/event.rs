@@ -37,7 +37,6 @@ pub enum Event {
     /// The content of a page that is about to be read and differs from what the run wrote there.
     Content {
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
         /// The page.
         page: u32,
@@ -63,7 +62,6 @@ pub enum Event {
     /// A member that refused an operation has room again.
     Ready {
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
     },
     /// Waiting operations were offered to members.
@@ -75,7 +73,6 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
     },
     /// A member returned, or another replaced it.
@@ -83,7 +80,6 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
         /// How it came into the array.
         how: Came,
@@ -103,11 +99,10 @@ pub enum Event {
         pages: Option<u64>,
     },
     /// Members ran out of space, or have space again.
-    Starved {
+    OutOfSpace {
         /// When.
         now: Nanos,
         /// Whether they are out of space.
-        #[serde(rename = "is_starved")]
         is_out_of_space: bool,
     },
     /// Memory was to be drained.
@@ -146,7 +141,6 @@ pub enum Event {
     /// The controller failed a member.
     GaveUp {
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
     },
     /// A member returned, with the stamp of its own superblocks.
@@ -154,7 +148,6 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
         /// Pages that it has.
         pages: u32,
@@ -171,7 +164,6 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
         /// Whether it is slow now.
         is_slow: bool,
@@ -184,7 +176,6 @@ pub enum Event {
     /// The read that completes next overtook a write or trim: it returns the earlier content of the page.
     Earlier {
         /// The member.
-        #[serde(rename = "element")]
         member: u16,
         /// The page.
         page: u32,
@@ -199,7 +190,6 @@ pub enum Came {
     /// A blank member.
     Replacement {
         /// Its identifier.
-        #[serde(rename = "element")]
         uuid: Uuid,
         /// Pages that it has.
         pages: u32,
@@ -238,7 +228,7 @@ impl Event {
             | Self::Stopped { now }
             | Self::Scrub { now }
             | Self::Allowed { now, .. }
-            | Self::Starved { now, .. }
+            | Self::OutOfSpace { now, .. }
             | Self::Slow { now, .. }
             | Self::Drained { now }
             | Self::Checkpoint { now }
@@ -291,8 +281,8 @@ impl fmt::Display for Event {
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
-            Self::Starved { is_out_of_space: true, .. } => f.write_str("members had no space"),
-            Self::Starved { .. } => f.write_str("members had space again"),
+            Self::OutOfSpace { is_out_of_space: true, .. } => f.write_str("members had no space"),
+            Self::OutOfSpace { .. } => f.write_str("members had space again"),
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
             Self::VerifySuperblocks { .. } => f.write_str("superblocks were to be verified"),

@@ -28,7 +28,6 @@ pub struct Head {
     /// Pages of each member, and the bytes of one.
     pub pages: (u32, u32),
     /// Number of members of the array.
-    #[serde(rename = "elements")]
     pub members: u32,
     /// The offered members: pages, and bytes of a page.
     pub offered: Vec<(u32, u32)>,

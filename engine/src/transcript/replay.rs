@@ -537,7 +537,7 @@ impl Player<'_> {
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
             Event::Allowed { now, pages } => array.allow(now, pages, stage),
-            Event::Starved { now, is_out_of_space } => array.set_out_of_space(now, is_out_of_space, stage),
+            Event::OutOfSpace { now, is_out_of_space } => array.set_out_of_space(now, is_out_of_space, stage),
             Event::Drained { now } => array.drain(now, stage),
             Event::Checkpoint { now } => array.checkpoint(now, stage),
             Event::Stopped { now } => array.stop(now, stage),

@@ -117,7 +117,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         ]),
         (
             select(vec!["arrival", "read-first", "rounds"]),
-            select(vec!["0", "0", "1", "3", "\"elements\""]),
+            select(vec!["0", "0", "1", "3", "\"members\""]),
             any::<bool>(),
         ),
         1u32..4,

@@ -49,7 +49,7 @@ impl Case {
             "policy = \"always-rmw\"",
             "policy = \"always-rcw\"",
         ]);
-        let window = if level != "raid0" { one_of(&["0", "0", "1", "3", "\"elements\""]) } else { "0" };
+        let window = if level != "raid0" { one_of(&["0", "0", "1", "3", "\"members\""]) } else { "0" };
         let acknowledge =
             if level != "raid0" { one_of(&["after-parity", "after-data"]) } else { "after-parity" };
         let first_writes = one_of(&["in-place", "in-place", "gather"]);
@@ -135,7 +135,7 @@ impl Case {
              [geometry]\nchannels = {}\nchips = 1\ndies = 2\nplanes = 1\nblocks = 12\npages = 8\n\
              page_bytes = \"{}B\"\n\
              [timing]\nread = \"45us\"\nprogram = \"700us\"\nerase = \"3.5ms\"\nbus = \"5ns/B\"\n\
-             [ftl]\nover_provisioning = \"40%\"\npool = \"element\"\n\
+             [ftl]\nover_provisioning = \"40%\"\npool = \"member\"\n\
              [gc]\nvictim = \"greedy\"\nlow_watermark = {{ block-count = 1 }}\nblocking = \"die\"\n",
             self.members, self.page_bytes
         );

@@ -179,7 +179,7 @@ fn chips_that_wait_for_a_bus_have_it_in_turn() {
 
 #[test]
 fn a_channel_uses_all_its_dies_and_one_bus() {
-    let mut rig = Rig::new(&small(&[("pool = \"plane\"", "pool = \"element\"")]), Level::Channel);
+    let mut rig = Rig::new(&small(&[("pool = \"plane\"", "pool = \"member\"")]), Level::Channel);
     let tokens: Vec<u32> = (0..3).map(|_| rig.submit(0, write(0))).collect();
     rig.run();
     // The same page three times: two dies at once, then the first die again.

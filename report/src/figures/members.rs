@@ -24,7 +24,7 @@ fn blocked(run: &Run) -> Vec<f64> {
 pub(super) fn most_congested(set: &Set) -> Figure {
     let first = set.base_name();
     let mut data = Data::new(
-        &["workload", "array", "scheme", "element", "run"],
+        &["workload", "array", "scheme", "member", "run"],
         &["mean blocked", "p99", "p99.9", "largest"],
     );
     let mut panels = Vec::new();
@@ -174,7 +174,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         }
         groups.push(Group { label: workload.to_owned(), bars });
     }
-    let id = format!("element-tails-{}", named.place);
+    let id = format!("member-tails-{}", named.place);
     let body = if kept {
         let chart = Bars {
             title: structure,

@@ -9,7 +9,7 @@ const HOSTILE: &str = "<script>alert(1)</script>";
 /// A run of `scheme` on `members` members, with or without recorded latencies.
 fn run(store: &Store, scheme: &str, policy: &str, members: u32, latencies: bool) -> FinishedRun {
     let configuration = format!(
-        "elements = \"channel:1\"\n[scheme]\nname = {scheme:?}\n[scheme.geometry]\nlevel = \"raid5\"\ngroups = 1\n\
+        "members = \"channel:1\"\n[scheme]\nname = {scheme:?}\n[scheme.geometry]\nlevel = \"raid5\"\ngroups = 1\n\
          [scheme.update]\npolicy = \"{policy}\"\n"
     );
     let digest = "profile:name=paper000/lun0,requests=10;seed=1";
@@ -84,7 +84,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
         (7, "imbalance-by-scheme"),
         (8, "response-0"),
         (10, "tail-0"),
-        (12, "element-tails-0"),
+        (12, "member-tails-0"),
         (14, "decisions"),
     ];
     for (number, id) in figures {
@@ -119,7 +119,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
         "60 less the 5 that were adjusted to it"
     );
     assert!(section(&html, "tail-0").contains("99.9 % within 20.0 ms"));
-    assert!(section(&html, "element-tails-0").contains("7.00 ms on average, 2.00 ms to 12.0 ms"));
+    assert!(section(&html, "member-tails-0").contains("7.00 ms on average, 2.00 ms to 12.0 ms"));
     assert!(section(&html, "decisions").contains("100 decisions take 5.00 µs"), "100 times 50 ns");
     assert!(section(&html, "response-0").contains("No garbage collection happened: all of these runs."));
     assert!(section(&html, "imbalance").contains("one workload, so one value and no distribution"));

@@ -96,7 +96,7 @@ fn a_finished_run_is_found_and_read_back() {
     assert_eq!(
         files,
         [
-            "elements.parquet",
+            "members.parquet",
             "gc_slices.parquet",
             "gcs.parquet",
             "latencies.parquet",
@@ -221,7 +221,7 @@ fn a_run_with_a_harmed_file_is_not_taken_for_a_result() {
         file.set_len(file.metadata().unwrap().len() - 1).unwrap();
     };
     assert!(harmed("cut", "requests.parquet", cut).contains("bytes, but run.toml says"));
-    harmed("gone", "elements.parquet", |path| fs::remove_file(path).unwrap());
+    harmed("gone", "members.parquet", |path| fs::remove_file(path).unwrap());
     harmed("no-record", "run.toml", |path| fs::remove_file(path).unwrap());
     harmed("not-toml", "run.toml", |path| fs::write(path, "[[").unwrap());
     let replace = |from: &'static str, to: &'static str| {

@@ -201,7 +201,7 @@ fn each_field_of_a_request_stands_in_the_column_of_its_name() {
         "pending_ns",
         "pre_read_ns",
         "parity_ns",
-        "element_queue_ns",
+        "member_queue_ns",
         "gc_wait_ns",
         "bus_ns",
         "cell_ns",

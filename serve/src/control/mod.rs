@@ -25,7 +25,7 @@ pub enum Command {
     /// Take a member out of service.
     Fail {
         /// Its number.
-        #[serde(rename = "element")]
+        #[serde(alias = "element")]
         member: u16,
         /// Whether the array may lose more members than parity tolerates.
         #[serde(default)]
@@ -34,7 +34,7 @@ pub enum Command {
     /// Put a file or device in the place of a member that is out of service, and rebuild it.
     Replace {
         /// The number of the member.
-        #[serde(rename = "element")]
+        #[serde(alias = "element")]
         member: u16,
         /// The file or device.
         path: PathBuf,

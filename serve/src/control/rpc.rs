@@ -141,10 +141,10 @@ mod tests {
         let fail = |params: &str| {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"fail\",\"params\":{params}}}")
         };
-        for params in ["{}", "{\"element\":-1}", "{\"element\":70000}", "3", "{\"elements\":3}"] {
+        for params in ["{}", "{\"member\":-1}", "{\"member\":70000}", "3", "{\"members\":3}"] {
             refused(&fail(params), ControlError::INVALID_PARAMS, "fail: ");
         }
-        assert_eq!(code(&fail("{\"element\":3}")), Ok(Command::Fail { member: 3, force: false }));
+        assert_eq!(code(&fail("{\"member\":3}")), Ok(Command::Fail { member: 3, force: false }));
         assert_eq!(parse(&fail("{}").into_bytes()).0, json!(1), "an error carries the identifier");
     }
 }

@@ -182,7 +182,7 @@ impl<M: Memory> Array<M> {
                 }
                 continue;
             }
-            if self.has_bug(Bug::SurvivorDropped) && wanted >> column > 1 {
+            if self.has_bug(Bug::LiveChunkDropped) && wanted >> column > 1 {
                 let log = self.elastic_mut();
                 let segment = log.segment_of(slot);
                 log.segments.invalidate(segment);

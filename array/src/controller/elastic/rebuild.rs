@@ -76,7 +76,7 @@ impl<M: Memory> Array<M> {
                 log.segments.close(open.segment);
             }
         }
-        let trusts = self.has_bug(Bug::StaleElementRead);
+        let trusts = self.has_bug(Bug::StaleMemberRead);
         let log = self.elastic_mut();
         let segments = log.segments.count();
         let since = log.durable().superblock.members[member as usize].failed_batch;

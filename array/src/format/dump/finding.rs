@@ -17,7 +17,6 @@ pub enum Finding<'a> {
     /// A superblock that is intact.
     Superblock {
         /// The device.
-        #[serde(rename = "element")]
         device: u16,
         /// Which of the two superblocks of the device.
         copy: Copy,
@@ -33,7 +32,6 @@ pub enum Finding<'a> {
     /// A structure that is missing from its page, or a page that cannot be read.
     Damaged {
         /// The device.
-        #[serde(rename = "element")]
         device: u16,
         /// The page where the structure begins.
         page: u32,
@@ -46,7 +44,6 @@ pub enum Finding<'a> {
     /// A device that is not dumped, or only with a remark.
     Remark {
         /// The device.
-        #[serde(rename = "element")]
         device: u16,
         /// The remark.
         why: String,
@@ -56,7 +53,6 @@ pub enum Finding<'a> {
         /// The member.
         member: u16,
         /// The identifier of the member.
-        #[serde(rename = "element")]
         uuid: Uuid,
     },
     /// The superblock with the greatest update of all.

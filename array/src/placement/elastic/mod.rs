@@ -81,7 +81,7 @@ pub struct ElasticSection {
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
     /// The segment for chunks that collection moves.
-    #[serde(rename = "survivors")]
+    #[serde(alias = "survivors")]
     pub relocations: Relocations,
     /// If more segments than this are in use, some are collected before a host's stream opens another.
     pub collect_above: Share,

@@ -10,7 +10,7 @@ use stripewise_check::{Ask, Case, Options, Summary, What, run};
 /// Four pages per member, two sectors per page: a row with `d` data chunks has `2 d` sectors.
 const SMALL: &str = r#"
 seed = 1
-elements = "ssd:4"
+members = "ssd:4"
 depth = 64
 fail_each = false
 losses = []

@@ -47,7 +47,7 @@ mod tests {
             structure: "8+1".to_owned(),
             settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
             totals,
-            members: [("element".to_owned(), (0..9).collect())].into(),
+            members: [("member".to_owned(), (0..9).collect())].into(),
             collecting: collecting.to_vec(),
             ..Run::default()
         }

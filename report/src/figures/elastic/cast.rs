@@ -87,7 +87,7 @@ pub(super) mod tests {
             settings: all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             totals: figures,
             members: [
-                ("element".to_owned(), (0..8).collect()),
+                ("member".to_owned(), (0..8).collect()),
                 ("erase_blocks".to_owned(), (0..8).map(|at| erases / 8 + at).collect()),
             ]
             .into(),

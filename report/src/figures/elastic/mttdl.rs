@@ -44,7 +44,7 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
         let Some(any) = set.runs.iter().find(|run| run.structure == *structure && is_elastic(run)) else {
             continue;
         };
-        let (parity, members) = (any.parity_chunks(), any.column("element").len() as u32);
+        let (parity, members) = (any.parity_chunks(), any.column("member").len() as u32);
         let Some(base) = years(parity, members, 1.0) else { continue };
         let bar = |look, name: &str, alpha: f64| {
             let years = years(parity, members, alpha).unwrap_or(0.0);

@@ -134,7 +134,7 @@ pub(super) mod tests {
             structure: format!("{groups} groups of {}+1", 64 / groups - 1),
             settings: settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             totals,
-            members: [("element".to_owned(), (0..64).collect())].into(),
+            members: [("member".to_owned(), (0..64).collect())].into(),
             ..Run::default()
         }
     }

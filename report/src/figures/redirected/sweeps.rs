@@ -20,7 +20,7 @@ pub(super) fn queues(cast: &Cast<'_>) -> Figure {
 pub(super) fn groups(cast: &Cast<'_>) -> Figure {
     let length = |run: &Run| {
         let groups: u64 = run.settings.get("scheme.geometry.groups")?.parse().ok()?;
-        (run.column("element").len() as u64).checked_div(groups)
+        (run.column("member").len() as u64).checked_div(groups)
     };
     let about = "Mean waiting time of reads under BRR with parity groups of this number of chips, over that with groups of 4; \
                  mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 14, finds 17.6 \

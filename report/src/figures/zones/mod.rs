@@ -55,7 +55,7 @@ mod tests {
             structure: "3+1".to_owned(),
             settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
             totals,
-            members: [("element".to_owned(), (0..4).collect())].into(),
+            members: [("member".to_owned(), (0..4).collect())].into(),
             ..Run::default()
         }
     }

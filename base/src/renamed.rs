@@ -1,0 +1,104 @@
+//! Former names of keys and values of schemes and devices. They are accepted for one release after the renaming, and for
+//! ever where an array or a run recorded them.
+
+use toml::{Table, Value};
+
+/// Keys, as paths through the tables of a scheme or a device: the former path and the present one.
+const KEYS: [(&str, &str); 1] = [("elastic.survivors", "elastic.relocations")];
+
+/// Values: the path of the key, the former value and the present one.
+const VALUES: [(&str, &str, &str); 2] =
+    [("parity.window", "elements", "members"), ("ftl.pool", "element", "member")];
+
+/// The present path of the key at `path`, if that is a former path.
+pub fn key(path: &str) -> Option<&'static str> {
+    KEYS.iter().find(|(former, _)| *former == path).map(|(_, present)| *present)
+}
+
+/// The present name of the `value` of the key at `path`, if it is a former name.
+pub fn value(path: &str, value: &str) -> Option<&'static str> {
+    let names = |&&(key, former, _): &&(&str, &str, &str)| key == path && former == value;
+    VALUES.iter().find(names).map(|(_, _, present)| *present)
+}
+
+/// Gives the keys and values of `table`, a scheme or a device, their present names. Returns a remark for each former name.
+pub fn modernize(table: &mut Table) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (former, present) in KEYS {
+        // A file with both names is refused when it is read.
+        if at(table, present).is_none()
+            && let Some(value) = take(table, former)
+        {
+            put(table, present, value);
+            remarks.push(remark(former, present));
+        }
+    }
+    for (path, former, present) in VALUES {
+        if at(table, path).and_then(Value::as_str) == Some(former) {
+            put(table, path, present.into());
+            remarks.push(remark(&format!("{path} = \"{former}\""), &format!("{path} = \"{present}\"")));
+        }
+    }
+    remarks
+}
+
+/// The remark on a former name.
+pub fn remark(former: &str, present: &str) -> String {
+    format!("`{former}` is now `{present}`; the next release will refuse the former name")
+}
+
+fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let (section, key) = path.split_once('.')?;
+    table.get(section)?.get(key)
+}
+
+fn take(table: &mut Table, path: &str) -> Option<Value> {
+    let (section, key) = path.split_once('.')?;
+    table.get_mut(section)?.as_table_mut()?.remove(key)
+}
+
+fn put(table: &mut Table, path: &str, value: Value) {
+    let Some((section, key)) = path.split_once('.') else { return };
+    if let Some(section) = table.get_mut(section).and_then(Value::as_table_mut) {
+        section.insert(key.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modernized(text: &str) -> (Table, Vec<String>) {
+        let mut table = text.parse().unwrap();
+        let remarks = modernize(&mut table);
+        (table, remarks)
+    }
+
+    #[test]
+    fn former_names_become_present_ones_with_a_remark_each() {
+        let (table, remarks) = modernized(
+            "[elastic]\nsurvivors = 'coldest'\n[parity]\nwindow = 'elements'\n[ftl]\npool = 'element'",
+        );
+        let present =
+            "[elastic]\nrelocations = 'coldest'\n[parity]\nwindow = 'members'\n[ftl]\npool = 'member'";
+        assert_eq!(table, present.parse().unwrap());
+        assert_eq!(remarks.len(), 3);
+        assert_eq!(
+            remarks[0],
+            "`elastic.survivors` is now `elastic.relocations`; the next release will refuse the former name"
+        );
+    }
+
+    #[test]
+    fn present_names_stay_without_a_remark() {
+        let text =
+            "name = 'elements'\n[elastic]\nrelocations = 'apart'\n[parity]\nwindow = 3\n[ftl]\npool = 'die'";
+        assert_eq!(modernized(text), (text.parse().unwrap(), Vec::new()));
+    }
+
+    #[test]
+    fn a_key_with_both_names_keeps_both_and_is_refused_by_the_reader() {
+        let text = "[elastic]\nrelocations = 'apart'\nsurvivors = 'apart'";
+        assert_eq!(modernized(text), (text.parse().unwrap(), Vec::new()));
+    }
+}
