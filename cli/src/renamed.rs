@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 /// Options: the former name and the present one. clap knows the former ones as aliases.
-const OPTIONS: [(&str, &str); 2] = [("--elements", "--members"), ("-e", "-m")];
+const OPTIONS: [(&str, &str); 2] = [("--elements", "--members"), ("-e", "--members")];
 
 /// A remark for each former name among `arguments`.
 pub(crate) fn remarks(arguments: &[OsString]) -> Vec<String> {

@@ -101,7 +101,8 @@ impl Batches {
         }
         match (batch, &self.modernized) {
             (Some(batch), Some(schema)) => {
-                batch.with_schema(schema.clone()).map(Some).map_err(|error| error.to_string())
+                let columns = batch.columns().to_vec();
+                RecordBatch::try_new(schema.clone(), columns).map(Some).map_err(|error| error.to_string())
             }
             (batch, _) => Ok(batch),
         }

@@ -15,6 +15,7 @@ mod observer;
 pub mod overhead;
 mod policy;
 mod setting;
+mod shared;
 mod span;
 mod spec;
 mod study;

@@ -21,6 +21,7 @@ use crate::error::{Error, What};
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
 use crate::setting::{self, Overlaid, Setting};
+use crate::shared::Shared;
 use crate::span;
 use crate::spec::StudySpec;
 use crate::workload::{Folding, Workload};
@@ -223,11 +224,16 @@ impl Study {
     pub fn run(&self, threads: usize, observer: &dyn Observer) -> Vec<Result<Finished, Error>> {
         let next = AtomicUsize::new(0);
         let results: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
+        let shared = self.shared();
+        // The runs of one workload are made one after the other, so that few workloads are in memory at a time.
+        let mut order: Vec<usize> = (0..self.jobs.len()).collect();
+        order.sort_by_key(|&place| self.jobs[place].workload);
         let work = || {
             loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = self.jobs.get(place) else { return };
-                let outcome = self.make(place, job, observer);
+                let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                let job = &self.jobs[place];
+                let outcome = self.make(place, job, &shared, observer);
+                shared.ended(self.requests_of(job));
                 *results[place].lock().expect("no thread panics while it holds a result") = Some(outcome);
             }
         };
@@ -248,11 +254,30 @@ impl Study {
     pub fn run_one(&self, place: usize, observer: &dyn Observer) -> Result<Finished, Error> {
         let count = self.jobs.len();
         let none = || Error::spec(format!("there is no run {place}: the study has {count}, counted from 0"));
-        self.make(place, self.jobs.get(place).ok_or_else(none)?, observer)
+        let apart = Shared::new(self.workloads.iter().map(|_| 1));
+        self.make(place, self.jobs.get(place).ok_or_else(none)?, &apart, observer)
+    }
+
+    /// The requests that several runs replay.
+    fn shared(&self) -> Shared {
+        let mut runs = vec![0; self.workloads.len()];
+        self.jobs.iter().for_each(|job| runs[self.requests_of(job)] += 1);
+        Shared::new(runs)
+    }
+
+    /// The index of the first workload with the requests of `job`: those of a trace do not depend on the seed.
+    fn requests_of(&self, job: &Job) -> usize {
+        if self.workloads[job.workload].is_generated() { job.workload } else { 0 }
     }
 
     /// Makes one run, or finds it.
-    fn make(&self, place: usize, job: &Job, observer: &dyn Observer) -> Result<Finished, Error> {
+    fn make(
+        &self,
+        place: usize,
+        job: &Job,
+        shared: &Shared,
+        observer: &dyn Observer,
+    ) -> Result<Finished, Error> {
         go_on(observer)?;
         let (scheme, seed) = (job.config.scheme.name.clone(), job.config.seed);
         let finished = |run, cpu_ns| Finished { scheme: scheme.clone(), seed, run, cpu_ns };
@@ -276,7 +301,7 @@ impl Study {
         let many = self.spec.seeds.get() > 1;
         let called = if many { format!("{scheme}, seed {seed}") } else { scheme.clone() };
         observer.began(place, &called);
-        let outcome = self.compute(job, &store, &inputs, optional, observer, place);
+        let outcome = self.compute(job, shared, &store, &inputs, optional, observer, place);
         observer.ended(place);
         match outcome {
             Ok((run, cpu_ns)) => Ok(finished(run, Some(cpu_ns))),
@@ -290,6 +315,7 @@ impl Study {
     fn compute(
         &self,
         job: &Job,
+        shared: &Shared,
         store: &Store,
         inputs: &RunInputs,
         optional: Optional,
@@ -297,7 +323,8 @@ impl Study {
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
         let workload = &self.workloads[job.workload];
-        let mut source = workload.folded(self.fold_bytes, observer)?;
+        let kept = shared.requests(self.requests_of(job), workload, observer)?;
+        let mut source = workload.folded_from(kept.as_ref(), self.fold_bytes, observer)?;
         let mut writer = store.begin(inputs, optional)?;
         let mut job = job.clone();
         job.config.request_rows = optional.requests;

@@ -1,6 +1,7 @@
 //! The sources of requests (a trace, a generator or a profile), and their folding onto an array.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stripewise_base::human;
 use stripewise_trace::fold::{Fold, Folded};
@@ -12,6 +13,7 @@ use stripewise_trace::{OpenOptions, ReadReport, Reader, Request, Source, TraceEr
 use crate::catalog::builtin_profile;
 use crate::error::Error;
 use crate::observer::Observer;
+use crate::shared::{Kept, Replayed};
 use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
 
 /// The specification of a workload, as plain data.
@@ -89,6 +91,7 @@ pub struct Watched<'a> {
 enum Requests {
     Trace(Box<Reader>),
     Generated(Box<dyn Source + Send>),
+    Kept(Replayed),
 }
 
 impl Source for Watched<'_> {
@@ -100,6 +103,7 @@ impl Source for Watched<'_> {
         match &mut self.requests {
             Requests::Trace(reader) => reader.next_batch(batch),
             Requests::Generated(source) => source.next_batch(batch),
+            Requests::Kept(kept) => kept.next_batch(batch),
         }
     }
 
@@ -107,6 +111,7 @@ impl Source for Watched<'_> {
         match &self.requests {
             Requests::Trace(reader) => reader.progress(),
             Requests::Generated(source) => source.progress(),
+            Requests::Kept(kept) => kept.progress(),
         }
     }
 }
@@ -117,6 +122,7 @@ impl Watched<'_> {
         match &self.requests {
             Requests::Trace(reader) => Some(reader.report()),
             Requests::Generated(_) => None,
+            Requests::Kept(kept) => kept.report(),
         }
     }
 }
@@ -200,8 +206,25 @@ impl Workload {
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].
     pub fn folded<'a>(&self, capacity: u64, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
+        self.folded_from(None, capacity, observer)
+    }
+
+    /// [`Self::folded`], from the requests of this workload that are kept in memory, if they are.
+    pub(crate) fn folded_from<'a>(
+        &self,
+        kept: Option<&Arc<Kept>>,
+        capacity: u64,
+        observer: &'a dyn Observer,
+    ) -> Result<Folding<'a>, Error> {
+        let open = || match kept {
+            Some(kept) => {
+                let requests = Requests::Kept(Replayed::new(kept.clone()));
+                Ok(Slice::new(Watched { observer, requests }, Selection::default())?)
+            }
+            None => self.open(observer),
+        };
         let folding = if self.fold.needs_scan() {
-            self.fold.onto(capacity, Some(&mut self.open(observer)?))
+            self.fold.onto(capacity, Some(&mut open()?))
         } else {
             self.fold.onto(capacity, None)
         };
@@ -212,7 +235,7 @@ impl Workload {
             TraceError::Fold(reason) => TraceError::Fold(format!("{}: {reason}", self.name())),
             other => other,
         })?;
-        Ok(Folded::new(self.open(observer)?, folding))
+        Ok(Folded::new(open()?, folding))
     }
 
     /// The number of requests that will come, if it is known.

@@ -73,7 +73,7 @@ pub(crate) struct Args {
     parity: Option<u32>,
 
     /// Members of a parity group, parity included [default: those of the runs; else 8]
-    #[arg(short, long, short_alias = 'e', alias = "elements", value_name = "N", help_heading = "Array")]
+    #[arg(long, short_alias = 'e', alias = "elements", value_name = "N", help_heading = "Array")]
     members: Option<u32>,
 
     /// Parity groups of the array [default: those of the runs; else 1]

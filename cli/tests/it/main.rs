@@ -4,6 +4,7 @@ mod background;
 mod clients;
 mod comparison;
 mod docs;
+mod earlier;
 mod endings;
 mod errors;
 mod events;
