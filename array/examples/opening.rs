@@ -228,7 +228,9 @@ fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    println!("| GiB of a member | segments in use | chunks | s | pages read | MiB serving | MiB opening |");
+    println!(
+        "| GiB of a member | segments in use | chunks | s | pages read | MiB serving | MiB during assembly |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     let sizes: Vec<u32> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
     for &size in if sizes.is_empty() { &[4, 16, 64][..] } else { &sizes } {

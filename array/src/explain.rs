@@ -39,8 +39,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     };
     let lock = match plan.lock {
         RowLock::None => "not held",
-        RowLock::Shared => "held shared",
-        RowLock::Exclusive => "held exclusively",
+        RowLock::Shared => "locked shared",
+        RowLock::Exclusive => "locked exclusively",
     };
     let names = |mask: u64| -> String {
         let names: Vec<String> =

@@ -137,7 +137,7 @@ impl RowLocks {
         }
     }
 
-    /// Whether `row` is held exclusively.
+    /// Whether `row` is locked exclusively.
     pub(crate) fn is_exclusive(&self, row: u64) -> bool {
         let entry = &self.entries[self.slot(row)];
         !entry.is_vacant() && entry.exclusive

@@ -16,11 +16,11 @@ const EXAMPLES: &[Example] = &[
     ("stripewise compare", "four schemes on a built-in workload"),
     (
         "stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw",
-        "the same on a trace of yours",
+        "the same on your own trace",
     ),
     ("stripewise explain --write 24KiB@0", "what one request makes the array do, and why"),
-    ("stripewise trace info trace.csv", "what is in a trace"),
-    ("stripewise create pool --files pool --force", "an array over five files, for `stripewise serve pool`"),
+    ("stripewise trace info trace.csv", "statistics of a trace"),
+    ("stripewise create pool --files pool", "an array over five files, for `stripewise serve pool`"),
 ];
 
 /// Simulate arrays of flash, compare schemes, and serve arrays as block devices.

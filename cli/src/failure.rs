@@ -34,10 +34,10 @@ pub(crate) enum Failure {
 /// The exit codes, as help and documentation list them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-    0  done
-    1  a run failed, or a trace or result could not be read or written
+    0  success
+    1  the command failed, or found a problem; for example a run failed, or a file could not be read or written
     2  the command line, a scheme or a device was not understood
-  130  interrupted; a run that was not finished leaves nothing";
+  130  interrupted; an unfinished run leaves no files";
 
 /// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;

@@ -1,4 +1,4 @@
-//! `stripewise scheme`, `device` and `profile`: list and show the presets that come with the program.
+//! `stripewise scheme`, `device` and `profile`: list and show the built-in presets.
 
 use std::fmt;
 
@@ -99,12 +99,12 @@ pub(crate) struct Schemes;
 impl Kind for Schemes {
     const ABOUT: [&'static str; 3] = [
         "List and show schemes: a policy for every axis",
-        "List the schemes that come with the program",
+        "List the built-in schemes",
         "Show a scheme as TOML with every default",
     ];
     const EXAMPLES: &'static [Example] = &[
-        ("stripewise scheme list", "the schemes that come with the program"),
-        ("stripewise scheme show baseline", "one of them, every default spelled out"),
+        ("stripewise scheme list", "the built-in schemes"),
+        ("stripewise scheme show baseline", "one of them, with all defaults"),
         ("stripewise scheme show baseline --source > mine.toml", "a scheme of your own to begin with"),
         ("stripewise scheme show baseline --set geometry.chunk=16KiB", "check what a setting does"),
     ];
@@ -140,12 +140,12 @@ pub(crate) struct Devices;
 impl Kind for Devices {
     const ABOUT: [&'static str; 3] = [
         "List and show modelled SSDs",
-        "List the devices that come with the program",
+        "List the built-in devices",
         "Show a device as TOML with every default",
     ];
     const EXAMPLES: &'static [Example] = &[
-        ("stripewise device list", "the devices that come with the program"),
-        ("stripewise device show ssdsim-5+1", "one of them, every default spelled out"),
+        ("stripewise device list", "the built-in devices"),
+        ("stripewise device show ssdsim-5+1", "one of them, with all defaults"),
         ("stripewise device show mqsim --source > mine.toml", "a device of your own to begin with"),
         ("stripewise device show ssdsim-5+1 --set gc.victim=fifo", "check what a setting does"),
     ];
@@ -198,11 +198,11 @@ pub(crate) struct ShowProfile {
 impl Kind for Profiles {
     const ABOUT: [&'static str; 3] = [
         "List and show workload profiles, for generated traces",
-        "List the workloads that come with the program",
+        "List the built-in workloads",
         "Show a profile as TOML, or the generator that a paper's workload is",
     ];
     const EXAMPLES: &'static [Example] = &[
-        ("stripewise profile list", "the workloads that come with the program"),
+        ("stripewise profile list", "the built-in workloads"),
         ("stripewise profile show paper000/hm_0", "the statistics of one of them"),
         ("stripewise trace info trace.csv --profile-out mine.toml", "a profile of your own, from a trace"),
     ];

@@ -21,7 +21,7 @@ const EXAMPLES: &[Example] = &[
 
 /// Make a report of runs: one HTML file with figures
 ///
-/// The report needs only a browser and no network. Each run stands under its scheme's name in every figure for which it has data;
+/// The report needs only a browser and no network. Every figure shows each run that has data for it, under the name of its scheme;
 /// the seeds of one scheme and workload are one bar with its 95 % interval. The runs of a directory are in the order of their
 /// update policies; runs that are named are in the order given.
 #[derive(Debug, ClapArgs)]

@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn a_new_file_is_its_users_alone_reads_as_zeros_and_keeps_written_data() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("element");
+        let path = folder.path().join("member");
         let mut file = MemberFile::create(&path, 4 * 4096, 4096).unwrap();
         let mut page = [1; 4096];
         file.read(3, &mut page).unwrap();
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn a_trimmed_page_reads_as_zeros_and_gives_its_space_back() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("element");
+        let path = folder.path().join("member");
         let mut file = MemberFile::create(&path, 4 * 4096, 4096).unwrap();
         for page in 0..4 {
             file.write(page, &[9; 4096]).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn where_no_holes_can_be_made_zeros_are_written() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = MemberFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&folder.path().join("member"), 2 * 4096, 4096).unwrap();
         file.discards = Discards::Never;
         file.write(0, &[9; 4096]).unwrap();
         file.trim(0).unwrap();
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn of_a_log_what_cannot_become_a_hole_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = MemberFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        let mut file = MemberFile::create(&folder.path().join("member"), 2 * 4096, 4096).unwrap();
         file.trim_for(Trims::Advice);
         file.write(0, &[9; 4096]).unwrap();
         let pieces = Discards::Granules { bytes: 4096, first: 0, most: 4096, makes_zeros: false };
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn a_file_belongs_to_one_engine_until_it_is_closed() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("element");
+        let path = folder.path().join("member");
         let file = MemberFile::create(&path, 4096, 4096).unwrap();
         assert!(matches!(trouble(MemberFile::open(&path, 4096)), FileTrouble::Locked));
         drop(file);
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn readers_share_a_file_but_not_with_an_engine() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("element");
+        let path = folder.path().join("member");
         std::fs::write(&path, [7; 5000]).unwrap();
         let mut reader = MemberFile::open_to_read(&path, 4096).unwrap();
         let other = MemberFile::open_to_read(&path, 512).unwrap();

@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn the_back_superblock_is_found_without_the_front_one() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("element");
+        let path = folder.path().join("member");
         for page_bytes in PAGE_SIZES.map(|bytes| bytes as u32) {
             let pages = 2 * superblock_pages(page_bytes) + 11;
             let mut bytes = vec![0; pages as usize * page_bytes as usize];

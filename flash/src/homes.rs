@@ -21,12 +21,12 @@ pub(crate) struct Homes {
     entries: Box<[Home]>,
 }
 
-const NOBODY: Home = Home { member: u32::MAX, page: 0, die: 0 };
+const NOWHERE: Home = Home { member: u32::MAX, page: 0, die: 0 };
 
 impl Homes {
     /// Keeps no entries if `asked` is false.
     pub(crate) fn new(asked: bool) -> Self {
-        Self { entries: vec![NOBODY; if asked { ENTRIES as usize } else { 0 }].into() }
+        Self { entries: vec![NOWHERE; if asked { ENTRIES as usize } else { 0 }].into() }
     }
 
     #[inline(always)]
@@ -57,7 +57,7 @@ impl Homes {
             && home.page == page
             && home.member == member
         {
-            *home = NOBODY;
+            *home = NOWHERE;
         }
     }
 }

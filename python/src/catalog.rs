@@ -1,4 +1,4 @@
-//! Schemes and devices, and the presets that come with the program.
+//! Schemes and devices, and the built-in presets.
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -80,12 +80,12 @@ impl Scheme {
         &self.document.text
     }
 
-    /// The scheme as TOML, every default spelled out.
+    /// The scheme as TOML, with all defaults.
     fn to_toml(&self) -> String {
         self.resolved.to_toml()
     }
 
-    /// The scheme as dictionaries, every default spelled out.
+    /// The scheme as dictionaries, with all defaults.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.resolved)
     }
@@ -128,23 +128,23 @@ impl Device {
         &self.document.text
     }
 
-    /// The device as TOML, every default spelled out.
+    /// The device as TOML, with all defaults.
     fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
         toml::to_string(&self.resolved).map_err(|error| errors::setting(py, error.to_string()))
     }
 
-    /// The device as dictionaries, every default spelled out.
+    /// The device as dictionaries, with all defaults.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.resolved)
     }
 
-    /// What it is built of, in a line.
+    /// A one-line description of its parts.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         study::describe_device(&self.resolved).map_err(|error| errors::raised(py, error.into()))
     }
 }
 
-/// The schemes that come with the program.
+/// The built-in schemes.
 #[pyfunction]
 pub(crate) fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let all = study::schemes().map_err(|error| errors::raised(py, error))?;
@@ -153,7 +153,7 @@ pub(crate) fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     python(py, &all.iter().map(entry).collect::<Vec<Value>>())
 }
 
-/// The devices that come with the program.
+/// The built-in devices.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let all = study::devices().map_err(|error| errors::raised(py, error))?;
@@ -170,7 +170,7 @@ pub(crate) fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     python(py, &all.iter().map(entry).collect::<Vec<Value>>())
 }
 
-/// The workloads that come with the program.
+/// The built-in workloads.
 #[pyfunction]
 pub(crate) fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let entry = |found: stripewise_trace::profile::Builtin| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// Ends from another thread what was started with it.
+/// Stops a study from another thread.
 #[pyclass(frozen, module = "stripewise._stripewise")]
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
@@ -19,12 +19,12 @@ impl Stop {
         Self::default()
     }
 
-    /// End it soon.
+    /// Requests the stop; the study ends soon after.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to end.
+    /// Whether a stop was requested.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

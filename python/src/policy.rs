@@ -8,8 +8,8 @@ use stripewise_array::geometry::{Geometry, Place};
 use stripewise_array::update::{Choice, MemberLoad, Routine};
 use stripewise_study::{Choosing, NamedPolicy, Policy, PolicyFailure};
 
-/// A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
-/// element is doing. One object is filled again for each update: copy what is to be kept.
+/// A parity update whose routine a policy chooses: the members that each routine would pre-read, and the state of
+/// every member. The object is reused for the next update: copy values that you keep.
 #[pyclass(module = "stripewise._stripewise")]
 #[derive(Default)]
 pub(crate) struct ParityUpdate {
@@ -19,43 +19,43 @@ pub(crate) struct ParityUpdate {
     /// Number of the row that is updated.
     #[pyo3(get)]
     row: u64,
-    /// Elements of the data chunks that are updated, wholly or in part.
+    /// Members of the data chunks that are updated, completely or in part.
     #[pyo3(get)]
     updated: Vec<u16>,
-    /// Elements of the row's parity: of P, then of Q if there are two.
+    /// Members of the row's parity: of P, then of Q if there are two.
     #[pyo3(get)]
     parity: Vec<u16>,
-    /// Elements that read-modify-write would read: old data and old parity.
+    /// Members that read-modify-write would read: old data and old parity.
     #[pyo3(get)]
     rmw_reads: Vec<u16>,
-    /// Elements that read-construct-write would read: the data that is not updated.
+    /// Members that read-construct-write would read: the data that is not updated.
     #[pyo3(get)]
     rcw_reads: Vec<u16>,
-    /// Reads queued or in flight, of every element (paper 000's R_i).
+    /// For each member: reads queued or in flight (paper 000's R_i).
     #[pyo3(get)]
     queued_reads: Vec<u32>,
-    /// Writes queued or in flight, of every element (paper 000's W_i).
+    /// For each member: writes queued or in flight (paper 000's W_i).
     #[pyo3(get)]
     queued_writes: Vec<u32>,
-    /// Of every element: the average time of a garbage collection if one is active, else 0, in nanoseconds
+    /// For each member: the average time of a garbage collection if one is active, else 0, in nanoseconds
     /// (paper 000, Eq. 3: T_GC).
     #[pyo3(get)]
     gc_average_ns: Vec<u64>,
-    /// Of every element: time left of the garbage collections active now, in nanoseconds.
+    /// For each member: time left of the garbage collections active now, in nanoseconds.
     #[pyo3(get)]
     gc_remaining_ns: Vec<u64>,
-    /// Of every element: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where it
+    /// For each member: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where it
     /// is not known.
     #[pyo3(get)]
     read_ns: Vec<u64>,
-    /// What a write took in the cells lately, in nanoseconds (paper 000's t_W); 0 before the first.
+    /// Mean cell time of recent writes, in nanoseconds (paper 000's t_W); 0 before the first.
     #[pyo3(get)]
     write_ns: u64,
 }
 
 #[pymethods]
 impl ParityUpdate {
-    /// Of every element: whether it collects garbage now.
+    /// For each member: whether it collects garbage now.
     #[getter]
     fn collecting(&self) -> Vec<bool> {
         let sides = self.gc_average_ns.iter().zip(&self.gc_remaining_ns);

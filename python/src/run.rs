@@ -54,13 +54,13 @@ impl Run {
         self.run.path().to_owned()
     }
 
-    /// The digest of what was run, which names the directory.
+    /// Digest of the run's inputs, which is the name of the directory.
     #[getter]
     fn run_digest(&self) -> String {
         self.run.inputs().digest().to_string()
     }
 
-    /// The digest of what came out. Equal runs have equal ones, on every machine.
+    /// Digest of the results. Equal runs have equal results digests on every machine.
     #[getter]
     fn results_digest(&self) -> String {
         self.run.results_digest().to_string()
@@ -98,7 +98,7 @@ impl Run {
         Some(replay.get("pacing")?.as_str()?.to_owned())
     }
 
-    /// What has a write when it is acknowledged: `members`, or some kind of memory; none where it is not known.
+    /// Where a write is when it is acknowledged: `members` or a kind of memory; None if unknown.
     #[getter]
     fn acknowledges(&self) -> Option<&'static str> {
         stripewise_study::acknowledges(self.run.inputs())
@@ -110,7 +110,7 @@ impl Run {
         &self.run.inputs().version
     }
 
-    /// Scheme, device and elements, as TOML.
+    /// Scheme, device and members, as TOML.
     #[getter]
     fn configuration(&self) -> &str {
         self.run.inputs().configuration()
@@ -192,13 +192,13 @@ pub(crate) fn open_run(
     Run::new(py, scheme, run, cpu_ns)
 }
 
-/// What the command prints of a comparison: the runs side by side, in `width` columns.
+/// The text that the command prints for a comparison: the runs side by side, in `width` columns.
 #[pyfunction]
 pub(crate) fn summary(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, width: usize) -> PyResult<String> {
     Ok(compared(py, &runs)?.text(width))
 }
 
-/// What the row of each run is called in a comparison: its scheme, and what tells its setup from the others.
+/// The label of each run's row in a comparison: its scheme, and the settings that distinguish it from the others.
 #[pyfunction]
 pub(crate) fn labels(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Vec<String>> {
     Ok(compared(py, &runs)?.labels().map(str::to_owned).collect())

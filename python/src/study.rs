@@ -103,26 +103,26 @@ impl Study {
         self.study.schemes().map(str::to_owned).collect()
     }
 
-    /// The settings that all runs share: what they are called and what they are.
+    /// The settings that all runs share, as names and values.
     #[getter]
     fn settings(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         self.study.settings().map_err(|error| errors::raised(py, error))
     }
 
-    /// What the choice of a trace's format left open.
+    /// A question that the choice of a trace's format left open.
     #[getter]
     fn note(&self) -> Option<String> {
         self.study.note()
     }
 
-    /// Settings that change nothing, because their value stands already.
+    /// Settings that equal the current value.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.study.remarks().to_vec()
     }
 
     /// Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
-    /// is called now and then with a list of (scheme, requests, share or none, simulated ns) of the runs under way.
+    /// is called repeatedly with a list of (scheme, requests, share or None, simulated ns) of the current runs.
     #[pyo3(signature = (*, threads=1, progress=None, only=None))]
     fn run(
         &self,

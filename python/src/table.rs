@@ -17,7 +17,7 @@ use stripewise_trace::{Kind, Request, Source as _};
 use crate::errors;
 
 /// A table of a run or of a trace's requests. It is read again for each access, one batch of rows at a
-/// time, and understood by whatever takes Arrow tables: `polars.DataFrame(table)`, `pyarrow.table(table)`,
+/// time, and any Arrow consumer accepts it: `polars.DataFrame(table)`, `pyarrow.table(table)`,
 /// `pandas.DataFrame.from_arrow(table)`, `duckdb`.
 #[pyclass(frozen, module = "stripewise._stripewise")]
 pub(crate) struct Table {
@@ -91,7 +91,7 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// What each column means, where that is known.
+    /// The meaning of each column, where it is known.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let meanings = PyDict::new(py);
         for field in self.schema.fields() {
@@ -101,7 +101,7 @@ impl Table {
         Ok(meanings)
     }
 
-    /// The rows, for whatever takes Arrow streams. What schema is asked for makes no difference.
+    /// The rows, for any consumer of Arrow streams. `requested_schema` is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -114,7 +114,7 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// The columns' names and types, for whatever takes Arrow schemas.
+    /// The columns' names and types, for any consumer of Arrow schemas.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
         let schema = schema.map_err(|error| errors::setting(py, error.to_string()))?;

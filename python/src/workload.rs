@@ -107,7 +107,7 @@ impl Workload {
         Ok(Table::of_requests(self.open(py, seed)?))
     }
 
-    /// What is in it: mix, sizes, intervals, footprint, skew, updates.
+    /// Statistics of the requests: mix, sizes, intervals, footprint, skew, updates.
     #[pyo3(signature = (*, seed=1))]
     fn statistics<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.collect(py, seed)?)
@@ -122,7 +122,7 @@ impl Workload {
         Ok(profile.to_toml())
     }
 
-    /// What it is, in a line.
+    /// A one-line description.
     #[pyo3(signature = (*, seed=1))]
     fn describe(&self, py: Python<'_>, seed: u64) -> PyResult<String> {
         Ok(self.open(py, seed)?.describe())

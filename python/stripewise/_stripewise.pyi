@@ -41,19 +41,19 @@ __all__ = [
 
 @final
 class Stop:
-    """Ends from another thread what was started with it."""
+    """Stops a study from another thread."""
 
     def __new__(cls) -> Stop: ...
     def set(self) -> None:
-        """End it soon."""
+        """Requests the stop; the study ends soon after."""
 
     def is_set(self) -> bool:
-        """Whether it is to end."""
+        """Whether a stop was requested."""
 
 @final
 class Table:
     """A table of a run or of a trace's requests. It is read again for each access, one batch of rows at a
-    time, and understood by whatever takes Arrow tables: `polars.DataFrame(table)`, `pyarrow.table(table)`,
+    time, and any Arrow consumer accepts it: `polars.DataFrame(table)`, `pyarrow.table(table)`,
     `pandas.DataFrame.from_arrow(table)`, `duckdb`."""
 
     @property
@@ -65,13 +65,13 @@ class Table:
         """The columns' names, in order. They end in their units: `_ns`, `_bytes`, `_pages`, `_blocks`."""
 
     def describe(self) -> dict[str, str]:
-        """What each column means, where that is known."""
+        """The meaning of each column, where it is known."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The rows, for whatever takes Arrow streams. What schema is asked for makes no difference."""
+        """The rows, for any consumer of Arrow streams. `requested_schema` is ignored."""
 
     def __arrow_c_schema__(self) -> Any:
-        """The columns' names and types, for whatever takes Arrow schemas."""
+        """The columns' names and types, for any consumer of Arrow schemas."""
 
     def to_polars(self) -> polars.DataFrame:
         """As a `polars.DataFrame`."""
@@ -105,13 +105,13 @@ class Workload:
         """The requests as a table, not yet folded onto an array."""
 
     def statistics(self, *, seed: int = 1) -> dict[str, Any]:
-        """What is in it: mix, sizes, intervals, footprint, skew, updates."""
+        """Statistics of the requests: mix, sizes, intervals, footprint, skew, updates."""
 
     def profile_toml(self, *, seed: int = 1) -> str:
         """A profile with these statistics, as TOML: a file of it is a workload again."""
 
     def describe(self, *, seed: int = 1) -> str:
-        """What it is, in a line."""
+        """A one-line description."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -142,10 +142,10 @@ class Scheme:
         """The text as it was written, with its comments and sources, before any setting."""
 
     def to_toml(self) -> str:
-        """The scheme as TOML, every default spelled out."""
+        """The scheme as TOML, with all defaults."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The scheme as dictionaries, every default spelled out."""
+        """The scheme as dictionaries, with all defaults."""
 
 @final
 class Device:
@@ -165,18 +165,18 @@ class Device:
         """The text as it was written, with its comments and sources, before any setting."""
 
     def to_toml(self) -> str:
-        """The device as TOML, every default spelled out."""
+        """The device as TOML, with all defaults."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The device as dictionaries, every default spelled out."""
+        """The device as dictionaries, with all defaults."""
 
     def describe(self) -> str:
-        """What it is built of, in a line."""
+        """A one-line description of its parts."""
 
 @final
 class ParityUpdate:
-    """A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
-    element is doing. One object is filled again for each update: copy what is to be kept."""
+    """A parity update whose routine a policy chooses: the members that each routine would pre-read, and the state of
+    every member. The object is reused for the next update: copy values that you keep."""
 
     @property
     def now_ns(self) -> int:
@@ -188,49 +188,49 @@ class ParityUpdate:
 
     @property
     def updated(self) -> list[int]:
-        """Elements of the data chunks that are updated, wholly or in part."""
+        """Members of the data chunks that are updated, completely or in part."""
 
     @property
     def parity(self) -> list[int]:
-        """Elements of the row's parity: of P, then of Q if there are two."""
+        """Members of the row's parity: of P, then of Q if there are two."""
 
     @property
     def rmw_reads(self) -> list[int]:
-        """Elements that read-modify-write would read: old data and old parity."""
+        """Members that read-modify-write would read: old data and old parity."""
 
     @property
     def rcw_reads(self) -> list[int]:
-        """Elements that read-construct-write would read: the data that is not updated."""
+        """Members that read-construct-write would read: the data that is not updated."""
 
     @property
     def queued_reads(self) -> list[int]:
-        """Reads queued or in flight, of every element (paper 000's R_i)."""
+        """For each member: reads queued or in flight (paper 000's R_i)."""
 
     @property
     def queued_writes(self) -> list[int]:
-        """Writes queued or in flight, of every element (paper 000's W_i)."""
+        """For each member: writes queued or in flight (paper 000's W_i)."""
 
     @property
     def gc_average_ns(self) -> list[int]:
-        """Of every element: the average time of a garbage collection if one is active, else 0, in nanoseconds
+        """For each member: the average time of a garbage collection if one is active, else 0, in nanoseconds
         (paper 000, Eq. 3: T_GC)."""
 
     @property
     def gc_remaining_ns(self) -> list[int]:
-        """Of every element: time left of the garbage collections active now, in nanoseconds."""
+        """For each member: time left of the garbage collections active now, in nanoseconds."""
 
     @property
     def read_ns(self) -> list[int]:
-        """Of every element: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where it
-        is not known."""
+        """For each member: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where
+        it is not known."""
 
     @property
     def write_ns(self) -> int:
-        """What a write took in the cells lately, in nanoseconds (paper 000's t_W); 0 before the first."""
+        """Mean cell time of recent writes, in nanoseconds (paper 000's t_W); 0 before the first."""
 
     @property
     def collecting(self) -> list[bool]:
-        """Of every element: whether it collects garbage now."""
+        """For each member: whether it collects garbage now."""
 
     @property
     def baseline(self) -> str:
@@ -250,11 +250,11 @@ class Run:
 
     @property
     def run_digest(self) -> str:
-        """The digest of what was run, which names the directory."""
+        """Digest of the run's inputs, which is the name of the directory."""
 
     @property
     def results_digest(self) -> str:
-        """The digest of what came out. Equal runs have equal ones, on every machine."""
+        """Digest of the results. Equal runs have equal results digests on every machine."""
 
     @property
     def computed(self) -> bool:
@@ -278,7 +278,7 @@ class Run:
 
     @property
     def acknowledges(self) -> str | None:
-        """What has a write when it is acknowledged: `members`, or some kind of memory; none where it is not known."""
+        """Where a write is when it is acknowledged: `members` or a kind of memory; None if unknown."""
 
     @property
     def version(self) -> str:
@@ -286,7 +286,7 @@ class Run:
 
     @property
     def configuration(self) -> str:
-        """Scheme, device and elements, as TOML."""
+        """Scheme, device and members, as TOML."""
 
     @property
     def replay(self) -> str:
@@ -309,14 +309,15 @@ def open_run(path: str | Path, scheme: str | None = None, cpu_ns: int | None = N
     """The finished run in the directory `path`."""
 
 def summary(runs: list[Run], width: int) -> str:
-    """What the command prints of a comparison: the runs side by side, in `width` columns."""
+    """The text that the command prints for a comparison: the runs side by side, in `width` columns."""
 
 def totals_table(runs: list[Run]) -> Table:
     """The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of
     them have."""
 
 def labels(runs: list[Run]) -> list[str]:
-    """What the row of each run is called in a comparison: its scheme, and what tells its setup from the others."""
+    """The label of each run's row in a comparison: its scheme, and the settings that distinguish it from the
+    others."""
 
 def aggregate_table(runs: list[Run], names: list[str]) -> Table:
     """Totals over the seeds: a row each setup and total, those of `names` or all, with the mean, its 95 % interval, and
@@ -357,15 +358,15 @@ class Study:
 
     @property
     def settings(self) -> list[tuple[str, str]]:
-        """The settings that all runs share: what they are called and what they are."""
+        """The settings that all runs share, as names and values."""
 
     @property
     def note(self) -> str | None:
-        """What the choice of a trace's format left open."""
+        """A question that the choice of a trace's format left open."""
 
     @property
     def remarks(self) -> list[str]:
-        """Settings that change nothing, because their value stands already."""
+        """Settings that equal the current value."""
 
     def run(
         self,
@@ -374,17 +375,18 @@ class Study:
         progress: Callable[[list[tuple[str, int, float | None, int]]], object] | None = None,
         only: int | None = None,
     ) -> list[Run]:
-        """Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
-        is called now and then with a list of (scheme, requests, share or none, simulated ns) of the runs under way."""
+        """Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given.
+        `progress` is called repeatedly with a list of (scheme, requests, share or None, simulated ns) of the current
+        runs."""
 
 def schemes() -> list[dict[str, Any]]:
-    """The schemes that come with the program."""
+    """The built-in schemes."""
 
 def devices() -> list[dict[str, Any]]:
-    """The devices that come with the program."""
+    """The built-in devices."""
 
 def profiles() -> list[dict[str, Any]]:
-    """The workloads that come with the program."""
+    """The built-in workloads."""
 
 def profile(name: str) -> dict[str, Any] | None:
     """The statistics of the profile `name`, a built-in one or a file that ends in `.toml`, as dictionaries; none when

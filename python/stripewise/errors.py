@@ -24,7 +24,7 @@ class TraceError(StripewiseError):
 
 
 class SchemeError(StripewiseError, ValueError):
-    """A scheme that cannot be read, or has no meaning over these elements."""
+    """A scheme that cannot be read, or has no meaning over these members."""
 
 
 class DeviceError(StripewiseError, ValueError):

@@ -92,11 +92,11 @@ class Scheme:
         return self._inner.source
 
     def to_toml(self) -> str:
-        """The scheme as TOML, every default spelled out."""
+        """The scheme as TOML, with all defaults."""
         return self._inner.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
-        """The scheme as dictionaries, every default spelled out."""
+        """The scheme as dictionaries, with all defaults."""
         return self._inner.to_dict()
 
     def __repr__(self) -> str:
@@ -152,11 +152,11 @@ class Device:
         return self._inner.source
 
     def to_toml(self) -> str:
-        """The device as TOML, every default spelled out."""
+        """The device as TOML, with all defaults."""
         return self._inner.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
-        """The device as dictionaries, every default spelled out."""
+        """The device as dictionaries, with all defaults."""
         return self._inner.to_dict()
 
     def __repr__(self) -> str:
@@ -179,9 +179,9 @@ def open_trace(
 
     Args:
         path: the file.
-        format: its format, where it is not to be detected; `stripewise.formats()` lists them.
-        skip_bad: how many lines that are no requests to pass over.
-        requests: only the first so many.
+        format: the trace's format; detected by default. `stripewise.formats()` lists the formats.
+        skip_bad: the number of invalid lines to skip.
+        requests: only the first N requests.
         fold: how addresses are folded onto the array: `modulo`, `dense[:UNIT]` or `regions[:N]`.
 
     Raises:

@@ -42,7 +42,7 @@ class UpdatePolicy:
         """The routine of this update: "rmw" or "rcw"; None takes Baseline's.
 
         Args:
-            update: what is to be updated, and what the elements are doing. It is filled again for the next update.
+            update: the update and the state of the members; the object is reused for the next update.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method `choose`")
 

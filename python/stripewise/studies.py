@@ -1,4 +1,4 @@
-"""Studies: the same requests through several schemes, and sweeps over whatever can vary."""
+"""Studies: the same requests through several schemes, and sweeps over any settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .progress import Progress, Shown
 AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | UpdatePolicy
 
 DEFAULT_SCHEMES = tuple(_stripewise.DEFAULT_SCHEMES)
-"""What is compared when nothing is named: the command's too."""
+"""The default schemes, the same as the command's."""
 
 DEFAULT_WORKLOAD = ("paper000/hm_0", 1_000_000)
 """The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
@@ -69,7 +69,7 @@ def compare(
             times, or `closed:16` where they have none.
         span: how much data addresses are folded onto, `4GiB`; by default a fifth of what the members hold, whatever
             the schemes are.
-        warmup: requests at the start that count for nothing.
+        warmup: number of requests at the start that are not counted.
         seed: seed of everything random.
         seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals. The command's default is
             5; here it is 1, so that a cell of a notebook takes a fifth of the time and a scheme's name means one run. With
@@ -77,13 +77,14 @@ def compare(
         settings: keys of every scheme or of the device to change, `{"gc.victim": "fifo"}`.
         request_rows: keep a row of every request (table `requests`).
         gc_rows: keep a row of every garbage collection (table `gcs`).
-        gc_slice: count slices of so much simulated time by the number of elements that collect garbage in them (table
-            `gc_slices`); `0ns` for none.
-        sample_every: keep a row of every element's state each so much simulated time, `10ms` (table `samples`).
+        gc_slice: the length of the slices of simulated time in which collecting members are counted (table
+        `gc_slices`); `0ns` for none.
+        sample_every: the interval of simulated time at which a row of each member's state is kept, as in `10ms`
+        (table `samples`).
         out: the directory of results.
-        force: compute what is there once more, and check that it yields the same.
+        force: compute existing runs again and compare the results.
         threads: how many runs to make at a time; by default one a processor.
-        progress: True shows it, False does not, None where somebody looks (a terminal, a notebook); or a function
+        progress: True or False; None shows progress on a terminal or in a notebook; or a function
             that takes a list of (scheme, requests, share or None, simulated ns).
         executor: makes the runs in its workers, one task each, instead of in threads of this process. They need the
             same files and the same store; what they are given is pickled.
@@ -93,7 +94,7 @@ def compare(
         The runs, in the order of `schemes`, each with all seeds.
 
     Raises:
-        SchemeError, DeviceError, SettingError, TraceError: what was not understood, before anything runs.
+        SchemeError, DeviceError, SettingError, TraceError: an argument is invalid; nothing was run.
         TraceError, RunError, PolicyError, StoreError: a run that failed; the others are made all the same.
         KeyboardInterrupt: Ctrl-C.
     """

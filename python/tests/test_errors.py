@@ -130,7 +130,7 @@ def test_seeds_and_points_that_would_be_lost_are_refused(study, call, said):
 
 def test_a_setting_that_changes_nothing_is_warned_of_and_others_are_not(study):
     idle = {**study, "settings": {**study["settings"], "gc.victim": "greedy"}}
-    with pytest.warns(stripewise.StripewiseWarning, match=r"gc.victim=greedy changes nothing in device ssdsim-5\+1") as told:
+    with pytest.warns(stripewise.StripewiseWarning, match=r"gc.victim=greedy has no effect in device ssdsim-5\+1") as told:
         stripewise.run("baseline", "uniform:write=1,size=8KiB,span=64MiB,requests=50", **idle)
     assert len(told) == 1
     with warnings.catch_warnings():

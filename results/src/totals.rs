@@ -43,7 +43,7 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("zone_refused_pages", "Writes of pages that could not change their zone because it was full."),
     ("zone_evicted_pages", "Pages that the controller moved back to their home to free space in a zone."),
     ("zone_map_blocks", "Blocks that the map of zones knows at the end."),
-    ("zone_map_looks", "Times that a request looked for a block in the map."),
+    ("zone_map_looks", "Lookups of a block in the map of zones."),
     ("zone_map_filtered", "Of those, lookups that the map's Bloom filter answered alone."),
     ("zone_map_false_positives", "Lookups that the filter passed although the map has no such block."),
     (
@@ -119,7 +119,7 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("permission_waits", "Times that writes began to wait because their member may not collect garbage."),
     ("permission_wait_ns", "Total time of these waits, summed over members."),
     ("cell_busy_ns", "Time in which dies' cells worked."),
-    ("gc_slice_ns", "Length of the slices of time of the three that follow and of the table `gc_slices`."),
+    ("gc_slice_ns", "Length of a slice of time, for the next three totals and the table `gc_slices`."),
     ("gc_any_share", "Share of the slices in which at least one member collected at some time: P(n >= 1)."),
     ("gc_two_share", "Share of the slices in which at least two members collected: P(n >= 2)."),
     (

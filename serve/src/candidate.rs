@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_file_is_made_among_files_alone_and_never_below_dev() {
         let folder = tempfile::tempdir().unwrap();
-        let (member, new) = (folder.path().join("element"), folder.path().join("new"));
+        let (member, new) = (folder.path().join("member"), folder.path().join("new"));
         fs::write(&member, "").unwrap();
         let misspelt = Path::new("/dev/stripewise-no-such-device");
         let told = refused(misspelt, true, &[&member]);
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_new_file_stays_only_if_it_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        let (member, new) = (folder.path().join("element"), folder.path().join("new"));
+        let (member, new) = (folder.path().join("member"), folder.path().join("new"));
         fs::write(&member, "").unwrap();
         let prepared = || Candidate::prepare(Place::Member(2), &new, false, || vacancy(&[&member])).unwrap();
         drop(prepared());

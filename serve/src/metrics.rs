@@ -138,7 +138,7 @@ fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::R
     // The former names, for one release.
     operations(status, &numbers, to, "element", "element_errors")?;
     members(status, &numbers, to)?;
-    let halted = "1 while a rebuild goes no further until the array is served again";
+    let halted = "1 while a rebuild goes no further until the server is restarted";
     gauge(to, "rebuild_halted", halted, f64::from(u8::from(status.rebuild_halted.is_some())))?;
     let lost = "Stripes or rows in which the last rebuild found data lost";
     gauge(to, "rebuild_lost_stripes", lost, status.rebuild_lost as f64)?;

@@ -88,7 +88,7 @@ pub struct Status {
     pub spares: Vec<PathBuf>,
     /// A running rebuild.
     pub rebuild: Option<Progress>,
-    /// Why the rebuild stopped until the array is served again.
+    /// Why the rebuild stopped until the server is restarted.
     pub rebuild_halted: Option<String>,
     /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
     pub rebuild_lost: u64,

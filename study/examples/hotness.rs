@@ -87,7 +87,7 @@ fn contenders() -> Vec<Contender> {
     let glru = |lists| HotnessSection { lists, ..of(HotnessPolicy::Glru) };
     let always = HotnessSection { sequential_shortcut: false, ..of(HotnessPolicy::Glru) };
     let mut all = vec![
-        Contender::new("by lot", None),
+        Contender::new("at random", None),
         Contender::new("glru 128 x 8", Some(glru(128))),
         Contender::new("glru 128 x 8, no shortcut", Some(always)),
         Contender::new("glru 1024 x 8", Some(glru(1024))),

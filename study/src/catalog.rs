@@ -1,4 +1,4 @@
-//! The presets that come with the program: schemes, devices, profiles.
+//! The built-in presets: schemes, devices, profiles.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct SchemeEntry {
     pub description: String,
 }
 
-/// The schemes that come with the program.
+/// The built-in schemes.
 ///
 /// # Errors
 /// None as long as every preset is valid, which tests check.
@@ -45,7 +45,7 @@ pub struct DeviceEntry {
     pub description: String,
 }
 
-/// The devices that come with the program.
+/// The built-in devices.
 ///
 /// # Errors
 /// None as long as every preset is valid, which tests check.

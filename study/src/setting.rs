@@ -291,7 +291,7 @@ pub(crate) fn remarks(what: What, idle: &[(String, Setting)]) -> Vec<String> {
     let remark = |(setting, names): (&Setting, Vec<&str>)| {
         let many = if names.len() == 1 { "" } else { "s" };
         format!(
-            "setting {setting} changes nothing in {what}{many} {}: the value stands already",
+            "setting {setting} has no effect in {what}{many} {}: it is the current value",
             names.join(", ")
         )
     };
@@ -463,7 +463,7 @@ mod tests {
         let of = |name: &str| (name.to_owned(), set("update.tie=rmw"));
         assert_eq!(
             remarks(What::Scheme, &[of("a"), of("b"), of("a")]),
-            ["setting update.tie=rmw changes nothing in schemes a, b: the value stands already"]
+            ["setting update.tie=rmw has no effect in schemes a, b: it is the current value"]
         );
     }
 

@@ -76,7 +76,7 @@ pub fn command(check: &Check) -> String {
 pub fn heading(check: &Check) -> String {
     let flaws: Vec<&str> = check.bends.iter().map(|bend| bend.name()).collect();
     format!(
-        "## {}\n\n{}\n\nMust find: {}. Made by `{}`.\n",
+        "## {}\n\n{}\n\nPlanted flaw that this check detects: {}. Command: `{}`.\n",
         check.title,
         wrap(check.about),
         flaws.join("; "),

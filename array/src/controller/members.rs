@@ -6,7 +6,7 @@ use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{Copy, Member, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
-use crate::journal::{NOBODY, News, Roster, Stage, Telling};
+use crate::journal::{NO_MEMBER, News, Roster, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::OperationKind;
 use crate::plan::Purpose;
@@ -54,7 +54,7 @@ impl<M: Memory> Array<M> {
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NOBODY);
+        let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NO_MEMBER);
         if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.member)) {
             return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
@@ -107,7 +107,7 @@ impl<M: Memory> Array<M> {
         }
         let Some(telling) = roster.telling else {
             let Some((member, news)) = roster.news() else { return false };
-            roster.telling = Some(Telling { member, news, stage: Stage::Settle, begun: 0, failed });
+            roster.telling = Some(Telling { member, news, stage: Stage::FlushData, begun: 0, failed });
             return true;
         };
         if telling.stage == Stage::Clear {
@@ -150,7 +150,7 @@ impl<M: Memory> Array<M> {
         let span = superblock_pages(roster.superblock.page_bytes);
         let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
         let targets: Vec<u16> = match stage {
-            Stage::Clear | Stage::Settle if member != NOBODY => vec![member],
+            Stage::Clear | Stage::FlushData if member != NO_MEMBER => vec![member],
             _ => (0..self.members.count as u16).filter(takes_part).collect(),
         };
         let flushes = u32::from(self.members.volatile_cache);
@@ -158,13 +158,13 @@ impl<M: Memory> Array<M> {
         let (kind, count) = match stage {
             Stage::Clear => (OperationKind::Write, self.geometry.first_page - span),
             Stage::Front | Stage::Back => (OperationKind::Write, span),
-            Stage::Settle | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
+            Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
         };
         let back = &roster.back;
         let first_page = |member: u16| match stage {
             Stage::Clear => span,
             Stage::Back => back[member as usize],
-            Stage::Settle | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
+            Stage::FlushData | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
         };
         let now = begun..(targets.len() as u32 * count).min(begun + self.stride);
         if now.is_empty() {
@@ -220,7 +220,7 @@ impl<M: Memory> Array<M> {
                 Telling { stage: Stage::Clear, .. } => Stage::Clear,
                 Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
                 Telling { news: News::Again, .. } => Stage::Front,
-                _ => Stage::Settle,
+                _ => Stage::FlushData,
             };
             (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
             return;
@@ -240,8 +240,8 @@ impl<M: Memory> Array<M> {
     /// A stage is over.
     fn next_stage(&mut self, telling: Telling) {
         let stage = match telling.stage {
-            Stage::Clear => Stage::Settle,
-            Stage::Settle => Stage::Front,
+            Stage::Clear => Stage::FlushData,
+            Stage::FlushData => Stage::Front,
             Stage::Front => Stage::FlushFront,
             Stage::FlushFront => Stage::Back,
             Stage::Back => Stage::FlushBack,

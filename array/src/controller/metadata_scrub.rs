@@ -6,7 +6,7 @@ use super::Array;
 use super::metadata_pieces::{KINDS, Kind, Piece, Place, Run};
 use crate::driver::Driver;
 use crate::ids::NONE;
-use crate::journal::{NOBODY, News, Stage, Telling};
+use crate::journal::{NO_MEMBER, News, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::{Purpose, Step};
@@ -358,11 +358,11 @@ impl<M: Memory> Array<M> {
         if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
             return false;
         }
-        let Some(columns) = self.roster.as_mut().filter(|columns| columns.telling.is_none()) else {
+        let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
             return false;
         };
-        columns.telling =
-            Some(Telling { member: NOBODY, news: News::Again, stage: Stage::Front, begun: 0, failed });
+        roster.telling =
+            Some(Telling { member: NO_MEMBER, news: News::Again, stage: Stage::Front, begun: 0, failed });
         true
     }
 

@@ -546,8 +546,8 @@ impl<M: Memory> Array<M> {
             return 0;
         }
         let (plan, nth) = (id / self.stride, id % self.stride);
-        if let Some(columns) = self.roster.as_ref().filter(|columns| plan == columns.plan) {
-            return columns.work.pages[nth as usize];
+        if let Some(roster) = self.roster.as_ref().filter(|roster| plan == roster.plan) {
+            return roster.work.pages[nth as usize];
         }
         if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
             return journal.page_of(plan, nth);

@@ -113,7 +113,7 @@ pub(crate) enum News {
 }
 
 /// The member of an event that concerns no member.
-pub(crate) const NOBODY: u16 = u16::MAX;
+pub(crate) const NO_MEMBER: u16 = u16::MAX;
 
 /// The steps, in this order, before an event is durable. Each begins when all earlier steps are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(crate) enum Stage {
     /// The joining member's old metadata is cleared.
     Clear,
     /// Everything written to the member is made durable.
-    Settle,
+    FlushData,
     Front,
     FlushFront,
     Back,
@@ -295,7 +295,7 @@ impl Roster {
 
     /// The next event that the superblocks must record, if any.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
-        self.news_of_rebuild().or(self.is_stopping.then_some((NOBODY, News::Stopped)))
+        self.news_of_rebuild().or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
     }
 
     fn news_of_rebuild(&self) -> Option<(u16, News)> {

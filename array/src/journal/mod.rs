@@ -13,7 +13,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{NOBODY, News, Rebuild, Roster, Stage, Telling};
+pub(crate) use members::{NO_MEMBER, News, Rebuild, Roster, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;

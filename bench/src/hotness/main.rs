@@ -25,7 +25,7 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 ///
 /// Single-chunk requests, of which 80 % go to the first fifth of the chunks, and no two of which follow each other. Each
 /// contender first takes as many writes as there are chunks. Given are nanoseconds of processor time a chunk, the best of
-/// several rounds, and the bytes of the tables; then of all writes in the hot tier, those of hot chunks (80 % by lot), and
+/// several rounds, and the bytes of the tables; then of all writes in the hot tier, those of hot chunks (80 % at random), and
 /// of all writes of hot chunks, those in the hot tier.
 ///
 /// Examples:

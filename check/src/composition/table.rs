@@ -44,8 +44,8 @@ describes how combinations are run.
 
 Of the {all} combinations of {COUNT} axes, {accepted} are accepted. Each refusal is due to two choices: {direct} pairs refuse
 each other (one of them is a choice that is always refused), and all other impossible combinations follow from these
-pairs. {} triples of choices on three axes occur in some accepted combination; {} combinations are enough to contain each
-triple once.
+pairs. {} triples of choices on three axes occur in some accepted combination; {} combinations contain every possible triple at
+least once.
 ",
         triples.count,
         covering(pairs).len(),

@@ -289,7 +289,7 @@ fn all_of_them() {
         ("four, any manner", of_four_in_any_manner),
         ("five", of_five),
         ("codes", of_each_code),
-        ("late parity", while_parity_is_late),
+        ("deferred parity", while_parity_is_late),
         ("parity after data", with_parity_after_data),
         ("two reads", |thin| any_two_reads_fail(5, thin)),
         ("a read beside a loss", |thin| a_read_fails_beside_a_loss(5, thin)),

@@ -16,14 +16,17 @@ use crate::failure::{Failure, Outcome};
 const EXAMPLES: &[Example] = &[
     ("stripewise check pool", "an array whose members are the files of a folder"),
     ("stripewise check wide", "an array by its name"),
-    ("stripewise check pool --scheme durable-was,elastic.reserve=20%", "one that was created with settings"),
+    (
+        "stripewise check pool --scheme durable-was,elastic.reserve=20%",
+        "an array that was created with settings",
+    ),
 ];
 
 const EXIT_CODES: &str = "\
 Exit codes:
-    0  all of it is there, and right
+    0  all data, parity and metadata are present and correct
     1  data is lost, or redundancy is reduced: by damage, or by a member that is absent; standard output says what
-    2  the array cannot be opened; standard error says why";
+    2  the array cannot be assembled; standard error says why";
 
 /// Verify an array that no server serves: data, parity and metadata
 ///

@@ -13,15 +13,15 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise events pool -n 20", "the last twenty"),
-    ("stripewise events pool --json", "all that are kept, a line of JSON each, for a program"),
-    ("stripewise events pool --follow", "and those that come, until it is interrupted"),
+    ("stripewise events pool -n 20", "the last 20 events"),
+    ("stripewise events pool --json", "all recorded events as lines of JSON"),
+    ("stripewise events pool --follow", "also new events, until it is interrupted"),
 ];
 
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  nothing is known of the array, or its events could not be read
+    1  the array is unknown, or its events could not be read
     2  the command line was not understood";
 
 /// Time between two looks for new events in the file.

@@ -36,13 +36,16 @@ pub(crate) struct Fail {
 }
 
 const REPLACE: &[Example] = &[
-    ("stripewise replace pool 2 pool/new-2", "a file in the place of member 2"),
-    ("stripewise replace pool 2 pool/new-2 --force --wait", "whatever it holds, until it is rebuilt"),
+    ("stripewise replace pool 2 pool/new-2", "a file replaces member 2"),
+    (
+        "stripewise replace pool 2 pool/new-2 --force --wait",
+        "even if the file contains data; wait for the rebuild",
+    ),
 ];
 
 /// Replace a failed member with a device or file, and rebuild it
 ///
-/// The array serves requests during the rebuild, and an interrupted rebuild continues when the array is served again. A file that
+/// The array serves requests during the rebuild, and an interrupted rebuild continues when the server is restarted. A file that
 /// does not exist is created with the necessary size. The member's own device can return too. Then only the pages written after
 /// its own superblocks are written to it, or all of them if its superblocks cannot be trusted or with `--force`.
 #[derive(Debug, ClapArgs)]
@@ -89,9 +92,9 @@ pub(crate) struct Spare {
 }
 
 const SCRUB: &[Example] = &[
-    ("stripewise scrub pool", "begin, and return"),
-    ("stripewise scrub pool --wait", "show how far it is, until it is done"),
-    ("stripewise scrub pool --stop", "end it before it is done"),
+    ("stripewise scrub pool", "start a scrub"),
+    ("stripewise scrub pool --wait", "start a scrub, show its progress and wait for its end"),
+    ("stripewise scrub pool --stop", "end a scrub in progress"),
 ];
 
 /// Verify all data of a served array, and repair damage
@@ -101,7 +104,7 @@ pub(crate) struct Scrub {
     #[command(flatten)]
     array: Served,
 
-    /// Wait until it is complete, and print its findings; exit code 1 if data is lost, or if it ended early
+    /// Wait until it is complete, and print its findings; exit code 1 if data or metadata is lost, or if it ended early
     #[arg(long, conflicts_with = "stop")]
     wait: bool,
 
@@ -112,7 +115,7 @@ pub(crate) struct Scrub {
 
 const RATE: &[Example] = &[
     ("stripewise rate pool 50MiB", "50 MiB a second"),
-    ("stripewise rate pool unlimited", "as fast as can be"),
+    ("stripewise rate pool unlimited", "without a limit"),
 ];
 
 /// Limit the speed of the rebuilds and scrubs of a served array
@@ -127,7 +130,8 @@ pub(crate) struct Rate {
     rate: Limit,
 }
 
-const STOP: &[Example] = &[("stripewise stop pool", "finish, flush, end")];
+const STOP: &[Example] =
+    &[("stripewise stop pool", "finish the requests in flight, make all data durable, end the server")];
 
 /// Stop a server: complete all requests, flush, exit
 #[derive(Debug, ClapArgs)]

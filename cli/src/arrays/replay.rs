@@ -13,17 +13,17 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise replay run.transcript", "the run again, operation by operation"),
+    ("stripewise replay run.transcript", "replay the run, and compare every operation"),
     (
         "stripewise replay run.transcript --scheme durable-was,elastic.wait=5ms",
-        "the first thing that another scheme does otherwise",
+        "the first operation that differs with another scheme",
     ),
 ];
 
 const EXIT_CODES: &str = "\
 Exit codes:
-    0  the controller did the same
-    1  it did something else, or the transcript is damaged
+    0  the controller did the same operations in the same order
+    1  an operation differs, or the transcript is damaged
     2  the command line was not understood";
 
 /// Replay the transcript of a served array, and compare every step

@@ -16,9 +16,9 @@ use crate::examples::{Example, section};
 use crate::failure::Outcome;
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise scan", "on all block devices, and where arrays were last"),
-    ("stripewise scan pool", "in the files of a folder"),
-    ("stripewise scan --json", "for a program"),
+    ("stripewise scan", "all block devices, and the last paths of known arrays"),
+    ("stripewise scan pool", "the files of a folder"),
+    ("stripewise scan --json", "as JSON"),
 ];
 
 /// Find arrays by the superblocks on files and block devices

@@ -33,27 +33,27 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise serve pool --vhost-user unix:pool.vhost",
-        "as a disk of a virtual machine too: -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
+        "also as a disk of a virtual machine: qemu-system-x86_64 … -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
     ),
     (
         "stripewise serve pool --files pool --record served",
-        "over the files of a folder, with a recording of the requests",
+        "the files of a folder as members; records the requests as a trace",
     ),
     (
         "stripewise serve pool --detach --on-event /usr/local/bin/tell",
-        "in the background, as soon as clients can connect; with a program that is started for each event",
+        "in the background: returns when clients can connect; starts a program for each event",
     ),
     (
         "stripewise serve pool --transcript run.transcript",
-        "with a transcript, so that whatever goes wrong can be replayed by `stripewise replay`",
+        "with a transcript, which `stripewise replay` replays after a failure",
     ),
 ];
 
 const EXIT_CODES: &str = "\
-It ends with SIGTERM, SIGINT or `stripewise stop NAME`: what is under way is finished and made durable.
+SIGTERM, SIGINT and `stripewise stop NAME` end the server: it finishes the requests in flight and makes all data durable.
 
 Exit codes:
-    0  ended as asked
+    0  stopped on request
     1  the array could not be served or closed
     2  the command line was not understood";
 

@@ -16,13 +16,13 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] =
-    &[("stripewise status", "all arrays"), ("stripewise status pool --json", "one, for a program")];
+    &[("stripewise status", "all arrays"), ("stripewise status pool --json", "one array, as JSON")];
 
 const EXIT_CODES: &str = "\
 Exit codes, the worst of all arrays shown:
     0  clean
-    1  degraded, rebuilding, degrading (a member may be lost soon), or impaired (something was lost, or there is no space for
-       writes)
+    1  degraded, rebuilding, degrading (a member may be lost soon), or impaired (data was lost, metadata is damaged, or
+       there is no space for writes)
     2  failed, not served, or no answer in time";
 
 /// Show the state of served arrays: members, rebuild, latencies

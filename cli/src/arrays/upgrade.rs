@@ -19,11 +19,11 @@ const EXAMPLES: &[Example] = &[
 ];
 
 const NOTES: &str = "\
-A program from before this version refuses the array from then on, and names the version. There is no way back. An array that is
-not upgraded is served as it is.
+An upgrade cannot be undone: earlier versions of the program refuse the upgraded array and name the version that they need. An
+array that is not upgraded can be served as it is.
 
 Exit codes:
-    0  the array has this version of the format
+    0  the array has the format of this version
     1  it was not upgraded; standard error says why";
 
 /// Upgrade an array to this version of the format

@@ -34,7 +34,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise reliability stripewise-results --against paper000-baseline",
-        "how long members last by what each scheme erased, in runs of `stripewise compare`",
+        "lifetimes estimated from the erases of each scheme's runs, made by `stripewise compare`",
     ),
 ];
 

@@ -16,7 +16,7 @@ use crate::examples::{Example, section};
 use crate::failure::Outcome;
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise trace info trace.csv", "what is in a trace"),
+    ("stripewise trace info trace.csv", "statistics of a trace"),
     ("stripewise trace convert trace.csv trace.parquet", "another format, faster to read"),
     ("stripewise trace slice trace.csv part.parquet --from 10s --to 20s", "a part of a trace"),
     ("stripewise trace gen zipf:span=1GiB,requests=10k -o zipf.parquet", "a trace from a generator"),

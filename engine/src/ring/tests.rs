@@ -21,7 +21,7 @@ fn ring_in(
     pages: u64,
     limit: Duration,
 ) -> Option<(tempfile::TempDir, Ring, Pages)> {
-    let file = MemberFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
+    let file = MemberFile::create(&folder.path().join("member"), pages * PAGE as u64, PAGE as u32).unwrap();
     match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros) {
         Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
         Err((error, _)) => {
@@ -101,7 +101,7 @@ fn a_retry_does_not_wait_for_the_caller() {
     // A run crosses the end of the file, and is retried page by page.
     std::fs::File::options()
         .write(true)
-        .open(folder.path().join("element"))
+        .open(folder.path().join("member"))
         .unwrap()
         .set_len(8 << 12)
         .unwrap();
@@ -243,7 +243,7 @@ fn what_knows_no_discards_is_asked_once_and_left_as_it_is() {
 #[test]
 fn of_a_run_over_the_end_of_a_file_that_was_cut_the_rest_fails_page_by_page() {
     let Some((folder, mut ring, mut memory)) = ring(32, LONG) else { return };
-    let file = std::fs::OpenOptions::new().write(true).open(folder.path().join("element")).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(folder.path().join("member")).unwrap();
     file.set_len(20 * PAGE as u64 + 100).unwrap();
     let reads: Vec<_> = (10..30).map(|page| (OperationKind::Read, page, memory.take())).collect();
     for ((_, page, _), result) in reads.iter().zip(all(&mut ring, &mut memory, &reads)) {
@@ -270,7 +270,7 @@ fn a_member_that_was_closed_does_nothing_and_lets_its_file_go() {
     }
     let error = all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)]).pop().unwrap().unwrap_err();
     assert_eq!(outcome_of(&error), stripewise_array::Outcome::Gone);
-    let file = MemberFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+    let file = MemberFile::open(&folder.path().join("member"), PAGE as u32).expect("its lock is free");
     ring.put(0, file);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
 }
@@ -286,7 +286,7 @@ fn bytes_read() -> Option<u64> {
 fn taking_a_member_does_not_wait_for_its_device() {
     let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
     ring.close(0);
-    let path = folder.path().join("element");
+    let path = folder.path().join("member");
     let before_opening = bytes_read();
     let file = MemberFile::open(&path, PAGE as u32).unwrap();
     let before = bytes_read();
@@ -357,7 +357,7 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     assert!(!ring.kernel.has_answers(), "the ring is readable as long as there are any");
     assert!(ring.take(&mut memory).is_none(), "it ended once");
     assert_eq!(memory.in_use(), 1);
-    MemberFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+    MemberFile::open(&folder.path().join("member"), PAGE as u32).expect("its lock is free");
 }
 
 /// Copies of a record or a page of metadata are written from one page, each to its own member.
@@ -404,7 +404,7 @@ fn only_files_that_are_memory_are_read_and_written_in_the_serving_thread() {
 #[test]
 fn what_no_thread_has_begun_is_not_done_after_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("element");
+    let path = folder.path().join("member");
     std::fs::write(&path, vec![1; PAGE]).unwrap();
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     let answers = std::sync::Arc::new(crew::Answers::new().unwrap());

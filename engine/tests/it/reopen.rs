@@ -12,7 +12,7 @@ use crate::support::{options, raid0, raid5, read, scheme};
 const MEMBER_BYTES: u64 = 16 * 4096;
 
 fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
-    (0..count).map(|index| folder.path().join(format!("element{index}"))).collect()
+    (0..count).map(|index| folder.path().join(format!("member{index}"))).collect()
 }
 
 /// Writes of random length at random places; returns the resulting content of the array.

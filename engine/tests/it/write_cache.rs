@@ -13,7 +13,7 @@ const PAGE: usize = 4096;
 const MEMBER_BYTES: u64 = 16 * PAGE as u64;
 
 fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
-    (0..count).map(|index| folder.path().join(format!("element{index}"))).collect()
+    (0..count).map(|index| folder.path().join(format!("member{index}"))).collect()
 }
 
 fn cached(level: &str, chunks: u32, persistence: &str) -> stripewise_array::Scheme {

@@ -173,7 +173,7 @@ fn settings_that_change_nothing_are_remarked_and_the_study_is_made() {
     assert_eq!(remarks(&["geometry.chunk=8KiB", "gc.victim=fifo"]), [""; 0]);
     let told = remarks(&["queues.requests=64", "gc.victim=greedy"]);
     assert!(
-        told.iter().any(|remark| remark.contains("gc.victim=greedy changes nothing in device")),
+        told.iter().any(|remark| remark.contains("gc.victim=greedy has no effect in device")),
         "{told:?}"
     );
 }

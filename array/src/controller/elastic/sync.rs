@@ -167,7 +167,7 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().durable_mut().sync.is_checkpoint = true;
             return true;
         }
-        self.mark_moment();
+        self.mark_time();
         true
     }
 
@@ -195,7 +195,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Marks the sync point up to which everything is to be durable.
-    fn mark_moment(&mut self) {
+    fn mark_time(&mut self) {
         self.note_rebuild();
         let is_early = self.has_bug(Bug::CommitEarly);
         let parity = self.geometry.parity();

@@ -17,11 +17,11 @@ use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock
 
 /// Number of write sequence numbers of an epoch after which a driver accepts no more changes from hosts: parts of accepted
 /// changes still need numbers.
-const BIRTHS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
+const WRITE_SEQS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
 
 /// Number of write sequence numbers of an epoch after which the controller accepts no more changes: accepted changes, and
 /// damaged chunks that collection finds, still need numbers.
-const BIRTHS_OF_HOSTS: u64 = SEQUENCES_MAX / 4 * 3;
+const WRITE_SEQS_OF_HOSTS: u64 = SEQUENCES_MAX / 4 * 3;
 
 /// A batch that is not yet completely on the members.
 #[derive(Debug)]
@@ -332,12 +332,12 @@ impl Durable {
 
     /// Whether a driver should accept no more changes from hosts in this epoch.
     pub(crate) fn is_epoch_ending(&self) -> bool {
-        self.sequence >= BIRTHS_OF_DRIVER
+        self.sequence >= WRITE_SEQS_OF_DRIVER
     }
 
     /// Whether the remaining write sequence numbers of this epoch are reserved for accepted changes.
     pub(crate) fn is_epoch_over(&self) -> bool {
-        self.sequence >= BIRTHS_OF_HOSTS
+        self.sequence >= WRITE_SEQS_OF_HOSTS
     }
 
     /// Uses up `write_seqs` write sequence numbers.

@@ -27,7 +27,7 @@ impl Media {
     }
 
     pub fn paths(&self) -> Vec<PathBuf> {
-        (0..self.count).map(|index| self.folder.path().join(format!("element{index}"))).collect()
+        (0..self.count).map(|index| self.folder.path().join(format!("member{index}"))).collect()
     }
 
     pub fn open(&self) -> Vec<MemberFile> {
