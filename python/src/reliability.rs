@@ -7,9 +7,12 @@ use crate::errors;
 
 /// The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `members` members
 /// each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
-/// `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the former name of `members`.
+/// `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the
+/// former name of `members`.
 #[pyfunction]
-#[pyo3(signature = (*, members=8, parity=1, groups=1, failures_per_year=0.25, repairs_per_year=1e4, repair="single", alpha=1.0, elements=None))]
+#[pyo3(signature = (
+    *, members=8, parity=1, groups=1, failures_per_year=0.25, repairs_per_year=1e4, repair="single", alpha=1.0, elements=None
+))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords")]
 pub(crate) fn mttdl_years(
     py: Python<'_>,

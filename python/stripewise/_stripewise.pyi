@@ -411,4 +411,5 @@ def mttdl_years(
 ) -> float:
     """The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `members` members
     each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
-    `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the former name of `members`."""
+    `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the
+    former name of `members`."""

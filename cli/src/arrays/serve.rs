@@ -33,7 +33,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise serve pool --vhost-user unix:pool.vhost",
-        "also as a disk of a virtual machine: qemu-system-x86_64 … -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
+        "also as a disk of a virtual machine: -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
     ),
     (
         "stripewise serve pool --files pool --record served",

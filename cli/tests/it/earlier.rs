@@ -1,5 +1,5 @@
 //! What an earlier program made, when members were called elements: arrays, transcripts, a recording and results are
-//! read for ever; former names of options and keys are accepted for one release.
+//! read forever; former names of options and keys are accepted for one release.
 //!
 //! The fixtures are never regenerated: they represent what users have. The program before the renaming created an array
 //! over three files of 768 KiB by each of the two schemes, served it, wrote 40 chunks of 8 KiB, flushed, wrote the first
@@ -63,7 +63,7 @@ fn arrays_of_an_earlier_program_assemble_with_all_that_was_flushed() {
         disk.flush();
         sandbox.run(&format!("stop {array}")).success();
         assert_eq!(served.wait(), 0);
-        // The clean stop wrote the superblocks anew. The scheme in them keeps its settings.
+        // The clean stop rewrote the superblocks. The scheme in them keeps its settings.
         let served = Served::start(&sandbox, array, &format!("--files {array}"));
         assert_eq!(served.disk().read(0, 4096), [77; 4096]);
         drop(served);

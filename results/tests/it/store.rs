@@ -96,10 +96,10 @@ fn a_finished_run_is_found_and_read_back() {
     assert_eq!(
         files,
         [
-            "members.parquet",
             "gc_slices.parquet",
             "gcs.parquet",
             "latencies.parquet",
+            "members.parquet",
             "requests.parquet",
             "run.toml",
             "samples.parquet",

@@ -373,7 +373,7 @@ fn what_is_no_trace_of_requests_is_refused_with_the_reason() {
         other => panic!("{other:?}"),
     }
     let named = "oracleGeneral".parse::<FormatName>().expect_err("no format").to_string();
-    assert!(named.contains("what is read and what is written"), "{named}");
+    assert!(named.contains("do not distinguish reads from writes"), "{named}");
 }
 
 #[test]
