@@ -9,7 +9,7 @@ use crate::dispatch::Link;
 use crate::geometry::Place;
 use crate::ids::NONE;
 use crate::operation::{Operation, Timing};
-use crate::read::Way;
+use crate::read::ReadPath;
 use crate::row_locks::RowLock;
 use crate::update::Decision;
 
@@ -220,7 +220,7 @@ pub(crate) struct Path {
     /// Whether the read path was chosen: it is chosen only once.
     pub(crate) is_chosen: bool,
     /// The columns that it decodes by choice, with the expected time of decoding and of the direct read.
-    pub(crate) around: Option<Way>,
+    pub(crate) around: Option<ReadPath>,
     pub(crate) race: Race,
     /// In a race: columns whose direct reads have completed.
     pub(crate) returned: u64,

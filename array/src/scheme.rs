@@ -301,7 +301,7 @@ impl Members {
 
 /// Sections of a scheme that are written in addition to its own output.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RequiredSections<'a> {
     log: Option<&'a LogSection>,
     mix: Option<&'a MixSection>,
     zones: Option<&'a ZonesSection>,
@@ -361,11 +361,11 @@ impl Scheme {
     }
 
     /// The sections that the placement uses but that serialization omits, because all their values are defaults.
-    fn asked(&self) -> Asked<'_> {
+    fn asked(&self) -> RequiredSections<'_> {
         let policy = self.placement.policy;
         let is = |asking: PlacementPolicy| policy == asking;
         let mixes = is(PlacementPolicy::McRais) || self.elastic.classes == ClassBy::HotnessAndMix;
-        Asked {
+        RequiredSections {
             log: (is(PlacementPolicy::ParityLogging) && self.log.is_default()).then_some(&self.log),
             mix: (mixes && self.mix.is_default()).then_some(&self.mix),
             zones: (is(PlacementPolicy::McRais) && self.zones.is_default()).then_some(&self.zones),

@@ -19,10 +19,10 @@ const MAPPED_FROM_BYTES: usize = 4 << 20;
 /// It dereferences to a slice. In a tight loop take the slice once: each dereference costs a few
 /// instructions.
 pub struct Huge<T> {
-    place: Place<T>,
+    place: Backing<T>,
 }
 
-enum Place<T> {
+enum Backing<T> {
     Owned(Vec<T>),
     Mapped(MmapMut),
 }
@@ -36,8 +36,8 @@ impl<T: Pod> Huge<T> {
         let bytes = length.checked_mul(size_of::<T>()).expect("an array larger than the address space");
         let mapped = if bytes >= MAPPED_FROM_BYTES { map(bytes) } else { None };
         let place = match mapped {
-            Some(map) => Place::Mapped(map),
-            None => Place::Owned(vec![T::zeroed(); length]),
+            Some(map) => Backing::Mapped(map),
+            None => Backing::Owned(vec![T::zeroed(); length]),
         };
         Self { place }
     }
@@ -49,7 +49,7 @@ impl<T: Pod> Huge<T> {
 
     /// Whether the array is a separate mapping, rather than a `Vec`.
     pub fn is_mapped(&self) -> bool {
-        matches!(self.place, Place::Mapped(_))
+        matches!(self.place, Backing::Mapped(_))
     }
 }
 
@@ -67,8 +67,8 @@ impl<T: Pod> Deref for Huge<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         match &self.place {
-            Place::Owned(values) => values,
-            Place::Mapped(map) => bytemuck::cast_slice(map),
+            Backing::Owned(values) => values,
+            Backing::Mapped(map) => bytemuck::cast_slice(map),
         }
     }
 }
@@ -77,8 +77,8 @@ impl<T: Pod> DerefMut for Huge<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.place {
-            Place::Owned(values) => values,
-            Place::Mapped(map) => bytemuck::cast_slice_mut(map),
+            Backing::Owned(values) => values,
+            Backing::Mapped(map) => bytemuck::cast_slice_mut(map),
         }
     }
 }

@@ -7,7 +7,7 @@ use stripewise_sim::{Layout, Pacing, Precondition, RunConfig};
 use crate::yardstick::Setting;
 
 /// One row of the benchmark.
-pub(crate) struct Case {
+pub(crate) struct Benchmark {
     /// Short name, for `--only`.
     pub(crate) name: &'static str,
     /// A description, with page size, cache and partial-page rule if they matter.
@@ -45,7 +45,7 @@ const RAID5: &str = "name = 'raid5'\n[geometry]\nlevel = 'raid5'\n[parity]\nxor 
 const DEPTH: Pacing = Pacing::Closed { depth: 16 };
 
 /// All cases.
-pub(crate) fn all() -> Vec<Case> {
+pub(crate) fn all() -> Vec<Benchmark> {
     let mut cases = vec![mqsim_4k(), gc("gc-2gib", 256, 3_000_000), rw5m()];
     cases.extend([6, 64].map(raid5));
     cases.push(gc("gc-20gib", 2560, 3_000_000));
@@ -54,9 +54,9 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// MQSim's shipped device.
-fn mqsim_4k() -> Case {
+fn mqsim_4k() -> Benchmark {
     let requests = 2_000_000;
-    Case {
+    Benchmark {
         name: "mqsim-4k",
         about: "one SSD of MQSim's shipped geometry (512 GiB, 8 KiB pages, no data cache; a 4 KiB write programs its \
                 page without reading it), 4 KiB random writes, depth 16, no collection",
@@ -82,12 +82,12 @@ fn mqsim_4k() -> Case {
 }
 
 /// The case of PEERS, section 7(c), and larger and longer variants: uniform writes over 90 % of a single SSD.
-fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
+fn gc(name: &'static str, blocks: u32, requests: u64) -> Benchmark {
     let mut device = preset("mqsim-gc-2gib");
     device.geometry.blocks = blocks;
     // 4 planes with 256 pages per block, 12.7 % over-provisioning, 90 % of the rest.
     let span = blocks * 4 * 256 / 1000 * 873 / 10 * 9;
-    Case {
+    Benchmark {
         name,
         about: match name {
             "gc-2gib" => {
@@ -119,7 +119,7 @@ fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
 }
 
 /// The random writes of DiskSim's validation suite.
-fn rw5m() -> Case {
+fn rw5m() -> Benchmark {
     let requests = 5_000_000;
     let mut config = config(
         preset("disksim-suite"),
@@ -129,7 +129,7 @@ fn rw5m() -> Case {
         requests,
     );
     config.precondition = Precondition::Filled(State::Sequential, Share::ALL);
-    Case {
+    Benchmark {
         name: "rw5m",
         about: "the random writes of DiskSim's validation suite (32 GiB, 4 KiB pages), open arrivals",
         peer: Some(("DiskSim", 162_000)),
@@ -154,7 +154,7 @@ fn rw5m() -> Case {
 }
 
 /// RAID-5 over the channels of paper 000's SSD, filled to 70 % as in the fork of its simulator.
-fn raid5(channels: u32) -> Case {
+fn raid5(channels: u32) -> Benchmark {
     let mut device = preset("ssdsim-5+1");
     device.geometry.channels = channels;
     let requests = 2_000_000;
@@ -164,7 +164,7 @@ fn raid5(channels: u32) -> Case {
     let logical = stripewise_sim::capacity(&config).expect("the benchmark's devices are right");
     // The planes of 6 dies are modelled as four dies of four planes here.
     let per_member = 16 * 512 * 64;
-    Case {
+    Benchmark {
         name: if channels == 6 { "raid5-6ch" } else { "raid5-64ch" },
         about: if channels == 6 {
             "RAID-5 over the 6 channels of paper 000's SSD (8 KiB pages) in the steady state of 70 % fill, 8 KiB random \

@@ -83,7 +83,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn row(case: &cases::Case, measured: &Measured) -> Vec<String> {
+fn row(case: &cases::Benchmark, measured: &Measured) -> Vec<String> {
     let thousands = |rate: f64| format!("{:.0} k", rate / 1000.0);
     vec![
         case.name.into(),

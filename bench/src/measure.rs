@@ -6,7 +6,7 @@ use stripewise_results::{Figures, Optional, RunInputs, Store};
 use stripewise_sim::{Progress, run};
 use stripewise_trace::generate::Generator;
 
-use crate::cases::Case;
+use crate::cases::Benchmark;
 use crate::yardstick;
 
 /// The best run of a case, and of its yardstick.
@@ -19,7 +19,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    pub(crate) fn requests_per_second(&self, case: &Case) -> f64 {
+    pub(crate) fn requests_per_second(&self, case: &Benchmark) -> f64 {
         case.config.limit_requests as f64 / self.seconds
     }
 
@@ -33,7 +33,7 @@ impl Measured {
         Some((self.operations as f64 / self.seconds) / (operations as f64 / seconds))
     }
 
-    pub(crate) fn json(&self, case: &Case) -> String {
+    pub(crate) fn json(&self, case: &Benchmark) -> String {
         json!({
             "case": case.name,
             "requests": case.config.limit_requests,
@@ -49,7 +49,7 @@ impl Measured {
 }
 
 /// Runs a case and its yardstick in turn.
-pub(crate) fn best_of(case: &Case, runs: u32, with_yardstick: bool) -> Result<Measured> {
+pub(crate) fn best_of(case: &Benchmark, runs: u32, with_yardstick: bool) -> Result<Measured> {
     let mut best: Option<Measured> = None;
     for _ in 0..runs {
         let mut measured = once(case).with_context(|| format!("case {}", case.name))?;
@@ -70,7 +70,7 @@ pub(crate) fn best_of(case: &Case, runs: u32, with_yardstick: bool) -> Result<Me
     best.context("no runs were asked for")
 }
 
-fn once(case: &Case) -> Result<Measured> {
+fn once(case: &Benchmark) -> Result<Measured> {
     let generator: Generator = case.workload.parse()?;
     let mut source = generator.source(case.config.seed);
     let folder = tempfile::tempdir()?;

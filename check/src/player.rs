@@ -40,7 +40,7 @@ pub(crate) struct Submitted {
 
 /// A request that was acknowledged.
 #[derive(Clone, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct AcknowledgedRequest {
     /// Its number in the case.
     pub tag: u64,
     /// The request.
@@ -105,7 +105,7 @@ pub(crate) struct Player {
     /// The expected content of the array.
     pub model: Model,
     /// Requests acknowledged since this list was last emptied.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<AcknowledgedRequest>,
     /// The first broken promise.
     pub broken: Option<String>,
     /// Statistics.
@@ -391,7 +391,7 @@ impl Host<PageMemory> for Player {
                 What::Flush => self.model.flushed(&request.floors),
             }
         }
-        self.ended.push(Ended { tag, request, failed, no_space });
+        self.ended.push(AcknowledgedRequest { tag, request, failed, no_space });
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {

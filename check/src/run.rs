@@ -23,7 +23,7 @@ use crate::durable::Durable;
 use crate::log_history::LogHistory;
 use crate::media::{Manner, PageMedia};
 use crate::model::Model;
-use crate::player::{Ended, Player, Seen, Submitted, words};
+use crate::player::{AcknowledgedRequest, Player, Seen, Submitted, words};
 use power::Power;
 
 /// Limit of events: a run should have ended long before this base number plus the number per request.
@@ -99,7 +99,7 @@ impl std::error::Error for Failure {}
 pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
     let event = Cell::new(0);
     let guarded = AssertUnwindSafe(|| {
-        let run = Run::new(case, options, &event)?;
+        let run = CaseRun::new(case, options, &event)?;
         Ok(run.all()?.summary())
     });
     let result = catch_unwind(guarded).unwrap_or_else(|panic| Err(words_of_panic(panic.as_ref())));
@@ -113,7 +113,7 @@ pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> String {
 }
 
 /// A case in progress.
-struct Run<'a> {
+struct CaseRun<'a> {
     case: &'a Case,
     simulation: Simulation<PageMemory, PageMedia, Player>,
     losses: Vec<Loss>,
@@ -140,7 +140,7 @@ struct Run<'a> {
     slow: Prng,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CaseRun<'a> {
     fn new(case: &'a Case, options: Options, event: &'a Cell<u64>) -> Result<Self, String> {
         let text = |error: &dyn fmt::Display| error.to_string();
         let page_bytes = case.page_bytes();
@@ -377,7 +377,7 @@ impl<'a> Run<'a> {
         (0..geometry.parity()).filter(is_lost).fold(0, |mask, parity| mask | 1 << (geometry.data + parity))
     }
 
-    fn check_ended(&self, ended: &Ended) -> Result<(), String> {
+    fn check_ended(&self, ended: &AcknowledgedRequest) -> Result<(), String> {
         if self.is_elastic() {
             return self.check_ended_log(ended);
         }
@@ -524,7 +524,7 @@ impl<'a> Run<'a> {
             let flash = self.simulation.world.flash.clone();
             let tracer = self.simulation.world.host.take_tracer();
             let options = Options { tracer, bug: self.bug };
-            let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
+            let mut other = CaseRun::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
             other.simulation.array.assume_written(self.simulation.array.host_pages());
             let members = 0..self.simulation.array.members() as u16;

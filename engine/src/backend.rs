@@ -19,7 +19,7 @@ pub type Pages = PagePool<Payload>;
 
 /// A completed operation.
 #[derive(Debug)]
-pub struct Ended {
+pub struct BackendCompletion {
     /// Its identifier.
     pub id: OperationId,
     /// The operation.
@@ -50,7 +50,7 @@ pub trait Backend {
     fn submit(&mut self, memory: &mut Pages);
 
     /// A completed operation.
-    fn take(&mut self, memory: &mut Pages) -> Option<Ended>;
+    fn take(&mut self, memory: &mut Pages) -> Option<BackendCompletion>;
 
     /// Whether operations complete before they are taken, so that taking one takes no time.
     fn is_over_before_taken(&self) -> bool {

@@ -121,7 +121,7 @@ enum Kind {
 }
 
 #[derive(Debug, Default)]
-struct Job {
+struct InFlightRequest {
     ticket: Ticket,
     arrival: Nanos,
     kind: Kind,
@@ -143,7 +143,7 @@ struct Job {
 /// Requests in flight, up to a limit.
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    jobs: Vec<Job>,
+    jobs: Vec<InFlightRequest>,
     free: Vec<u32>,
     page_bytes: u64,
     write_bytes: u64,
@@ -165,7 +165,7 @@ impl Jobs {
     pub(crate) fn new(most: u32, page_bytes: u32, is_log: bool) -> Self {
         let most = most.max(1);
         Self {
-            jobs: (0..most).map(|_| Job::default()).collect(),
+            jobs: (0..most).map(|_| InFlightRequest::default()).collect(),
             free: (0..most).rev().collect(),
             page_bytes: page_bytes.into(),
             write_bytes: if is_log { LOG_BYTES } else { DATA_BYTES },
@@ -213,7 +213,7 @@ impl Jobs {
         let job = &mut self.jobs[id as usize];
         let back = std::mem::take(&mut job.back);
         let (next, end) = (offset, offset + bytes);
-        *job = Job {
+        *job = InFlightRequest {
             ticket,
             arrival: now,
             kind,
@@ -223,7 +223,7 @@ impl Jobs {
             payload,
             back,
             is_awaited: true,
-            ..Job::default()
+            ..InFlightRequest::default()
         };
         self.backlog.push_back(id);
         ticket
@@ -306,17 +306,17 @@ impl Jobs {
     /// The position in the backlog of the next request to serve. It is the first one, except for a request that has to
     /// wait and the later requests that overlap it.
     fn next_job(&self) -> Option<usize> {
-        let waits = |job: &Job| match job.kind {
+        let waits = |job: &InFlightRequest| match job.kind {
             Kind::Read => false,
             Kind::Clear if u64::from(job.outstanding) * self.write_bytes >= CLEAR_BYTES => true,
             _ => self.changing >= self.changing_max,
         };
         let job = |nth: usize| &self.jobs[self.backlog[nth] as usize];
-        let mut waiting: Vec<&Job> = Vec::new();
+        let mut waiting: Vec<&InFlightRequest> = Vec::new();
         (0..self.backlog.len()).find(|&nth| {
             let job = job(nth);
             // A flush covers the requests that completed before it came.
-            let overlaps = |other: &&Job| {
+            let overlaps = |other: &&InFlightRequest| {
                 let is_flush = job.kind == Kind::Flush || other.kind == Kind::Flush;
                 !is_flush && job.next < other.end && other.next < job.end
             };
@@ -406,7 +406,7 @@ impl Jobs {
     }
 }
 
-impl Job {
+impl InFlightRequest {
     /// Splits off the next part.
     fn cut(&mut self, id: u32, page_bytes: u64, write_bytes: u64) -> (HostRequest, Payload) {
         let (offset, left) = (self.next, self.end - self.next);

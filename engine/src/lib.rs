@@ -61,12 +61,12 @@ pub mod transcript;
 mod troubles;
 mod ways;
 
-pub use backend::{Backend, Ended, Pages, Payload};
+pub use backend::{Backend, BackendCompletion, Pages, Payload};
 pub use clock::Timekeeping;
 pub use discards::Trims;
 pub use engine::{
-    Engine, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
-    random_uuid,
+    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status,
+    capabilities, random_uuid,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::MemberFile;

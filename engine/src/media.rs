@@ -272,12 +272,12 @@ impl Media for FileMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_array::format::{Area, Features, Member, MemberState, Placement, VERSION};
+    use stripewise_array::format::{Area, Features, MemberRecord, MemberState, Placement, VERSION};
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
     /// The superblock of an array of one member.
     fn block(page_bytes: u32, pages: u32) -> Superblock {
-        let member = Member {
+        let member = MemberRecord {
             uuid: Uuid([1; 16]),
             state: MemberState::Active,
             failed_epoch: 0,

@@ -128,7 +128,7 @@ struct Member {
 }
 
 /// A completed operation, in the form that the controller takes.
-pub(crate) struct Over {
+pub(crate) struct MemberCompletion {
     pub(crate) id: OperationId,
     pub(crate) member: u16,
     pub(crate) outcome: Outcome,
@@ -185,7 +185,7 @@ struct Fence {
 
 impl<B: Backend> fmt::Debug for MemberIo<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").field("backend", &self.backend.name()).finish_non_exhaustive()
+        f.debug_struct("MemberIo").field("backend", &self.backend.name()).finish_non_exhaustive()
     }
 }
 
@@ -320,7 +320,7 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// The next completed operation.
-    pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<Over> {
+    pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<MemberCompletion> {
         let ended = loop {
             let ended = self.backend.take(memory)?;
             let member = &mut self.members[ended.operation.member as usize];
@@ -388,7 +388,7 @@ impl<B: Backend> MemberIo<B> {
         if let Some(scribe) = &mut self.scribe {
             scribe.over(&operation);
         }
-        Some(Over { id: ended.id, member: operation.member, outcome, took_ns: ended.took_ns })
+        Some(MemberCompletion { id: ended.id, member: operation.member, outcome, took_ns: ended.took_ns })
     }
 
     /// Whether `member` refused an operation since the last call, so that it must be reported ready.

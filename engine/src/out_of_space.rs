@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use stripewise_array::{Operation, OperationId, PageId};
 
-use crate::backend::Ended;
+use crate::backend::BackendCompletion;
 
 /// Time between retries.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -71,7 +71,7 @@ impl Waiting {
     /// Notes how an operation ended. Returns true if it found no space and waits now; then it is not completed. An
     /// operation that has waited longer than the patience is completed, unless [`Self::is_felt`] holds. `together`
     /// returns the members that have no space if the operation's own has none.
-    pub(crate) fn keeps(&mut self, ended: &Ended, together: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn keeps(&mut self, ended: &BackendCompletion, together: impl FnOnce() -> u64) -> bool {
         let known = self.list.iter().position(|one| one.id == ended.id);
         if !ended.result.as_ref().is_err_and(is_want_of_space) {
             self.forget(ended.id);
@@ -80,7 +80,7 @@ impl Waiting {
         let now = Instant::now();
         self.next.get_or_insert(now + PAUSE);
         let Some(at) = known else {
-            let Ended { id, operation, page, .. } = *ended;
+            let BackendCompletion { id, operation, page, .. } = *ended;
             if self.list.is_empty() {
                 self.since = Some(now);
             }

@@ -11,7 +11,7 @@ use stripewise_array::{Operation, OperationId, OperationKind, PageId};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
-use crate::backend::{Backend, Ended, Pages};
+use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::store::Store;
 
 /// How long to wait between checks for permission to write.
@@ -86,7 +86,7 @@ impl<S: Store> Backend for Plain<S> {
 
     fn submit(&mut self, _memory: &mut Pages) {}
 
-    fn take(&mut self, memory: &mut Pages) -> Option<Ended> {
+    fn take(&mut self, memory: &mut Pages) -> Option<BackendCompletion> {
         let index = match &mut self.shuffle {
             _ if self.holds_writes => {
                 let is_gone = |one: &Operation| self.members[usize::from(one.member)].is_none();
@@ -99,7 +99,7 @@ impl<S: Store> Backend for Plain<S> {
         let Started { id, operation, page } = self.queue.remove(index)?;
         let begun = Instant::now();
         let result = self.carry_out(&operation, page, memory);
-        Some(Ended { id, operation, page, result, took_ns: begun.elapsed().as_nanos() as Nanos })
+        Some(BackendCompletion { id, operation, page, result, took_ns: begun.elapsed().as_nanos() as Nanos })
     }
 
     fn in_flight(&self) -> usize {

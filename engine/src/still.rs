@@ -24,7 +24,7 @@ pub(crate) enum Seen {
 
 /// The state of one member.
 #[derive(Clone, Copy, Debug, Default)]
-struct Member {
+struct StillMember {
     /// How long it has been stalled, and how long it had been at the last report.
     still_ns: Nanos,
     told_ns: Nanos,
@@ -38,7 +38,7 @@ struct Member {
 /// Watches members, one look at a time.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    members: Vec<Member>,
+    members: Vec<StillMember>,
     /// How long a member is stalled before it counts as slow.
     limit: Nanos,
     looked_at: Nanos,
@@ -48,7 +48,7 @@ impl Watch {
     /// A watch over `members` members.
     pub(crate) fn new(members: u16, limit: Duration) -> Self {
         Self {
-            members: vec![Member::default(); members.into()],
+            members: vec![StillMember::default(); members.into()],
             limit: u64::try_from(limit.as_nanos()).unwrap_or(Nanos::MAX),
             looked_at: 0,
         }
@@ -84,7 +84,7 @@ impl Watch {
                 if record.is_slow {
                     seen.push((member, Seen::Moves));
                 }
-                *record = Member::default();
+                *record = StillMember::default();
                 continue;
             }
             record.still_ns += passed;
@@ -103,7 +103,7 @@ impl Watch {
 
     /// Forgets the findings about a member that leaves service or comes into it.
     pub(crate) fn forget(&mut self, member: u16) {
-        self.members[usize::from(member)] = Member::default();
+        self.members[usize::from(member)] = StillMember::default();
     }
 
     /// Whether a member is slow.

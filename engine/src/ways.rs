@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use stripewise_array::{Operation, OperationId, PageId};
 
-use crate::backend::{Backend, Ended, Pages};
+use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::discards::Trims;
-use crate::engine::{Options, Way};
+use crate::engine::{IoMode, Options};
 use crate::files::MemberFile;
 use crate::plain::Plain;
 use crate::ring::Ring;
@@ -42,7 +42,7 @@ impl Files {
             files.iter_mut().flatten().for_each(|file| file.trim_for(trims));
             Self::Plain(Plain::new(files, options.order), trims, why)
         };
-        if options.way == Way::Plain {
+        if options.way == IoMode::Plain {
             return plain(files, None);
         }
         match Ring::new(files, page_bytes, options.timeout, trims) {
@@ -78,7 +78,7 @@ impl Backend for Files {
     }
 
     #[inline]
-    fn take(&mut self, memory: &mut Pages) -> Option<Ended> {
+    fn take(&mut self, memory: &mut Pages) -> Option<BackendCompletion> {
         either!(self, way => way.take(memory))
     }
 

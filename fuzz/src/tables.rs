@@ -9,23 +9,23 @@ use stripewise_sim::tables::{GcRow, LatencyRow, MemberRow, RequestRow, Sink};
 
 thread_local! {
     /// A valid run, created once per thread; each check restores it.
-    static RUN: OnceCell<Run> = const { OnceCell::new() };
+    static RUN: OnceCell<FuzzedRun> = const { OnceCell::new() };
 }
 
 /// Damages a table of a valid run, and reads it. The first byte selects the table and the kind of damage, the other
 /// bytes determine the changes.
 pub fn check(bytes: &[u8]) {
-    RUN.with(|run| run.get_or_init(Run::new).check(bytes));
+    RUN.with(|run| run.get_or_init(FuzzedRun::new).check(bytes));
 }
 
-struct Run {
+struct FuzzedRun {
     folder: PathBuf,
     path: PathBuf,
     /// The tables, with the bytes of their files and their rows as text.
     tables: Vec<(Table, Vec<u8>, String)>,
 }
 
-impl Run {
+impl FuzzedRun {
     fn new() -> Self {
         let name = format!("stripewise-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
         let folder = std::env::temp_dir().join(name);
@@ -51,7 +51,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for FuzzedRun {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.folder).ok();
     }

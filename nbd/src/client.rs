@@ -12,7 +12,7 @@ mod handshake;
 mod reply;
 
 use handshake::Negotiation;
-use reply::Asked;
+use reply::ExpectedReply;
 
 /// The features that the client requests from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub struct Client {
     later: Vec<u8>,
     received: Vec<u8>,
     negotiation: Negotiation,
-    asked: BTreeMap<u64, Asked>,
+    asked: BTreeMap<u64, ExpectedReply>,
     answers: VecDeque<Answer>,
     next: u64,
 }
@@ -191,7 +191,7 @@ impl Client {
     pub fn request(&mut self, command: u16, flags: u16, offset: u64, bytes: u32, data: &[u8]) -> Cookie {
         let cookie = self.next;
         self.next += 1;
-        self.asked.insert(cookie, Asked::new(command, offset, bytes));
+        self.asked.insert(cookie, ExpectedReply::new(command, offset, bytes));
         self.send(RequestHeader { flags, command, cookie, offset, bytes }, data);
         Cookie(cookie)
     }

@@ -29,7 +29,7 @@ pub use claims::{Finding, Findings};
 pub use decisions::{Decisions, measure_decisions};
 pub use error::Error;
 pub use intervals::Intervals;
-pub use paper::{Asked, Paper, claims_of};
+pub use paper::{EvaluationOptions, Paper, claims_of};
 pub use point::{Columns, Measured, More, StudyPoint};
 pub use search::Search;
 pub use verdict::{Verdict, judge, judge_range};

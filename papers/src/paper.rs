@@ -11,7 +11,7 @@ use crate::collections;
 use crate::document::Document;
 use crate::error::Error;
 use crate::language::{Language, of_json, of_table};
-use crate::point::{Attributes, Columns, Measured, MeasuredPoint, More, Run, StudyPoint};
+use crate::point::{Attributes, Columns, Measured, MeasuredPoint, More, PointRun, StudyPoint};
 
 /// A paper's number, its file, the text of that, and its macros.
 macro_rules! shipped {
@@ -31,7 +31,7 @@ const SHIPPED: [(&str, &str, &str, &str); 5] =
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct EvaluationOptions {
     /// Replay only this number of requests of each workload.
     pub requests: Option<u64>,
     /// Replay a part of each workload where nothing is said of how many requests: what the paper's file says.
@@ -145,7 +145,7 @@ impl Paper {
             for (name, value) in [("id", id), ("name", &scheme.name), ("scheme", &text)] {
                 values.insert(name.to_owned(), value.into());
             }
-            runs.push(Arc::new(Run { scheme: id.clone(), values }));
+            runs.push(Arc::new(PointRun { scheme: id.clone(), values }));
         }
         let mut attributes = point.attributes.clone();
         attributes.extend(more.iter().map(|(name, value)| ((*name).to_owned(), of_json(value))));

@@ -17,7 +17,7 @@ use stripewise_trace::stats::{PAGE_BYTES, Stats};
 use crate::document::{Definitions, Group, Scheme, SliceFile, Text};
 use crate::error::Error;
 use crate::language::{Names, items, of_table, of_toml};
-use crate::paper::{Asked, Paper};
+use crate::paper::{EvaluationOptions, Paper};
 use crate::point::{Attributes, StudyPoint};
 use crate::speed::REAL_TIME;
 
@@ -51,14 +51,14 @@ impl Draft<'_> {
 
 impl Paper {
     /// The real traces that are asked for, each with its file.
-    fn slices(&self, asked: &Asked) -> impl Iterator<Item = (PathBuf, SliceFile)> {
+    fn slices(&self, asked: &EvaluationOptions) -> impl Iterator<Item = (PathBuf, SliceFile)> {
         let root = asked.traces.as_deref();
         root.into_iter()
             .flat_map(|root| self.document.slice.iter().map(|slice| (root.join(&slice.path), slice.clone())))
     }
 
     /// The real traces that are asked for and are not there.
-    pub fn missing(&self, asked: &Asked) -> Vec<String> {
+    pub fn missing(&self, asked: &EvaluationOptions) -> Vec<String> {
         let absent = self.slices(asked).filter(|(path, _)| !path.is_file());
         absent.map(|(path, slice)| format!("{}: no file {}", slice.workload, path.display())).collect()
     }
@@ -67,7 +67,7 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn points(&self, asked: &Asked) -> Result<Vec<StudyPoint>, Error> {
+    pub fn points(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
         for draft in self.drafts(asked) {
             points.extend(self.point(draft, asked)?);
@@ -76,7 +76,7 @@ impl Paper {
     }
 
     /// All study points that the groups make, in real time.
-    pub(crate) fn drafts(&self, asked: &Asked) -> Vec<Draft<'_>> {
+    pub(crate) fn drafts(&self, asked: &EvaluationOptions) -> Vec<Draft<'_>> {
         let mut start = Draft { attributes: self.constants.clone(), when: Vec::new(), slice: None };
         let requests = asked.requests.map_or(Value::from(()), Value::from);
         start.attributes.extend([
@@ -93,7 +93,11 @@ impl Paper {
     }
 
     /// The study point of a draft; none where it is no part of what is asked for.
-    pub(crate) fn point(&self, draft: Draft<'_>, asked: &Asked) -> Result<Option<StudyPoint>, Error> {
+    pub(crate) fn point(
+        &self,
+        draft: Draft<'_>,
+        asked: &EvaluationOptions,
+    ) -> Result<Option<StudyPoint>, Error> {
         let Draft { mut attributes, when, slice } = draft;
         self.define(ATTRIBUTE, &self.document.point, &mut attributes)?;
         let spec = &self.document.spec;
@@ -163,7 +167,7 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file, or a real trace that cannot be read.
-    pub fn study(&self, point: &StudyPoint, asked: &Asked) -> Result<StudySpec, Error> {
+    pub fn study(&self, point: &StudyPoint, asked: &EvaluationOptions) -> Result<StudySpec, Error> {
         let spec = &self.document.spec;
         let mut attributes = point.attributes.clone();
         if spec.touched {

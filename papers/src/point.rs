@@ -96,13 +96,13 @@ impl Columns {
 
 /// A run, for expressions.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct PointRun {
     pub(crate) scheme: String,
     /// Columns and metrics.
     pub(crate) values: Attributes,
 }
 
-impl Object for Run {
+impl Object for PointRun {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         look_up("column", &self.values, key.as_str()?)
     }
@@ -112,7 +112,7 @@ impl Object for Run {
 #[derive(Debug)]
 pub(crate) struct MeasuredPoint {
     pub(crate) attributes: Attributes,
-    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) runs: Vec<Arc<PointRun>>,
     /// The ids of all schemes of the paper.
     pub(crate) schemes: Arc<[String]>,
 }
@@ -124,7 +124,7 @@ impl MeasuredPoint {
     }
 
     /// The run of a scheme; none where the point has none of it.
-    fn run(&self, scheme: &str) -> Result<Option<&Arc<Run>>, Failure> {
+    fn run(&self, scheme: &str) -> Result<Option<&Arc<PointRun>>, Failure> {
         if !self.schemes.iter().any(|known| known == scheme) {
             let known: Vec<&str> = self.schemes.iter().map(String::as_str).collect();
             return Err(refuse(unknown("scheme", scheme, &known)));

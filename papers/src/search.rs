@@ -2,7 +2,7 @@
 
 use crate::document;
 use crate::error::Error;
-use crate::paper::{Asked, Paper};
+use crate::paper::{EvaluationOptions, Paper};
 use crate::plan::Draft;
 use crate::point::{Measured, StudyPoint};
 use crate::speed::{Calibration, REAL_TIME};
@@ -21,7 +21,7 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn searches<'p>(&'p self, asked: &Asked) -> Result<Vec<Search<'p>>, Error> {
+    pub fn searches<'p>(&'p self, asked: &EvaluationOptions) -> Result<Vec<Search<'p>>, Error> {
         let Some(spec) = &self.document.search else { return Ok(Vec::new()) };
         let mut all: Vec<Search<'p>> = Vec::new();
         for mut draft in self.drafts(asked) {
@@ -45,7 +45,7 @@ impl Paper {
         &self,
         workload: &str,
         hundredths: u64,
-        asked: &Asked,
+        asked: &EvaluationOptions,
     ) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
         for draft in self.drafts(asked) {
@@ -61,7 +61,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn point(&self, asked: &Asked) -> Result<Vec<StudyPoint>, Error> {
+    pub fn point(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
         Ok(self.paper.point(self.draft.at(self.calibration.speed()), asked)?.into_iter().collect())
     }
 
@@ -82,7 +82,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn points(&self, asked: &Asked) -> Result<Vec<StudyPoint>, Error> {
+    pub fn points(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
         for draft in self.paper.drafts(asked).iter().filter(|draft| draft.is_of_workload_of(&self.draft)) {
             points.extend(self.paper.point(draft.at(self.calibration.speed()), asked)?);

@@ -8,7 +8,7 @@ use stripewise_trace::TraceError;
 
 /// The attributes of an exception in addition to its message.
 #[derive(Default)]
-struct Place {
+struct ErrorPlace {
     file: Option<String>,
     line: Option<u64>,
 }
@@ -30,7 +30,7 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
             told.map_or_else(|failed| failed, |_| inner)
         }
         Error::Policy { scheme, seed, source } => {
-            let raised = exception(py, "PolicyError", message, Place::default());
+            let raised = exception(py, "PolicyError", message, ErrorPlace::default());
             let told = raised.value(py).setattr("scheme", scheme).and(raised.value(py).setattr("seed", seed));
             if let Ok(cause) = source.downcast::<PyErr>() {
                 raised.set_cause(py, Some(*cause));
@@ -44,33 +44,33 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-fn class(error: &Error) -> (&'static str, Place) {
+fn class(error: &Error) -> (&'static str, ErrorPlace) {
     let of = |what: What| match what {
         What::Scheme => "SchemeError",
         What::Device => "DeviceError",
         What::Profile => "TraceError",
     };
     match error {
-        Error::Setting { .. } => ("SettingError", Place::default()),
-        Error::Unknown { what, .. } => (of(*what), Place::default()),
+        Error::Setting { .. } => ("SettingError", ErrorPlace::default()),
+        Error::Unknown { what, .. } => (of(*what), ErrorPlace::default()),
         Error::Unreadable { what, path, .. } => {
-            (of(*what), Place { file: Some(path.display().to_string()), line: None })
+            (of(*what), ErrorPlace { file: Some(path.display().to_string()), line: None })
         }
         Error::Text { what, error } => {
             let line = (error.line > 0).then_some(error.line as u64);
-            (of(*what), Place { file: Some(error.file.clone()), line })
+            (of(*what), ErrorPlace { file: Some(error.file.clone()), line })
         }
-        Error::Scheme(_) => ("SchemeError", Place::default()),
-        Error::Device(_) => ("DeviceError", Place::default()),
+        Error::Scheme(_) => ("SchemeError", ErrorPlace::default()),
+        Error::Device(_) => ("DeviceError", ErrorPlace::default()),
         Error::Trace(error) | Error::Profile(error) => ("TraceError", place(error)),
-        Error::Store(error) => ("StoreError", Place { file: file(error), line: None }),
-        Error::Run(_) => ("RunError", Place::default()),
-        _ => ("SettingError", Place::default()),
+        Error::Store(error) => ("StoreError", ErrorPlace { file: file(error), line: None }),
+        Error::Run(_) => ("RunError", ErrorPlace::default()),
+        _ => ("SettingError", ErrorPlace::default()),
     }
 }
 
 /// The position of the error in a trace.
-fn place(error: &TraceError) -> Place {
+fn place(error: &TraceError) -> ErrorPlace {
     let (path, line) = match error {
         TraceError::Record { path, line, .. } | TraceError::Backward { path, line, .. } => {
             (path, Some(*line))
@@ -79,9 +79,9 @@ fn place(error: &TraceError) -> Place {
         | TraceError::Format { path, .. }
         | TraceError::NotATrace { path, .. }
         | TraceError::Unfit { path, .. } => (path, None),
-        _ => return Place::default(),
+        _ => return ErrorPlace::default(),
     };
-    Place { file: Some(path.display().to_string()), line }
+    ErrorPlace { file: Some(path.display().to_string()), line }
 }
 
 fn file(error: &stripewise_results::Error) -> Option<String> {
@@ -95,7 +95,7 @@ fn file(error: &stripewise_results::Error) -> Option<String> {
     }
 }
 
-fn exception(py: Python<'_>, class: &str, message: String, place: Place) -> PyErr {
+fn exception(py: Python<'_>, class: &str, message: String, place: ErrorPlace) -> PyErr {
     let made = || {
         let value = py.import("stripewise.errors")?.getattr(class)?.call1((message,))?;
         value.setattr("file", place.file)?;
@@ -122,6 +122,6 @@ pub(crate) fn setting(py: Python<'_>, message: String) -> PyErr {
 
 /// A report that could not be made.
 pub(crate) fn report(py: Python<'_>, path: &Path, error: &stripewise_report::Error) -> PyErr {
-    let place = Place { file: Some(path.display().to_string()), line: None };
+    let place = ErrorPlace { file: Some(path.display().to_string()), line: None };
     exception(py, "StoreError", error.to_string(), place)
 }

@@ -134,22 +134,22 @@ impl Policy for PythonPolicy {
     }
 
     fn begin(&self) -> Result<Box<dyn Choosing>, PolicyFailure> {
-        let begun = Python::attach(|py| -> PyResult<Asked> {
+        let begun = Python::attach(|py| -> PyResult<RunPolicy> {
             self.object.call_method0(py, "begin")?;
             let choose = self.object.getattr(py, "choose")?;
-            Ok(Asked { choose, update: Py::new(py, ParityUpdate::default())? })
+            Ok(RunPolicy { choose, update: Py::new(py, ParityUpdate::default())? })
         });
         Ok(Box::new(begun?))
     }
 }
 
 /// A policy during a run.
-struct Asked {
+struct RunPolicy {
     choose: Py<PyAny>,
     update: Py<ParityUpdate>,
 }
 
-impl Choosing for Asked {
+impl Choosing for RunPolicy {
     fn choose(
         &mut self,
         choice: &Choice<'_>,

@@ -31,7 +31,7 @@ use std::path::Path;
 pub use error::Error;
 pub use run::Source;
 
-use run::Run;
+use run::LoadedRun;
 use set::Set;
 use stripewise_results::{RunInputs, settings};
 
@@ -133,7 +133,7 @@ impl Report {
         if self.sources.is_empty() {
             return Err(Error::NoRuns);
         }
-        let runs = self.sources.iter().map(Run::read).collect::<Result<Vec<_>, _>>()?;
+        let runs = self.sources.iter().map(LoadedRun::read).collect::<Result<Vec<_>, _>>()?;
         Ok(page::html(&Set::new(runs, self.beside.clone())))
     }
 

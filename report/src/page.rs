@@ -7,7 +7,7 @@ use stripewise_base::human;
 
 use crate::chart::{escape, hatches, swatch};
 use crate::figures::{self, Data, Figure};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 use crate::tables;
 
@@ -58,7 +58,7 @@ fn list(names: &[String], what: &str) -> String {
 
 /// `, requests folded onto a span of 1 GiB`: the span of the addresses, in which papers differ.
 fn span(set: &Set) -> String {
-    let of = |run: &Run| run.settings.get("fold_bytes")?.parse::<u64>().ok();
+    let of = |run: &LoadedRun| run.settings.get("fold_bytes")?.parse::<u64>().ok();
     let sizes: BTreeSet<u64> = set.runs.iter().filter_map(of).collect();
     let (Some(&least), Some(&most)) = (sizes.first(), sizes.last()) else { return String::new() };
     match (human::bytes(least), human::bytes(most)) {

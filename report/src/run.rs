@@ -27,7 +27,7 @@ impl From<FinishedRun> for Source {
 /// One run in the form for figures; or the runs of several seeds of one scheme and workload, which figures show as
 /// one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct LoadedRun {
     /// The first digits of the run digest; of the first seed where there are several.
     pub(crate) digest: String,
     pub(crate) workload: String,
@@ -66,7 +66,7 @@ pub(crate) struct Seed {
 /// Digits of a digest that a report shows.
 const DIGITS: usize = 12;
 
-impl Run {
+impl LoadedRun {
     pub(crate) fn read(source: &Source) -> Result<Self, Error> {
         let run = &source.run;
         let settings = settings::settings(run.inputs());
@@ -150,14 +150,14 @@ const SEED: &str = "seed";
 
 /// Joins runs that differ only in their seed. A joined run takes the place of its first seed and has its seeds in
 /// ascending order. A repeated seed is the same run, and is left out.
-pub(crate) fn join_seeds(runs: Vec<Run>) -> Vec<Run> {
-    let alike = |a: &Run, b: &Run| {
-        let names = |run: &Run| [&run.scheme, &run.workload, &run.structure].map(String::clone);
+pub(crate) fn join_seeds(runs: Vec<LoadedRun>) -> Vec<LoadedRun> {
+    let alike = |a: &LoadedRun, b: &LoadedRun| {
+        let names = |run: &LoadedRun| [&run.scheme, &run.workload, &run.structure].map(String::clone);
         let but_seeds = |(name, _): &(&String, &String)| !is_seed(name);
         let settings = a.settings.iter().filter(but_seeds);
         names(a) == names(b) && settings.eq(b.settings.iter().filter(but_seeds))
     };
-    let mut joined: Vec<Vec<Run>> = Vec::new();
+    let mut joined: Vec<Vec<LoadedRun>> = Vec::new();
     for run in runs {
         match joined.iter_mut().find(|runs| alike(&runs[0], &run)) {
             Some(same) if same.iter().any(|other| other.settings == run.settings) => {}
@@ -174,8 +174,8 @@ pub(crate) fn is_seed(name: &str) -> bool {
 }
 
 /// Runs of different seeds as one.
-fn join(mut runs: Vec<Run>) -> Run {
-    let number = |run: &Run| run.settings.get(SEED).and_then(|seed| seed.parse::<u64>().ok());
+fn join(mut runs: Vec<LoadedRun>) -> LoadedRun {
+    let number = |run: &LoadedRun| run.settings.get(SEED).and_then(|seed| seed.parse::<u64>().ok());
     runs.sort_by_key(number);
     let count = runs.len() as u64;
     let mut runs = runs.into_iter();

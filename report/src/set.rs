@@ -1,7 +1,7 @@
 //! A set of runs: its workloads, stripe structures and schemes, and the index of its runs.
 
 use crate::chart::Look;
-use crate::run::{Run, is_seed, join_seeds};
+use crate::run::{LoadedRun, is_seed, join_seeds};
 use crate::{Beside, Logging, Paper};
 use std::collections::BTreeMap;
 use stripewise_results::paired::{self, Pairs};
@@ -10,7 +10,7 @@ use stripewise_results::settings::{apart, is_of_scheme};
 /// Runs, and their workloads, structures and schemes in the order of their first appearance. Seeds of one scheme and
 /// workload are one run.
 pub(crate) struct Set {
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<LoadedRun>,
     pub(crate) workloads: Vec<String>,
     pub(crate) structures: Vec<String>,
     pub(crate) schemes: Vec<String>,
@@ -20,14 +20,14 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    pub(crate) fn new(runs: Vec<Run>, beside: Beside) -> Self {
+    pub(crate) fn new(runs: Vec<LoadedRun>, beside: Beside) -> Self {
         let mut runs = join_seeds(runs);
         join_without_parity(&mut runs);
         if beside.paper.is_none() {
             join_as_wide(&mut runs);
         }
         name_apart(&mut runs);
-        let distinct = |of: fn(&Run) -> &String| {
+        let distinct = |of: fn(&LoadedRun) -> &String| {
             let mut found: Vec<String> = Vec::new();
             for run in &runs {
                 if !found.contains(of(run)) {
@@ -49,7 +49,7 @@ impl Set {
     }
 
     /// The run of a scheme on a workload.
-    pub(crate) fn find(&self, structure: &str, workload: &str, scheme: &str) -> Option<&Run> {
+    pub(crate) fn find(&self, structure: &str, workload: &str, scheme: &str) -> Option<&LoadedRun> {
         self.runs
             .iter()
             .find(|run| run.structure == structure && run.workload == workload && run.scheme == scheme)
@@ -69,7 +69,7 @@ impl Set {
     }
 
     /// The time of one decision of a run, where it was measured.
-    pub(crate) fn decision_ns(&self, run: &Run) -> Option<f64> {
+    pub(crate) fn decision_ns(&self, run: &LoadedRun) -> Option<f64> {
         let policy = run.settings.get("scheme.update.policy")?;
         self.beside.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
     }
@@ -80,7 +80,7 @@ impl Set {
     }
 
     /// The run that others of a workload are compared with: that of its first scheme.
-    pub(crate) fn base(&self, structure: &str, workload: &str) -> Option<&Run> {
+    pub(crate) fn base(&self, structure: &str, workload: &str) -> Option<&LoadedRun> {
         self.schemes.iter().find_map(|scheme| self.find(structure, workload, scheme))
     }
 
@@ -94,11 +94,11 @@ impl Set {
     ) -> BTreeMap<&str, (f64, f64)> {
         let runs = self.runs_on(structure, workload);
         let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
-        let seeds = |run: &Run| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
-        let is_paired = |run: &Run| seeds(run) == seeds(base);
+        let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
+        let is_paired = |run: &LoadedRun| seeds(run) == seeds(base);
         let paired = others.iter().filter(|(_, run)| is_paired(run));
         let Some((first, mean)) = base.values(total).zip(base.total(total)) else { return BTreeMap::new() };
-        let pairs = |run: &Run| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
+        let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
         let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
             paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
         let found = schemes.into_iter().zip(paired::differences(&samples.iter().collect::<Vec<_>>()));
@@ -119,7 +119,7 @@ impl Set {
 
     /// The name of the scheme that others are compared with.
     pub(crate) fn base_name(&self) -> String {
-        let of = |run: &Run| self.base(&run.structure, &run.workload).map(|base| base.scheme.clone());
+        let of = |run: &LoadedRun| self.base(&run.structure, &run.workload).map(|base| base.scheme.clone());
         let mut bases: Vec<String> = self.runs.iter().filter_map(of).collect();
         bases.sort();
         bases.dedup();
@@ -130,7 +130,7 @@ impl Set {
     }
 
     /// Schemes that have a run of that structure on that workload, with it.
-    pub(crate) fn runs_on<'a>(&'a self, structure: &str, workload: &str) -> Vec<(&'a str, &'a Run)> {
+    pub(crate) fn runs_on<'a>(&'a self, structure: &str, workload: &str) -> Vec<(&'a str, &'a LoadedRun)> {
         let of = |scheme: &'a String| Some((scheme.as_str(), self.find(structure, workload, scheme)?));
         self.schemes.iter().filter_map(of).collect()
     }
@@ -152,11 +152,11 @@ impl Set {
 
 /// Shows runs without parity beside striped ones over the same number of members, as the base of comparison for
 /// parity.
-fn join_without_parity(runs: &mut [Run]) {
+fn join_without_parity(runs: &mut [LoadedRun]) {
     for at in 0..runs.len() {
         let members = runs[at].column("member").len();
         let is_bare = !runs[at].has_parity();
-        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("member").len() == members;
+        let beside = |run: &&LoadedRun| is_bare && run.has_parity() && run.column("member").len() == members;
         if let Some(other) = runs.iter().find(beside) {
             runs[at].structure = other.structure.clone();
         }
@@ -164,12 +164,13 @@ fn join_without_parity(runs: &mut [Run]) {
 }
 
 /// Shows runs over the same number of members side by side, whatever the stripes of their schemes.
-fn join_as_wide(runs: &mut [Run]) {
-    let members = |run: &Run| run.column("member").len();
-    let first =
-        |run: &Run| runs.iter().find(|other| members(other) == members(run)).map(|other| &other.structure);
-    let is_mixed = |run: &Run| {
-        let alike = |other: &&Run| members(other) == members(run);
+fn join_as_wide(runs: &mut [LoadedRun]) {
+    let members = |run: &LoadedRun| run.column("member").len();
+    let first = |run: &LoadedRun| {
+        runs.iter().find(|other| members(other) == members(run)).map(|other| &other.structure)
+    };
+    let is_mixed = |run: &LoadedRun| {
+        let alike = |other: &&LoadedRun| members(other) == members(run);
         runs.iter().filter(alike).any(|other| Some(&other.structure) != first(run))
     };
     let mixed: Vec<bool> = runs.iter().map(is_mixed).collect();
@@ -179,7 +180,7 @@ fn join_as_wide(runs: &mut [Run]) {
 }
 
 /// Gives different names to different schemes and workloads that have the same name.
-fn name_apart(runs: &mut [Run]) {
+fn name_apart(runs: &mut [LoadedRun]) {
     let of_scheme = |name: &str| is_of_scheme(name) && name != "scheme.name" && name != "scheme.description";
     let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
     let beside = |name: &str| !is_of_scheme(name) && name != "device.name" && !is_seed(name);
@@ -192,7 +193,11 @@ fn name_apart(runs: &mut [Run]) {
 
 /// For each run the suffix that distinguishes it from others of the same `key`: the settings that differ, with their
 /// values.
-fn suffixes(runs: &[Run], key: impl Fn(&Run) -> String, counts: impl Fn(&str) -> bool) -> Vec<String> {
+fn suffixes(
+    runs: &[LoadedRun],
+    key: impl Fn(&LoadedRun) -> String,
+    counts: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let keys: Vec<String> = runs.iter().map(key).collect();
     let all: Vec<_> = keys.iter().map(String::as_str).zip(runs.iter().map(|run| &run.settings)).collect();
     let suffix = |words: Vec<String>| match words[..] {
@@ -207,9 +212,9 @@ mod tests {
     use super::*;
     use stripewise_results::Figures;
 
-    fn run(workload: &str, scheme: &str, settings: &[(&str, &str)]) -> Run {
+    fn run(workload: &str, scheme: &str, settings: &[(&str, &str)]) -> LoadedRun {
         let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Run {
+        LoadedRun {
             digest: String::new(),
             workload: workload.to_owned(),
             scheme: scheme.to_owned(),
@@ -217,7 +222,7 @@ mod tests {
             settings: settings.collect(),
             totals: Figures::new(),
             members: Default::default(),
-            ..Run::default()
+            ..LoadedRun::default()
         }
     }
 
@@ -252,7 +257,7 @@ mod tests {
             run.members.insert("erase_blocks".to_owned(), vec![seed, 10 * seed]);
             run
         };
-        let mut runs: Vec<Run> = (1..=5).rev().map(|seed| of("baseline", seed, seed)).collect();
+        let mut runs: Vec<LoadedRun> = (1..=5).rev().map(|seed| of("baseline", seed, seed)).collect();
         runs.extend((1..=5).map(|seed| of("bpu", seed, 2 * seed + seed % 2)));
         runs.push(of("bpu", 3, 7));
         let set = Set::new(runs, Beside::default());

@@ -2,7 +2,7 @@
 
 use crate::chart::{figure, time};
 use crate::figures::Data;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 use stripewise_results::Figures;
 use stripewise_results::settings::{Settings, differing};
@@ -61,7 +61,7 @@ pub(crate) fn totals(set: &Set) -> Data {
 }
 
 /// `1 to 5`, or each seed where they are not consecutive.
-fn seeds(run: &Run) -> String {
+fn seeds(run: &LoadedRun) -> String {
     let all: Vec<&str> = run.seeds().map(|(_, seed, _)| seed).collect();
     let numbers: Option<Vec<u64>> = all.iter().map(|seed| seed.parse().ok()).collect();
     let follow = |seeds: &[u64]| {
@@ -116,7 +116,7 @@ pub(crate) fn shared_settings(set: &Set) -> Data {
 
 /// The properties that can decide settings, in the order in which they are tried: a column each in the table of those
 /// that do.
-type Kind = (&'static str, fn(&Run) -> &String);
+type Kind = (&'static str, fn(&LoadedRun) -> &String);
 const KINDS: [Kind; 4] = [
     ("schemes", |run| &run.scheme),
     ("stripe structures", |run| &run.structure),
@@ -134,7 +134,7 @@ pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
         let (decided, rest) = names.into_iter().partition(|name| decides(set, of, name));
         names = rest;
         let decided: Vec<&str> = decided;
-        let mut columns: Vec<&Run> = Vec::new();
+        let mut columns: Vec<&LoadedRun> = Vec::new();
         for run in &set.runs {
             if !columns.iter().any(|column| of(column) == of(run)) {
                 columns.push(run);
@@ -144,7 +144,7 @@ pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
         data.head.push("setting".to_owned());
         data.head.extend(columns.iter().map(|run| of(run).clone()));
         for name in decided {
-            let value = |run: &&Run| run.settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
+            let value = |run: &&LoadedRun| run.settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
             data.rows.push(std::iter::once(name.to_owned()).chain(columns.iter().map(value)).collect());
         }
         if !data.rows.is_empty() {
@@ -155,7 +155,7 @@ pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
 }
 
 /// Whether runs with the same `of` have the same value of the setting.
-fn decides(set: &Set, of: fn(&Run) -> &String, name: &str) -> bool {
+fn decides(set: &Set, of: fn(&LoadedRun) -> &String, name: &str) -> bool {
     set.runs.iter().all(|run| {
         let mut alike = set.runs.iter().filter(|other| of(other) == of(run));
         alike.all(|other| other.settings.get(name) == run.settings.get(name))

@@ -15,7 +15,7 @@ use crate::signature::{Taken, clear, inspect};
 
 /// The place that a file or device is to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CandidateRole {
     /// That of a member that is out of service.
     Member(u16),
     /// A hot spare: that of the first member that fails.
@@ -83,7 +83,7 @@ impl From<Unfit> for ControlError {
 /// accepted.
 #[derive(Debug)]
 pub(crate) struct Candidate {
-    pub(crate) place: Place,
+    pub(crate) place: CandidateRole,
     pub(crate) file: MemberFile,
     /// Its superblocks, if it is the returning member itself.
     pub(crate) returned: Option<Returning>,
@@ -93,7 +93,12 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// A file for `place`, with its superblocks. Dropping it, most likely in the serving thread, does not wait for its
     /// device.
-    fn ready(place: Place, mut file: MemberFile, returned: Option<Returning>, made: Option<NewFile>) -> Self {
+    fn ready(
+        place: CandidateRole,
+        mut file: MemberFile,
+        returned: Option<Returning>,
+        made: Option<NewFile>,
+    ) -> Self {
         file.close_aside();
         file.forget_cache();
         Self { place, file, returned, made }
@@ -106,7 +111,7 @@ impl Candidate {
     /// # Errors
     /// Why the file cannot be accepted. It is unchanged then, unless clearing itself failed.
     pub(crate) fn prepare(
-        place: Place,
+        place: CandidateRole,
         path: &Path,
         force: bool,
         mut vacancy: impl FnMut() -> Result<Vacancy, ControlError>,
@@ -217,7 +222,7 @@ mod tests {
     }
 
     fn refused(path: &Path, force: bool, living: &[&Path]) -> String {
-        let told = Candidate::prepare(Place::Spare, path, force, || vacancy(living));
+        let told = Candidate::prepare(CandidateRole::Spare, path, force, || vacancy(living));
         told.expect_err("this must be refused").to_string()
     }
 
@@ -239,7 +244,7 @@ mod tests {
         assert!(told.contains("leads nowhere") && !folder.path().join("gone").exists(), "{told}");
         assert!(refused(folder.path(), true, &[&member]).contains("neither a file nor"));
         assert!(refused(Path::new("/dev/null"), true, &[&member]).contains("neither a file nor"));
-        let made = Candidate::prepare(Place::Spare, &new, false, || vacancy(&[&member])).unwrap();
+        let made = Candidate::prepare(CandidateRole::Spare, &new, false, || vacancy(&[&member])).unwrap();
         assert_eq!(made.file.pages(), PAGES);
     }
 
@@ -248,7 +253,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (member, new) = (folder.path().join("member"), folder.path().join("new"));
         fs::write(&member, "").unwrap();
-        let prepared = || Candidate::prepare(Place::Member(2), &new, false, || vacancy(&[&member])).unwrap();
+        let prepared =
+            || Candidate::prepare(CandidateRole::Member(2), &new, false, || vacancy(&[&member])).unwrap();
         drop(prepared());
         assert!(!new.exists());
         prepared().made.unwrap().keep();
@@ -269,7 +275,7 @@ mod tests {
         let bytes = |byte| vec![byte; PAGES as usize * 4096];
         fs::write(&path, bytes(7)).unwrap();
         let mut asked = 0;
-        let told = Candidate::prepare(Place::Spare, &path, true, || {
+        let told = Candidate::prepare(CandidateRole::Spare, &path, true, || {
             asked += 1;
             // The array is asked a second time just before the file is cleared.
             if asked == 2 {
@@ -298,12 +304,12 @@ mod tests {
         hold(PAGES);
         // Another candidate was faster.
         let mut asked = 0;
-        let told = Candidate::prepare(Place::Member(2), &path, true, || {
+        let told = Candidate::prepare(CandidateRole::Member(2), &path, true, || {
             asked += 1;
             if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("member 3 is being rebuilt")) }
         });
         assert!(told.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
-        let taken = Candidate::prepare(Place::Member(2), &path, true, || vacancy(&[])).unwrap();
+        let taken = Candidate::prepare(CandidateRole::Member(2), &path, true, || vacancy(&[])).unwrap();
         assert!(taken.made.is_none() && !holds(), "what is forced is cleared");
         drop(taken);
         assert!(path.exists(), "a file that was there before is never removed");

@@ -65,7 +65,7 @@ impl Responder {
         let address = listener.local_addr().map_err(fail)?;
         let ending = Arc::new(Ending::new()?);
         let site = Site { hosts, status };
-        let desk = Desk {
+        let desk = HttpServer {
             listener,
             ending: ending.clone(),
             patience,
@@ -119,7 +119,7 @@ enum Source {
 
 /// All clients, and their listener.
 #[derive(Debug)]
-struct Desk {
+struct HttpServer {
     listener: TcpListener,
     ending: Arc<Ending>,
     patience: Duration,
@@ -130,7 +130,7 @@ struct Desk {
     accepts_from: Option<Instant>,
 }
 
-impl Desk {
+impl HttpServer {
     /// Serves until the end.
     fn serve(mut self, site: &Site<impl Fn() -> Answer>) {
         let mut watch = Watch::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use stripewise_array::Rejoining;
 use stripewise_engine::{Engine, EngineError, MemberCondition, Rate};
 
-use crate::candidate::{Candidate, Place, Vacancy};
+use crate::candidate::{Candidate, CandidateRole, Vacancy};
 use crate::control::{Command, ControlError};
 
 /// Why a command was not executed.
@@ -81,20 +81,20 @@ impl Members {
     ///
     /// # Errors
     /// Why nothing is accepted there now.
-    pub(crate) fn vacancy(engine: &Engine, place: Place) -> Result<Vacancy, Refusal> {
+    pub(crate) fn vacancy(engine: &Engine, place: CandidateRole) -> Result<Vacancy, Refusal> {
         let missing = match place {
-            Place::Member(member) if engine.failure(member)?.is_none() => {
+            CandidateRole::Member(member) if engine.failure(member)?.is_none() => {
                 return Err(Refusal::For(format!(
                     "member {member} is in service; take it out with `stripewise fail` first"
                 )));
             }
-            Place::Member(member) => {
+            CandidateRole::Member(member) => {
                 // The size of the new member is checked when it is offered.
                 let pages = engine.array().member_pages();
                 engine.check_rejoin(member, Rejoining::Returned { pages, stamp: None })?;
                 Some(member)
             }
-            Place::Spare => None,
+            CandidateRole::Spare => None,
         };
         let status = engine.status();
         if status.is_read_only {
@@ -117,9 +117,9 @@ impl Members {
     pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
         let Candidate { place, file, returned, made: _ } = candidate;
         match (place, returned) {
-            (Place::Member(member), Some(returned)) => engine.rejoin_as(member, file, &returned)?,
-            (Place::Member(member), None) => engine.replace(member, file)?,
-            (Place::Spare, _) => {
+            (CandidateRole::Member(member), Some(returned)) => engine.rejoin_as(member, file, &returned)?,
+            (CandidateRole::Member(member), None) => engine.replace(member, file)?,
+            (CandidateRole::Spare, _) => {
                 let path = file.path().to_owned();
                 engine.add_spare(file)?;
                 self.spares.push(path);
@@ -138,8 +138,8 @@ impl Members {
                 "it is not there; `stripewise spare` gives it again when it is",
             ));
         }
-        let vacancy = || Self::vacancy(engine, Place::Spare).map_err(ControlError::from);
-        let candidate = Candidate::prepare(Place::Spare, path, false, vacancy)?;
+        let vacancy = || Self::vacancy(engine, CandidateRole::Spare).map_err(ControlError::from);
+        let candidate = Candidate::prepare(CandidateRole::Spare, path, false, vacancy)?;
         Ok(self.take(candidate, engine)?)
     }
 

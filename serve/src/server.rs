@@ -17,7 +17,7 @@ use stripewise_engine::owner::OwnerError;
 use stripewise_engine::{Engine, EngineError, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
-use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
+use crate::control::{Answer, Command, Control, ControlError, ControlRequest, ask};
 use crate::error::ServeError;
 use crate::events::EventFile;
 use crate::extents::pages_each;
@@ -28,11 +28,11 @@ use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::members::Members;
 use crate::monitor::Monitor;
 use crate::record::{Recorder, UUID_NOTE};
-use crate::service::{Asker, Done, Service, SessionId};
+use crate::service::{Done, ReplyTo, Service, SessionId};
 use crate::session::{Over, Session};
 use crate::signals;
 use crate::tally::Surroundings;
-use crate::vhost::{Disk, Guests, Job, Kick};
+use crate::vhost::{Disk, Guests, Kick, VhostRequest};
 use crate::watch::Watch;
 
 /// Connections at a time. Each may have 128 requests and 32 MiB of payloads in flight.
@@ -76,22 +76,22 @@ pub struct Settings {
 #[derive(Debug)]
 enum Message {
     /// A command, with the channel for its answer.
-    Asked(Asked),
+    Control(ControlRequest),
     /// A request of a guest's host.
-    Job(Job),
+    Vhost(VhostRequest),
     /// A finding about a member.
     Noticed(Notice),
 }
 
-impl From<Asked> for Message {
-    fn from(asked: Asked) -> Self {
-        Self::Asked(asked)
+impl From<ControlRequest> for Message {
+    fn from(asked: ControlRequest) -> Self {
+        Self::Control(asked)
     }
 }
 
-impl From<Job> for Message {
-    fn from(job: Job) -> Self {
-        Self::Job(job)
+impl From<VhostRequest> for Message {
+    fn from(job: VhostRequest) -> Self {
+        Self::Vhost(job)
     }
 }
 
@@ -217,7 +217,7 @@ impl Server {
         let sender = self.sender.clone();
         signals::obey(move || {
             // A closed mailbox means that the server is ending.
-            let _ = sender.send_patiently(Asked::Stop.into());
+            let _ = sender.send_patiently(ControlRequest::Stop.into());
         })
     }
 
@@ -320,11 +320,11 @@ impl Server {
             }
             let buffers = &mut self.service.buffers;
             match asker {
-                Asker::Nbd(id, pending) => match self.sessions.get_mut(&id) {
+                ReplyTo::Nbd(id, pending) => match self.sessions.get_mut(&id) {
                     Some(session) => session.answer(pending, result, payload, buffers),
                     None => buffers.give_back(payload),
                 },
-                Asker::Guest(pending) => self.guests.complete(pending, result, payload, buffers),
+                ReplyTo::Guest(pending) => self.guests.complete(pending, result, payload, buffers),
             }
         }
         is_any
@@ -472,8 +472,8 @@ impl Server {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Asked(asked) => self.obey(asked),
-            Message::Job(job) => self.guests.obey(job),
+            Message::Control(asked) => self.obey(asked),
+            Message::Vhost(job) => self.guests.obey(job),
             Message::Noticed(notice) => self.monitor.notice(notice, &self.service.engine),
         }
     }
@@ -487,14 +487,14 @@ impl Server {
         }
     }
 
-    fn obey(&mut self, asked: Asked) {
+    fn obey(&mut self, asked: ControlRequest) {
         let engine = &mut self.service.engine;
         // The client may have left: then the answer is dropped.
         match asked {
-            Asked::Stop => self.end(),
-            Asked::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
-            Asked::Vacancy { place, answer } => drop(answer.send(Members::vacancy(engine, place))),
-            Asked::Candidate { candidate, answer } => {
+            ControlRequest::Stop => self.end(),
+            ControlRequest::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
+            ControlRequest::Vacancy { place, answer } => drop(answer.send(Members::vacancy(engine, place))),
+            ControlRequest::Candidate { candidate, answer } => {
                 let (place, path) = (candidate.place, candidate.file.path().to_owned());
                 let taken = self.members.take(*candidate, engine);
                 if taken.is_ok() {

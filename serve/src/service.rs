@@ -21,7 +21,7 @@ pub(crate) struct SessionId(pub(crate) u64);
 
 /// The receiver of an answer.
 #[derive(Debug)]
-pub(crate) enum Asker {
+pub(crate) enum ReplyTo {
     /// A request of an NBD connection.
     Nbd(SessionId, Pending),
     /// A request of a guest.
@@ -32,7 +32,7 @@ pub(crate) enum Asker {
 /// A request in the engine.
 #[derive(Debug)]
 struct Waiting {
-    asker: Asker,
+    asker: ReplyTo,
     kind: Kind,
     bytes: u64,
     arrived: Nanos,
@@ -40,9 +40,9 @@ struct Waiting {
 
 /// A request that is not in the engine yet.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Submission {
     request: Request,
-    asker: Asker,
+    asker: ReplyTo,
     arrived: Nanos,
 }
 
@@ -50,15 +50,15 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) enum Unsubmitted {
     /// It has too much to do: retry.
-    Busy(Asked),
+    Busy(Submission),
     /// It never accepts this request.
-    Refused(SubmitError, Asker),
+    Refused(SubmitError, ReplyTo),
 }
 
 /// A completed request.
 #[derive(Debug)]
 pub(crate) struct Done {
-    pub(crate) asker: Asker,
+    pub(crate) asker: ReplyTo,
     pub(crate) result: Result<(), Failed>,
     /// The buffer of the request. For a successful read, the data.
     pub(crate) payload: Payload,
@@ -132,7 +132,7 @@ impl Service {
     }
 
     /// Accepts a request of a client, to be submitted to the engine.
-    pub(crate) fn admit(&mut self, request: Request, asker: Asker) -> Asked {
+    pub(crate) fn admit(&mut self, request: Request, asker: ReplyTo) -> Submission {
         let arrived = self.now;
         if let Some(recorder) = &mut self.recorder {
             let (kind, forced) = match request {
@@ -153,15 +153,15 @@ impl Service {
                 record(trace::Kind::Flush, 0, 0);
             }
         }
-        Asked { request, asker, arrived }
+        Submission { request, asker, arrived }
     }
 
     /// Submits a request to the engine.
     ///
     /// # Errors
     /// When the engine has too much to do, and when the request is invalid.
-    pub(crate) fn submit(&mut self, asked: Asked) -> Result<(), Unsubmitted> {
-        let Asked { request, asker, arrived } = asked;
+    pub(crate) fn submit(&mut self, asked: Submission) -> Result<(), Unsubmitted> {
+        let Submission { request, asker, arrived } = asked;
         let kind = match &request {
             Request::Read { .. } => Kind::Read,
             Request::Write { .. } => Kind::Write,
@@ -176,7 +176,7 @@ impl Service {
                 Ok(())
             }
             Err(rejected) if rejected.error == SubmitError::Busy => {
-                Err(Unsubmitted::Busy(Asked { request: rejected.request, asker, arrived }))
+                Err(Unsubmitted::Busy(Submission { request: rejected.request, asker, arrived }))
             }
             Err(rejected) => {
                 self.tally.done(kind, bytes, self.now, 0, true);
@@ -187,7 +187,7 @@ impl Service {
     }
 
     /// Drops a request that is not submitted, and keeps its buffer. Returns the receiver of its answer.
-    pub(crate) fn discard(&mut self, asked: Asked) -> Asker {
+    pub(crate) fn discard(&mut self, asked: Submission) -> ReplyTo {
         self.keep_buffer(asked.request);
         asked.asker
     }

@@ -15,7 +15,7 @@ use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pe
 use crate::buffers::Buffers;
 use crate::extents::Walk;
 use crate::listen::Listener;
-use crate::service::{Asked, Asker, Service, SessionId, Unsubmitted};
+use crate::service::{ReplyTo, Service, SessionId, Submission, Unsubmitted};
 
 /// Slices of a vectored write.
 const SLICES: usize = 64;
@@ -82,7 +82,7 @@ pub(crate) struct Session {
     id: SessionId,
     pub(crate) connection: Connection<Payload>,
     /// A request that the array was too busy for. Later requests wait, to keep the order.
-    held: Option<Asked>,
+    held: Option<Submission>,
     /// An extents request, which is looked up a few pages a turn. Later requests wait too.
     walk: Option<(Pending, Walk)>,
     /// Pages that may still be looked up in this turn.
@@ -215,7 +215,7 @@ impl Session {
                     continue;
                 }
             };
-            let asked = service.admit(request, Asker::Nbd(self.id, pending));
+            let asked = service.admit(request, ReplyTo::Nbd(self.id, pending));
             self.submit(asked, service);
         }
         if self.connection.is_transmitting() {
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// Submits a request to the engine, or keeps it while the engine is too busy.
-    fn submit(&mut self, asked: Asked, service: &mut Service) {
+    fn submit(&mut self, asked: Submission, service: &mut Service) {
         match service.submit(asked) {
             Ok(()) => {}
             Err(Unsubmitted::Busy(asked)) => self.held = Some(asked),
@@ -244,7 +244,7 @@ impl Session {
                 let takes_none = matches!(error, SubmitError::ReadOnly | SubmitError::EpochOver);
                 let fault = if takes_none { Fault::Permission } else { Fault::Invalid };
                 // The asker is the one that was submitted: a request of NBD.
-                if let Asker::Nbd(_, pending) = asker {
+                if let ReplyTo::Nbd(_, pending) = asker {
                     self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
                 }
             }
@@ -331,7 +331,7 @@ impl Session {
     }
 
     /// Takes the waiting request away.
-    pub(crate) fn take_held(&mut self) -> Option<Asked> {
+    pub(crate) fn take_held(&mut self) -> Option<Submission> {
         self.held.take()
     }
 

@@ -12,7 +12,7 @@ use crate::mailbox::Sender;
 use crate::service::Service;
 
 #[derive(Debug)]
-pub(crate) enum Job {}
+pub(crate) enum VhostRequest {}
 
 #[derive(Debug)]
 pub(crate) enum Pending {}
@@ -47,7 +47,7 @@ impl Guests {
         0
     }
 
-    pub(crate) fn obey(&mut self, job: Job) {
+    pub(crate) fn obey(&mut self, job: VhostRequest) {
         match job {}
     }
 

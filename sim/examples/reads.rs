@@ -43,7 +43,7 @@ impl Source for Mixed {
 
 /// The results of a run.
 #[derive(Clone, Copy)]
-struct Run {
+struct Measured {
     /// Nanoseconds of processor time per flash operation.
     ns: f64,
     operations: u64,
@@ -53,7 +53,7 @@ struct Run {
     utilisation: f64,
 }
 
-fn measure(scheme: &Scheme, gap_ns: u64) -> Run {
+fn measure(scheme: &Scheme, gap_ns: u64) -> Measured {
     let mut device = DeviceSpec::preset("paper002").expect("a preset");
     device.geometry.blocks = 1024;
     let mut config = RunConfig::new(scheme.clone(), device, "chip".parse().expect("a layout"));
@@ -69,7 +69,7 @@ fn measure(scheme: &Scheme, gap_ns: u64) -> Run {
     let totals = run(&config, &mut source, &mut (), &mut report).expect("a run");
     let took = begun.map_or(0.0, |begun: Instant| begun.elapsed().as_nanos() as f64);
     let operations = totals.sum(|row| row.flash_read_pages + row.flash_program_pages + row.erase_blocks);
-    Run {
+    Measured {
         ns: took / operations as f64,
         operations,
         around: totals.reads.redirected + totals.reads.hedged,
@@ -106,7 +106,7 @@ fn main() {
             runs[ROUNDS / 2]
         });
         for ((name, _), run) in schemes.iter().zip(medians) {
-            let Run { ns, operations, around, utilisation } = run;
+            let Measured { ns, operations, around, utilisation } = run;
             let ratio = ns / medians[0].ns;
             let busy = utilisation * 100.0;
             println!("{name:12} {busy:10.1}% {ns:16.0} {ratio:14.2} {operations:11} {around:14}");

@@ -301,7 +301,7 @@ impl Study {
         let many = self.spec.seeds.get() > 1;
         let called = if many { format!("{scheme}, seed {seed}") } else { scheme.clone() };
         observer.began(place, &called);
-        let outcome = self.compute(job, shared, &store, &inputs, optional, observer, place);
+        let outcome = self.compute(job, shared, &inputs, optional, observer, place);
         observer.ended(place);
         match outcome {
             Ok((run, cpu_ns)) => Ok(finished(run, Some(cpu_ns))),
@@ -316,7 +316,6 @@ impl Study {
         &self,
         job: &Job,
         shared: &Shared,
-        store: &Store,
         inputs: &RunInputs,
         optional: Optional,
         observer: &dyn Observer,
@@ -325,7 +324,7 @@ impl Study {
         let workload = &self.workloads[job.workload];
         let kept = shared.requests(self.requests_of(job), workload, observer)?;
         let mut source = workload.folded_from(kept.as_ref(), self.fold_bytes, observer)?;
-        let mut writer = store.begin(inputs, optional)?;
+        let mut writer = Store::new(&self.spec.out).begin(inputs, optional)?;
         let mut job = job.clone();
         job.config.request_rows = optional.requests;
         let limit = workload.limit();

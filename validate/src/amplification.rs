@@ -7,7 +7,7 @@ use stripewise_flash::{DeviceSpec, Share};
 use stripewise_trace::Kind;
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::{self, Rig};
 use crate::theory;
 use crate::workload::{Made, pages};
@@ -89,7 +89,7 @@ fn steady(lab: &Lab, device: &DeviceSpec) -> anyhow::Result<f64> {
     measure(rig, lab.seed, span, span, 4 * raw, lab.pick(4, 10) * raw)
 }
 
-fn closed_forms(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn closed_forms(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let blocks = lab.pick(1024, 2048);
     let mut rows = Vec::new();
     let quick: &[f64] = &[0.15, 0.28, 0.5];
@@ -99,7 +99,7 @@ fn closed_forms(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             let case = format!("{policy}, {} % over-provisioned", (spare * 100.0).round());
             let expected = theory(alpha(&device, young));
             let measured = steady(lab, &device)?;
-            rows.push(Row::within(case, Unit::Ratio, expected, lab.pick(0.02, 0.01), measured));
+            rows.push(ResultRow::within(case, Unit::Ratio, expected, lab.pick(0.02, 0.01), measured));
             anyhow::Ok(())
         };
         compare("FIFO", Victim::Fifo, 0.5, &theory::amplification_of_fifo)?;
@@ -117,7 +117,7 @@ fn closed_forms(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn order(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn order(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     const LESS: f64 = 0.998;
     let blocks = lab.pick(1024, 2048);
     // From the worst to the best.
@@ -134,19 +134,25 @@ fn order(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     for (name, victim) in policies {
         let measured = steady(lab, &device(blocks, 0.25, victim))?;
         if let Some((worse, bound)) = before {
-            rows.push(Row::at_most(format!("{name} < {worse}"), Unit::Ratio, bound * LESS, measured));
+            rows.push(ResultRow::at_most(format!("{name} < {worse}"), Unit::Ratio, bound * LESS, measured));
         }
         before = Some((name, measured));
     }
     Ok(rows)
 }
 
-fn beside_mqsim(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn beside_mqsim(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let device = DeviceSpec::preset("mqsim-gc-2gib")?;
     let rig = Rig::new(lab, device, "ssd:1", rig::ALONE)?;
     let page_bytes = rig.config.device.geometry.page_bytes.0;
     let span = rig.capacity()? / page_bytes * 9 / 10;
     let (warmup, measured) = (1_000_000, lab.pick(500_000, 2_000_000));
     let found = measure(rig, lab.seed, span, 0, warmup, measured)?;
-    Ok(vec![Row::between(format!("after {warmup} writes, over {measured}"), Unit::Ratio, 2.95, 3.12, found)])
+    Ok(vec![ResultRow::between(
+        format!("after {warmup} writes, over {measured}"),
+        Unit::Ratio,
+        2.95,
+        3.12,
+        found,
+    )])
 }

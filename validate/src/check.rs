@@ -48,7 +48,7 @@ pub struct Check {
     /// Flaws that it must find.
     pub bends: &'static [Bend],
     /// Runs the check.
-    pub run: fn(&Lab) -> anyhow::Result<Vec<Row>>,
+    pub run: fn(&Lab) -> anyhow::Result<Vec<ResultRow>>,
 }
 
 /// The unit of a figure.
@@ -66,7 +66,7 @@ pub enum Unit {
 
 /// One comparison.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ResultRow {
     /// The case.
     pub case: String,
     /// The unit of the figures.
@@ -108,7 +108,7 @@ pub enum Verdict {
     Skipped,
 }
 
-impl Row {
+impl ResultRow {
     fn new(case: impl Into<String>, unit: Unit, expected: Expected, measured: f64) -> Self {
         Self { case: case.into(), unit, expected, measured: Some(measured), note: String::new() }
     }
@@ -167,26 +167,26 @@ mod tests {
     use super::*;
     use crate::stats::Mean;
 
-    fn verdict(row: Row) -> Verdict {
+    fn verdict(row: ResultRow) -> Verdict {
         row.verdict()
     }
 
     #[test]
     fn a_row_agrees_within_what_it_gives_and_not_beyond() {
-        assert_eq!(verdict(Row::exact("x", Unit::Count, 3.0, 3.0)), Verdict::Agrees);
-        assert_eq!(verdict(Row::exact("x", Unit::Count, 3.0, 4.0)), Verdict::Differs);
-        assert_eq!(verdict(Row::within("x", Unit::Ns, 100.0, 0.02, 102.0)), Verdict::Agrees);
-        assert_eq!(verdict(Row::within("x", Unit::Ns, 100.0, 0.02, 102.1)), Verdict::Differs);
-        assert_eq!(verdict(Row::between("x", Unit::Ratio, 2.0, 3.0, 1.9)), Verdict::Differs);
-        assert_eq!(verdict(Row::at_most("x", Unit::Ratio, 2.0, 2.0)), Verdict::Agrees);
-        assert_eq!(verdict(Row::at_most("x", Unit::Ratio, 2.0, 2.1)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::exact("x", Unit::Count, 3.0, 3.0)), Verdict::Agrees);
+        assert_eq!(verdict(ResultRow::exact("x", Unit::Count, 3.0, 4.0)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::within("x", Unit::Ns, 100.0, 0.02, 102.0)), Verdict::Agrees);
+        assert_eq!(verdict(ResultRow::within("x", Unit::Ns, 100.0, 0.02, 102.1)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::between("x", Unit::Ratio, 2.0, 3.0, 1.9)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::at_most("x", Unit::Ratio, 2.0, 2.0)), Verdict::Agrees);
+        assert_eq!(verdict(ResultRow::at_most("x", Unit::Ratio, 2.0, 2.1)), Verdict::Differs);
     }
 
     #[test]
     fn what_was_not_measured_or_is_not_certain_never_agrees() {
-        assert_eq!(verdict(Row::skipped("x", "no trace")), Verdict::Skipped);
+        assert_eq!(verdict(ResultRow::skipped("x", "no trace")), Verdict::Skipped);
         let unsure = Mean { value: 1.0, half_width: f64::INFINITY };
-        assert_eq!(verdict(Row::interval("x", Unit::Ns, 1.0, unsure)), Verdict::Differs);
-        assert_eq!(verdict(Row::within("x", Unit::Ns, 1.0, 0.1, f64::NAN)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::interval("x", Unit::Ns, 1.0, unsure)), Verdict::Differs);
+        assert_eq!(verdict(ResultRow::within("x", Unit::Ns, 1.0, 0.1, f64::NAN)), Verdict::Differs);
     }
 }

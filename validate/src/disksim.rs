@@ -11,7 +11,7 @@ use stripewise_trace::generate::Generator;
 use stripewise_trace::{OpenOptions, Source, open};
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::Rig;
 
 pub(crate) const SUITE: Check = Check {
@@ -48,7 +48,7 @@ const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norde
                     [queues]\nrequests = 65536\nplans = 65536\n";
 
 /// A workload, and the results in the suite's output file.
-struct Case {
+struct PeerComparison {
     name: &'static str,
     mean_ns: f64,
     deviation_ns: f64,
@@ -56,13 +56,23 @@ struct Case {
     cleaned: Option<(f64, f64)>,
 }
 
-const CASES: [Case; 6] = [
-    Case { name: "sr250k", mean_ns: 132_511.0, deviation_ns: 72.0, cleaned: None },
-    Case { name: "sw250k", mean_ns: 310_895.0, deviation_ns: 26_646.0, cleaned: None },
-    Case { name: "rr250k", mean_ns: 136_118.0, deviation_ns: 15_205.0, cleaned: None },
-    Case { name: "rw250k", mean_ns: 329_458.0, deviation_ns: 68_898.0, cleaned: None },
-    Case { name: "sw5m", mean_ns: 334_365.0, deviation_ns: 184_392.0, cleaned: Some((9_686.6, 0.0)) },
-    Case { name: "rw5m", mean_ns: 593_438.0, deviation_ns: 970_446.0, cleaned: Some((17_898.3, 241_199.3)) },
+const CASES: [PeerComparison; 6] = [
+    PeerComparison { name: "sr250k", mean_ns: 132_511.0, deviation_ns: 72.0, cleaned: None },
+    PeerComparison { name: "sw250k", mean_ns: 310_895.0, deviation_ns: 26_646.0, cleaned: None },
+    PeerComparison { name: "rr250k", mean_ns: 136_118.0, deviation_ns: 15_205.0, cleaned: None },
+    PeerComparison { name: "rw250k", mean_ns: 329_458.0, deviation_ns: 68_898.0, cleaned: None },
+    PeerComparison {
+        name: "sw5m",
+        mean_ns: 334_365.0,
+        deviation_ns: 184_392.0,
+        cleaned: Some((9_686.6, 0.0)),
+    },
+    PeerComparison {
+        name: "rw5m",
+        mean_ns: 593_438.0,
+        deviation_ns: 970_446.0,
+        cleaned: Some((17_898.3, 241_199.3)),
+    },
 ];
 
 fn run(lab: &Lab, device: DeviceSpec, source: &mut dyn Source) -> anyhow::Result<Totals> {
@@ -71,7 +81,7 @@ fn run(lab: &Lab, device: DeviceSpec, source: &mut dyn Source) -> anyhow::Result
     rig.run(source, &mut ())
 }
 
-fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn suite(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     for case in CASES {
         let mut device = DeviceSpec::preset("disksim-suite")?;
@@ -88,17 +98,29 @@ fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let totals = run(lab, device, &mut *generator.source(lab.seed))?;
         let all = totals.requests.reads.with(&totals.requests.writes);
         let name = |what: &str| format!("{}: {what}", case.name);
-        rows.push(Row::within(name("mean response"), Unit::Ns, case.mean_ns, 0.02, all.mean_ns() as f64));
+        rows.push(ResultRow::within(
+            name("mean response"),
+            Unit::Ns,
+            case.mean_ns,
+            0.02,
+            all.mean_ns() as f64,
+        ));
         let give = 0.03_f64.max(10.0 / case.deviation_ns);
         let deviation = all.deviation_ns() as f64;
-        rows.push(Row::within(name("deviation of it"), Unit::Ns, case.deviation_ns, give, deviation));
+        rows.push(ResultRow::within(name("deviation of it"), Unit::Ns, case.deviation_ns, give, deviation));
         if let Some((cleaned, moved)) = case.cleaned {
             let each = |count: u64| count as f64 / members * f64::from(part);
             let give = lab.pick(0.05, 0.02);
             let erased = each(totals.sum(|row| row.erase_blocks));
-            rows.push(Row::within(name("blocks cleaned, a member"), Unit::Count, cleaned, give, erased));
+            rows.push(ResultRow::within(
+                name("blocks cleaned, a member"),
+                Unit::Count,
+                cleaned,
+                give,
+                erased,
+            ));
             let found = each(totals.sum(|row| row.gc_move_pages));
-            rows.push(Row::within(name("pages moved, a member"), Unit::Count, moved, give, found));
+            rows.push(ResultRow::within(name("pages moved, a member"), Unit::Count, moved, give, found));
         }
     }
     Ok(rows)
@@ -122,10 +144,10 @@ const UNDOCUMENTED: [(&str, &str, &str); 3] = [
 ];
 
 /// Runs one of [`UNDOCUMENTED`] folded onto the device, and notes the means.
-fn undocumented(lab: &Lab, (name, file, format): (&str, &str, &str)) -> anyhow::Result<Row> {
+fn undocumented(lab: &Lab, (name, file, format): (&str, &str, &str)) -> anyhow::Result<ResultRow> {
     let path = lab.traces.as_deref().map(|directory| directory.join(file));
     let Some(path) = path.filter(|path| path.exists()) else {
-        return Ok(Row::skipped(name, format!("no `{file}` in STRIPEWISE_TRACES")));
+        return Ok(ResultRow::skipped(name, format!("no `{file}` in STRIPEWISE_TRACES")));
     };
     let options = OpenOptions { format: Some(format.parse()?), ..OpenOptions::default() };
     let trace = open(&path, &options).with_context(|| format!("the trace of {name}"))?;
@@ -138,15 +160,15 @@ fn undocumented(lab: &Lab, (name, file, format): (&str, &str, &str)) -> anyhow::
     };
     let (reads, writes) = (mean(&totals.requests.reads), mean(&totals.requests.writes));
     let note = format!("DiskSim's figures are not at hand; here: reads {reads}, writes {writes}");
-    Ok(Row::skipped(format!("{name}: mean response"), note))
+    Ok(ResultRow::skipped(format!("{name}: mean response"), note))
 }
 
-fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn traces(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     for (name, file, documented_ns, more) in TRACED {
         let path = lab.traces.as_deref().map(|directory| directory.join("disksim").join(file));
         let Some(path) = path.filter(|path| path.exists()) else {
-            rows.push(Row::skipped(name, format!("no `disksim/{file}` in STRIPEWISE_TRACES")));
+            rows.push(ResultRow::skipped(name, format!("no `disksim/{file}` in STRIPEWISE_TRACES")));
             continue;
         };
         let device = DeviceSpec::preset("disksim-suite")?;
@@ -156,22 +178,22 @@ fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let totals = run(lab, device, &mut trace)?;
         let (reads, writes) = (&totals.requests.reads, &totals.requests.writes);
         let mean = reads.with(writes).mean_ns() as f64;
-        rows.push(Row::within(format!("{name}: mean response"), Unit::Ns, documented_ns, 0.02, mean));
+        rows.push(ResultRow::within(format!("{name}: mean response"), Unit::Ns, documented_ns, 0.02, mean));
         if let Some([of_reads, of_writes, cleaned]) = more {
             let row = |what: &str, expected, responses: &Responses| {
                 let mean = responses.mean_ns() as f64;
-                Row::within(format!("{name}: {what}"), Unit::Ns, expected, 0.05, mean)
+                ResultRow::within(format!("{name}: {what}"), Unit::Ns, expected, 0.05, mean)
             };
             rows.push(row("reads alone", of_reads, reads));
             rows.push(row("writes alone", of_writes, writes));
             let erased = totals.sum(|row| row.erase_blocks) as f64 / members;
             let case = format!("{name}: blocks cleaned, a member");
-            rows.push(Row::within(case, Unit::Count, cleaned, 0.02, erased));
+            rows.push(ResultRow::within(case, Unit::Count, cleaned, 0.02, erased));
         }
     }
     for trace in UNDOCUMENTED {
         rows.push(undocumented(lab, trace)?);
     }
-    rows.push(Row::skipped("PCMark", "no trace of it, and DiskSim's figures are not at hand"));
+    rows.push(ResultRow::skipped("PCMark", "no trace of it, and DiskSim's figures are not at hand"));
     Ok(rows)
 }

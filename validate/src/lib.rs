@@ -21,7 +21,7 @@ mod theory;
 mod workload;
 
 pub use bend::Bend;
-pub use check::{Check, Effort, Expected, Lab, Row, Unit, Verdict};
+pub use check::{Check, Effort, Expected, Lab, ResultRow, Unit, Verdict};
 pub use oracles::{ORACLES, Oracle};
 pub use page::{Finding, command, heading, oracles, render};
 pub use stats::Mean;

@@ -9,7 +9,7 @@ use stripewise_sim::tables::{RequestRow, Sink};
 use stripewise_trace::Kind;
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::{self, Rig};
 use crate::workload::{Ends, Made, pages};
 
@@ -64,7 +64,7 @@ fn one_channel(dies: u32, requests: u64) -> DeviceSpec {
     rig::device(geometry, timing)
 }
 
-fn channel(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn channel(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let count: u64 = lab.pick(4_000, 40_000);
     let mut rows = Vec::new();
     let reads = (Kind::Read, READ, TRANSFER, "reads");
@@ -86,7 +86,7 @@ fn channel(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             let case = format!("{what}, {dies} dies");
             let note = if by_dies < by_bus { "dies are short" } else { "the bus is short" };
             let bound = by_dies.min(by_bus);
-            rows.push(Row::within(case, Unit::PerSecond, bound, 0.002, ends.rate()).noting(note));
+            rows.push(ResultRow::within(case, Unit::PerSecond, bound, 0.002, ends.rate()).noting(note));
         }
     }
     Ok(rows)
@@ -102,7 +102,7 @@ impl Sink for Latencies {
     }
 }
 
-fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn idle(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     // Device, kind of members, and one read and one program computed by hand, in nanoseconds.
     let devices = [
         // 35 + 45,000 + 8192 · 5 and 35 + 700,000 + 8192 · 5.
@@ -132,7 +132,7 @@ fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             let all: Vec<Nanos> = latencies.0.iter().copied().skip(first).step_by(2).collect();
             let farthest = all.iter().copied().max_by_key(|found| found.abs_diff(expected)).unwrap_or(0);
             let case = format!("{preset} as {members}, {what}");
-            rows.push(Row::exact(case, Unit::Ns, expected as f64, farthest as f64));
+            rows.push(ResultRow::exact(case, Unit::Ns, expected as f64, farthest as f64));
         };
         row("program", program, 0);
         row("read", read, 1);
@@ -158,7 +158,7 @@ impl Sink for Loop {
     }
 }
 
-fn closed(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn closed(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     const RAID: &str = "name = 'raid'\n[geometry]\nlevel = 'raid5'\n[parity]\nxor = '19us'\n";
     let cases = [
         ("mqsim-gc-2gib", "ssd:1", rig::ALONE, "one SSD that collects"),
@@ -184,7 +184,7 @@ fn closed(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             rig.run(&mut Made::new(count, make), &mut sum)?;
             let time = (sum.last_ns - sum.first_ns.unwrap_or(0)) as f64;
             let product = sum.requests as f64 / time * (sum.latency_ns as f64 / sum.requests as f64);
-            rows.push(Row::within(
+            rows.push(ResultRow::within(
                 format!("{what}, q = {depth}"),
                 Unit::Ratio,
                 f64::from(depth),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
-use stripewise_validate::{Check, Effort, Finding, Lab, Row, Verdict, checks, command, render};
+use stripewise_validate::{Check, Effort, Finding, Lab, ResultRow, Verdict, checks, command, render};
 
 /// Validate the simulator against theory and other simulators.
 ///
@@ -53,7 +53,7 @@ fn main() -> anyhow::Result<ExitCode> {
         println!("{} ({})\n{}\n", check.title, check.name, table(&rows));
         findings.push((check, rows));
     }
-    let verdicts = || findings.iter().flat_map(|(_, rows)| rows).map(Row::verdict);
+    let verdicts = || findings.iter().flat_map(|(_, rows)| rows).map(ResultRow::verdict);
     let count = |verdict| verdicts().filter(|&found| found == verdict).count();
     let differ = count(Verdict::Differs);
     println!("{} agree, {differ} differ, {} skipped", count(Verdict::Agrees), count(Verdict::Skipped));
@@ -74,7 +74,7 @@ fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Check>> {
     if names.is_empty() { Ok(checks().iter().collect()) } else { names.iter().map(find).collect() }
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[ResultRow]) -> Table {
     let mut table = Table::new();
     let lines = TableStyle { row_separator: presets::NOTHING.row_separator, ..presets::UTF8_HORIZONTAL_ONLY };
     table.load_style(lines).set_content_arrangement(ContentArrangement::Disabled);

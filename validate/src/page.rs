@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::check::{Check, Expected, Row, Unit, Verdict};
+use crate::check::{Check, Expected, ResultRow, Unit, Verdict};
 use crate::oracles::ORACLES;
 
 /// A check with its results.
-pub type Finding<'a> = (&'a Check, Vec<Row>);
+pub type Finding<'a> = (&'a Check, Vec<ResultRow>);
 
 impl Unit {
     /// A figure in this unit.
@@ -32,7 +32,7 @@ impl Verdict {
     }
 }
 
-impl Row {
+impl ResultRow {
     /// The prediction of theory or of the peer, and the tolerance.
     pub fn expectation(&self) -> String {
         let show = |figure| self.unit.show(figure);
@@ -120,7 +120,7 @@ pub fn render(findings: &[Finding<'_>], seed: u64) -> String {
     text
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[ResultRow]) -> String {
     let noted = rows.iter().any(|row| !row.note.is_empty());
     let mut text = format!(
         "| case | theory or peer | measured | difference | verdict |{}\n| --- | --: | --: | --: | --- |{}\n",
@@ -161,16 +161,16 @@ mod tests {
 
     #[test]
     fn a_row_says_how_far_off_it_is() {
-        let row = Row::within("x", Unit::Ns, 1000.0, 0.02, 1010.0);
+        let row = ResultRow::within("x", Unit::Ns, 1000.0, 0.02, 1010.0);
         assert_eq!(
             (row.expectation(), row.result(), row.difference()),
             ("1.000 us ± 2.00 %".into(), "1.010 us".into(), "+1.00 %".into())
         );
-        assert_eq!(Row::exact("x", Unit::Count, 3.0, 3.0).difference(), "none");
-        assert_eq!(Row::exact("x", Unit::Count, 0.0, 3.0).difference(), "3");
-        assert_eq!(Row::between("x", Unit::Ratio, 2.0, 3.0, 2.5).difference(), "inside");
-        assert_eq!(Row::between("x", Unit::Ratio, 2.0, 3.0, 3.3).difference(), "+10.00 %");
-        assert_eq!(Row::skipped("x", "no trace").difference(), "–");
+        assert_eq!(ResultRow::exact("x", Unit::Count, 3.0, 3.0).difference(), "none");
+        assert_eq!(ResultRow::exact("x", Unit::Count, 0.0, 3.0).difference(), "3");
+        assert_eq!(ResultRow::between("x", Unit::Ratio, 2.0, 3.0, 2.5).difference(), "inside");
+        assert_eq!(ResultRow::between("x", Unit::Ratio, 2.0, 3.0, 3.3).difference(), "+10.00 %");
+        assert_eq!(ResultRow::skipped("x", "no trace").difference(), "–");
     }
 
     #[test]

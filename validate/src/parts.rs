@@ -8,7 +8,7 @@ use stripewise_sim::tables::{RequestRow, Sink};
 use stripewise_trace::Kind;
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::Rig;
 use crate::workload::{Made, Poisson, pages};
 
@@ -52,7 +52,7 @@ impl Sink for Ledger {
     }
 }
 
-fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn parts(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let raid = |update: &str, more: &str| {
         format!(
             "name = 'raid'\n[geometry]\nlevel = 'raid5'\n[update]\npolicy = '{update}'\n[parity]\nxor = '19us'\n{more}"
@@ -96,8 +96,8 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let mut ledger = Ledger::default();
         rig.run(&mut Made::new(count, make), &mut ledger)?;
         let case = |what: &str| format!("{name}: {what}");
-        rows.push(Row::exact(case("requests noted"), Unit::Count, count as f64, ledger.rows as f64));
-        rows.push(Row::exact(
+        rows.push(ResultRow::exact(case("requests noted"), Unit::Count, count as f64, ledger.rows as f64));
+        rows.push(ResultRow::exact(
             case("requests whose parts do not add up"),
             Unit::Count,
             0.0,
@@ -110,7 +110,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             ("parity", ledger.parity_ns),
         ] {
             let case = case(&format!("share of latency spent on {part}"));
-            rows.push(Row::between(case, Unit::Ratio, 1e-4, 1.0, share(sum)));
+            rows.push(ResultRow::between(case, Unit::Ratio, 1e-4, 1.0, share(sum)));
         }
     }
     Ok(rows)

@@ -9,7 +9,7 @@ use stripewise_sim::tables::{RequestRow, SampleRow, Sink};
 use stripewise_trace::{Kind, Request};
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::{self, Rig};
 use crate::stats::BatchMeans;
 use crate::theory;
@@ -196,7 +196,7 @@ fn observe(
     Ok(Observed { queue, rate, found })
 }
 
-fn waits(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn waits(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let count = lab.pick(200_000, 2_000_000);
     let mut rows = Vec::new();
     let mut compare = |law: Law, (members, place): (&str, &str), load: f64| -> anyhow::Result<()> {
@@ -204,7 +204,7 @@ fn waits(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         let expected = theory::wait(load / mean, mean, mean_square);
         let observed = observe(lab, law, members, load, false, count)?.queue.all.mean();
         let case = format!("{}, ρ = {load}, queue {place}", law.name());
-        rows.push(Row::interval(case, Unit::Ns, expected, observed));
+        rows.push(ResultRow::interval(case, Unit::Ns, expected, observed));
         Ok(())
     };
     for law in [Law::Fixed, Law::Exponential] {
@@ -221,7 +221,7 @@ fn waits(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn waits_with_priority(lab: &Lab, count: u64) -> anyhow::Result<[Row; 2]> {
+fn waits_with_priority(lab: &Lab, count: u64) -> anyhow::Result<[ResultRow; 2]> {
     let (load, law) = (0.7, Law::Mixed(30));
     let rate = load / law.moments().0;
     let class = |share: f64, cell: Nanos| {
@@ -231,12 +231,17 @@ fn waits_with_priority(lab: &Lab, count: u64) -> anyhow::Result<[Row; 2]> {
     let (reads, programs) = theory::waits_with_priority(class(0.7, CELL), class(0.3, PROGRAM));
     let Observed { queue, .. } = observe(lab, law, PLACES[0].0, load, true, count)?;
     let row = |what, expected, waits: &BatchMeans| {
-        Row::interval(format!("{what} with read priority, ρ = {load}"), Unit::Ns, expected, waits.mean())
+        ResultRow::interval(
+            format!("{what} with read priority, ρ = {load}"),
+            Unit::Ns,
+            expected,
+            waits.mean(),
+        )
     };
     Ok([row("reads", reads, &queue.waits[0]), row("30 % programs", programs, &queue.waits[1])])
 }
 
-fn instruments(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn instruments(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let count = lab.pick(100_000, 1_000_000);
     let mut rows = Vec::new();
     for law in [Law::Fixed, Law::Exponential] {
@@ -244,12 +249,18 @@ fn instruments(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             for load in [0.3, 0.7] {
                 let Observed { queue, rate, found } = observe(lab, law, members, load, false, count)?;
                 let case = |what: &str| format!("{what}: {}, ρ = {load}, queue {place}", law.name());
-                rows.push(Row::interval(case("busy"), Unit::Ratio, load, queue.busy.mean()));
+                rows.push(ResultRow::interval(case("busy"), Unit::Ratio, load, queue.busy.mean()));
                 let number = queue.number.mean();
                 let little = rate * queue.response_ns as f64 / queue.responses as f64;
                 // Rate, response and number come from the same run, so only the sampling is uncertain.
-                rows.push(Row::within(case("number in the system"), Unit::Ratio, little, 0.01, number.value));
-                rows.push(Row::interval(case("arrivals find"), Unit::Ratio, found - 1.0, number));
+                rows.push(ResultRow::within(
+                    case("number in the system"),
+                    Unit::Ratio,
+                    little,
+                    0.01,
+                    number.value,
+                ));
+                rows.push(ResultRow::interval(case("arrivals find"), Unit::Ratio, found - 1.0, number));
             }
         }
     }

@@ -8,7 +8,7 @@ use stripewise_flash::spec::{Geometry, Timing};
 use stripewise_trace::Kind;
 
 use crate::bend::Bend;
-use crate::check::{Check, Lab, Row, Unit};
+use crate::check::{Check, Lab, ResultRow, Unit};
 use crate::rig::{self, Rig};
 use crate::workload::{Ends, Made, pages};
 
@@ -89,7 +89,7 @@ fn update(lab: &Lab, n: u32, chunk: u64, policy: &str, k: u64, first: u64) -> an
     Ok((reads, writes))
 }
 
-fn counts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn counts(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     let shapes = (3..=9).map(|n| (n, 1)).chain([(5, 4)]);
     for (n, chunk) in shapes {
@@ -113,19 +113,19 @@ fn counts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             let case =
                 format!("n = {n}, {policy}, chunk of {chunk} page{}", if chunk == 1 { "" } else { "s" });
             let note = format!("pre-reads for k = 1 … {d}: {}", reads.join(", "));
-            rows.push(Row::exact(case, Unit::Count, cases as f64, right as f64).noting(note));
+            rows.push(ResultRow::exact(case, Unit::Count, cases as f64, right as f64).noting(note));
         }
     }
     Ok(rows)
 }
 
-fn shares(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn shares(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     for n in [3, 5, 6, 9] {
         let rig = Rig::new(lab, device(n, 64, 10, 20), "channel:1", &scheme("", "always-rmw"))?;
         let member = u64::from(rig.config.device.logical_per_plane()) * PAGE;
         let expected = u64::from(n - 1) * member;
-        rows.push(Row::exact(
+        rows.push(ResultRow::exact(
             format!("n = {n}, bytes offered"),
             Unit::Count,
             expected as f64,
@@ -143,7 +143,7 @@ fn shares(lab: &Lab) -> anyhow::Result<Vec<Row>> {
 /// Stripes that every rotation passes through equally often: a multiple of 3, 5, 6 and 9.
 const ROUND: u64 = 90;
 
-fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<Row> {
+fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<ResultRow> {
     let rig = Rig::new(lab, device(n, 64, 10, 20), "channel:1", &scheme("", "baseline"))?;
     let d = u64::from(n - 1);
     let chunks = ROUND * d;
@@ -157,10 +157,10 @@ fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<Row> {
     let reads: u64 = counts.iter().map(|of| of[Class::HostRead as usize] + of[Class::Decode as usize]).sum();
     let expected = chunks * 2 * d / u64::from(n);
     let case = format!("n = {n}, one member lost: reads for {chunks} pages");
-    Ok(Row::exact(case, Unit::Count, expected as f64, reads as f64))
+    Ok(ResultRow::exact(case, Unit::Count, expected as f64, reads as f64))
 }
 
-fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<Row> {
+fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<ResultRow> {
     let geometry = format!("rotation = '{rotation}'");
     let rig = Rig::new(lab, device(n, 64, 10, 20), "channel:1", &scheme(&geometry, "always-rmw"))?;
     let chunks = ROUND * u64::from(n - 1);
@@ -169,10 +169,10 @@ fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<Row> {
     let most = totals.members.iter().map(|row| row.parity_write_pages).max().unwrap_or(0);
     let all = totals.sum(|row| row.parity_write_pages);
     let case = format!("n = {n}, {rotation}: most parity on one member, of its share");
-    Ok(Row::exact(case, Unit::Ratio, 1.0, most as f64 * f64::from(n) / all as f64))
+    Ok(ResultRow::exact(case, Unit::Ratio, 1.0, most as f64 * f64::from(n) / all as f64))
 }
 
-fn small_writes(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+fn small_writes(lab: &Lab) -> anyhow::Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     let equal = (3..=9).map(|n| (n, 100, 100));
     for (n, read, program) in equal.chain([(5, 50, 600), (8, 45, 700)]) {
@@ -200,7 +200,9 @@ fn small_writes(lab: &Lab) -> anyhow::Result<Vec<Row>> {
             format!("n = {n}, read {read} us, program {program} us")
         };
         let note = format!("bound {bound:.0}/s");
-        rows.push(Row::between(case, Unit::PerSecond, 0.96 * bound, 1.003 * bound, ends.rate()).noting(note));
+        rows.push(
+            ResultRow::between(case, Unit::PerSecond, 0.96 * bound, 1.003 * bound, ends.rate()).noting(note),
+        );
     }
     Ok(rows)
 }

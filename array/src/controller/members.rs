@@ -5,7 +5,7 @@ use super::Array;
 use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::format::{Copy, Member, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use crate::format::{Copy, MemberRecord, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 use crate::journal::{NO_MEMBER, News, Roster, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::OperationKind;
@@ -261,7 +261,7 @@ impl<M: Memory> Array<M> {
         let Some(roster) = &mut self.roster else { return };
         roster.on_members = Some(roster.superblock.clone());
         // Members that failed while the back copies were written are recorded by another version.
-        let is_untold = |(number, record): (usize, &Member)| {
+        let is_untold = |(number, record): (usize, &MemberRecord)| {
             number != usize::from(member) && failed >> number & 1 != 0 && record.state != MemberState::Failed
         };
         let has_more = roster.superblock.members.iter().enumerate().any(is_untold);

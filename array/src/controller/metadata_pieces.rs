@@ -46,7 +46,7 @@ pub(super) struct Piece {
 
 /// Consecutive pages, and the version of the structure that they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct PageRun {
     pub(super) member: u16,
     pub(super) first: u32,
     pub(super) pages: u32,
@@ -56,8 +56,8 @@ pub(super) struct Run {
 
 /// The current location of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    At(Run),
+pub(super) enum PieceLocation {
+    At(PageRun),
     /// The piece need not exist.
     Nowhere,
     /// The piece may be being written.
@@ -77,7 +77,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The location of `piece`.
-    pub(super) fn piece(&self, piece: Piece) -> Place {
+    pub(super) fn piece(&self, piece: Piece) -> PieceLocation {
         let place = match piece.kind {
             Kind::Superblock => self.superblock_piece(piece.nth),
             Kind::Checkpoint => self.checkpoint_piece(piece.nth),
@@ -87,16 +87,16 @@ impl<M: Memory> Array<M> {
             Kind::Record => self.record_piece(piece.nth),
         };
         match place {
-            Place::At(run) if self.failed[usize::from(run.member)] => Place::Nowhere,
+            PieceLocation::At(run) if self.failed[usize::from(run.member)] => PieceLocation::Nowhere,
             place => place,
         }
     }
 
-    fn superblock_piece(&self, nth: u64) -> Place {
-        let Some(block) = self.superblock_on_members() else { return Place::Over };
+    fn superblock_piece(&self, nth: u64) -> PieceLocation {
+        let Some(block) = self.superblock_on_members() else { return PieceLocation::Over };
         let member = (nth / 2) as usize;
         if member >= block.members.len() {
-            return Place::Over;
+            return PieceLocation::Over;
         }
         let (back, is_busy) = match (&self.roster, &self.elastic) {
             (Some(roster), _) => {
@@ -111,17 +111,17 @@ impl<M: Memory> Array<M> {
             (None, Some(log)) => {
                 let durable = log.durable();
                 if durable.is_news && (self.has_lost_data() || self.read_only) {
-                    return Place::Nowhere;
+                    return PieceLocation::Nowhere;
                 }
                 let is_written = (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase);
                 (durable.back[member], durable.is_news || is_written)
             }
-            (None, None) => return Place::Over,
+            (None, None) => return PieceLocation::Over,
         };
         if is_busy {
-            return Place::Busy;
+            return PieceLocation::Busy;
         }
-        Place::At(Run {
+        PieceLocation::At(PageRun {
             member: member as u16,
             first: if nth.is_multiple_of(2) { 0 } else { back },
             pages: superblock_pages(block.page_bytes),
@@ -129,89 +129,94 @@ impl<M: Memory> Array<M> {
         })
     }
 
-    fn checkpoint_piece(&self, nth: u64) -> Place {
+    fn checkpoint_piece(&self, nth: u64) -> PieceLocation {
         let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
         let Some((durable, header)) = durable.and_then(|durable| Some((durable, durable.newest.as_ref()?)))
         else {
-            return Place::Over;
+            return PieceLocation::Over;
         };
         if nth >= self.members.count.into() {
-            return Place::Over;
+            return PieceLocation::Over;
         }
         if durable.checkpoint_on >> nth & 1 == 0 || header.number != durable.checkpoint {
-            return Place::Nowhere;
+            return PieceLocation::Nowhere;
         }
         let pages = 1 + header.body_bytes.div_ceil(self.members.page_bytes.into()) as u32;
         let first = durable.slot_of_checkpoint(header.number);
-        Place::At(Run { member: nth as u16, first, pages, version: header.number })
+        PieceLocation::At(PageRun { member: nth as u16, first, pages, version: header.number })
     }
 
-    fn commit_piece(&self, nth: u64) -> Place {
+    fn commit_piece(&self, nth: u64) -> PieceLocation {
         let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
         let Some((durable, (commit, on))) = durable.and_then(|durable| Some((durable, durable.commit_on?)))
         else {
-            return Place::Over;
+            return PieceLocation::Over;
         };
         if nth >= self.members.count.into() {
-            return Place::Over;
+            return PieceLocation::Over;
         }
         if on >> nth & 1 == 0 {
-            return Place::Nowhere;
+            return PieceLocation::Nowhere;
         }
         let ring = durable.layout.commits;
         let first = ring.first + (commit.number % u64::from(ring.pages)) as u32;
-        Place::At(Run { member: nth as u16, first, pages: 1, version: commit.number })
+        PieceLocation::At(PageRun { member: nth as u16, first, pages: 1, version: commit.number })
     }
 
-    fn table_piece(&self, nth: u64) -> Place {
-        let Some(journal) = &self.journal else { return Place::Over };
+    fn table_piece(&self, nth: u64) -> PieceLocation {
+        let Some(journal) = &self.journal else { return PieceLocation::Over };
         let copies = u64::from(journal.layout.copies);
         let (page, copy) = ((nth / copies) as u32, (nth % copies) as u32);
         if page >= journal.table.pages() {
-            return Place::Over;
+            return PieceLocation::Over;
         }
         if journal.cleaning.is_under_way {
-            return Place::Busy;
+            return PieceLocation::Busy;
         }
         let (group, number) = journal.table.locate(page);
         let version = journal.table.version(page);
         let (position, at) = journal.layout.copy_at(number, copy, version);
         let member = self.geometry.member_at(group, position);
         if self.is_filled(member) {
-            return Place::Nowhere;
+            return PieceLocation::Nowhere;
         }
-        Place::At(Run { member, first: journal.layout.table.first + at, pages: 1, version })
+        PieceLocation::At(PageRun { member, first: journal.layout.table.first + at, pages: 1, version })
     }
 
-    fn intent_piece(&self, nth: u64) -> Place {
+    fn intent_piece(&self, nth: u64) -> PieceLocation {
         let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(self.members.count)) else {
-            return Place::Over;
+            return PieceLocation::Over;
         };
         let member = nth as u16;
         if self.is_filled(member) || intent.has_news && (self.has_lost_data() || self.read_only) {
-            return Place::Nowhere;
+            return PieceLocation::Nowhere;
         }
         if intent.work.is_under_way || intent.has_news {
-            return Place::Busy;
+            return PieceLocation::Busy;
         }
         let version = intent.version(self.geometry.group_of(member.into()));
         let first = intent.layout.intent.first + intent.layout.intent_page(version);
-        Place::At(Run { member, first, pages: 1, version })
+        PieceLocation::At(PageRun { member, first, pages: 1, version })
     }
 
-    fn record_piece(&self, nth: u64) -> Place {
-        let Some(journal) = &self.journal else { return Place::Over };
+    fn record_piece(&self, nth: u64) -> PieceLocation {
+        let Some(journal) = &self.journal else { return PieceLocation::Over };
         let number = self.record_of(Piece { kind: Kind::Record, nth });
         let member = (nth % u64::from(self.members.count)) as u16;
         let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
         if number >= newest {
-            return Place::Over;
+            return PieceLocation::Over;
         }
         match journal.ring.kept(number) {
             Some((first, pages, keepers)) if keepers >> member & 1 != 0 && !self.is_filled(member) => {
-                Place::At(Run { member, first: journal.layout.journal.first + first, pages, version: number })
+                PieceLocation::At(PageRun {
+                    member,
+                    first: journal.layout.journal.first + first,
+                    pages,
+                    version: number,
+                })
             }
-            _ => Place::Nowhere,
+            _ => PieceLocation::Nowhere,
         }
     }
 

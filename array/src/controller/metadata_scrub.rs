@@ -3,7 +3,7 @@
 //! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
 
 use super::Array;
-use super::metadata_pieces::{KINDS, Kind, Piece, Place, Run};
+use super::metadata_pieces::{KINDS, Kind, PageRun, Piece, PieceLocation};
 use crate::driver::Driver;
 use crate::ids::NONE;
 use crate::journal::{NO_MEMBER, News, Stage, Telling};
@@ -76,7 +76,7 @@ struct Wanted {
 #[derive(Debug)]
 struct Reading {
     piece: Piece,
-    run: Run,
+    run: PageRun,
     bytes: Vec<u8>,
     is_unreadable: bool,
     is_under_way: bool,
@@ -169,8 +169,8 @@ impl<M: Memory> Array<M> {
             return self.begin_mending();
         }
         let is_behind = piece.kind == Kind::Record && self.record_of(piece) >= walk.records_end;
-        let place = if is_behind { Place::Over } else { self.piece(piece) };
-        if place == Place::Busy {
+        let place = if is_behind { PieceLocation::Over } else { self.piece(piece) };
+        if place == PieceLocation::Busy {
             return false;
         }
         let next = piece.kind.next();
@@ -185,15 +185,15 @@ impl<M: Memory> Array<M> {
         let kinds = if is_closing { 1 } else { KINDS };
         let Some(walk) = &mut self.metadata.walk else { return false };
         match place {
-            Place::Over if piece.kind as usize + 1 < kinds => {
+            PieceLocation::Over if piece.kind as usize + 1 < kinds => {
                 walk.next = Piece { kind: next, nth: skipped };
                 walk.records_end = records.1;
             }
-            Place::Over if walk.damaged.is_empty() => self.metadata.walk = None,
-            Place::Over => return self.begin_mending(),
+            PieceLocation::Over if walk.damaged.is_empty() => self.metadata.walk = None,
+            PieceLocation::Over => return self.begin_mending(),
             _ => {
                 walk.next.nth += 1;
-                if let Place::At(run) = place {
+                if let PieceLocation::At(run) = place {
                     walk.reading = Some(Reading::of(piece, run));
                 }
             }
@@ -213,10 +213,10 @@ impl<M: Memory> Array<M> {
         let place = self.piece(piece);
         let Some(walk) = &mut self.metadata.walk else { return false };
         match place {
-            Place::Busy => return false,
-            Place::At(run) => walk.reading = Some(Reading::of(piece, run)),
+            PieceLocation::Busy => return false,
+            PieceLocation::At(run) => walk.reading = Some(Reading::of(piece, run)),
             // A piece that is no longer needed counts as whole.
-            Place::Nowhere | Place::Over => self.metadata.found.repaired += 1,
+            PieceLocation::Nowhere | PieceLocation::Over => self.metadata.found.repaired += 1,
         }
         self.go_to(Doing::Verify(nth + 1));
         true
@@ -285,7 +285,7 @@ impl<M: Memory> Array<M> {
         reading.bytes.append(&mut pages);
         let place = self.piece(reading.piece);
         // A copy that was written again meanwhile is whole, and a failed member has nothing to verify.
-        let is_moot = place != Place::At(reading.run);
+        let is_moot = place != PieceLocation::At(reading.run);
         let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
         let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
         let is_bad =
@@ -397,7 +397,7 @@ impl<M: Memory> Array<M> {
 }
 
 impl Reading {
-    fn of(piece: Piece, run: Run) -> Self {
+    fn of(piece: Piece, run: PageRun) -> Self {
         Self { piece, run, bytes: Vec::new(), is_unreadable: false, is_under_way: false }
     }
 }

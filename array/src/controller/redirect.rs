@@ -10,7 +10,9 @@ use crate::geometry::COLUMNS_MAX;
 use crate::memory::Memory;
 use crate::plan::Purpose;
 use crate::read::brr::{self, Estimate};
-use crate::read::{NextArrival, ReadCounts, ReadPolicy, StateSource, Way, Ways, gc_avoiding, least_finish};
+use crate::read::{
+    NextArrival, ReadCounts, ReadPath, ReadPolicy, StateSource, Ways, gc_avoiding, least_finish,
+};
 use crate::request::HostRequest;
 use crate::row_locks::RowLock;
 
@@ -93,7 +95,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    fn way_around<D: Driver<M>>(&self, plan: u32, driver: &mut D) -> Option<Way> {
+    fn way_around<D: Driver<M>>(&self, plan: u32, driver: &mut D) -> Option<ReadPath> {
         let section = &self.scheme.read;
         let wanted = self.plans[plan as usize].wanted;
         let sources = |lost| self.sources_of(plan, lost);

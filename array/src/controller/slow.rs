@@ -8,7 +8,7 @@ use super::{Array, columns};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::plan::{Plan, Purpose, Race, Step};
-use crate::read::Way;
+use crate::read::ReadPath;
 
 /// Members that were reported slow.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl<M: Memory> Array<M> {
             return 0;
         }
         self.reads.counts.redirected += u64::from(wanted);
-        self.plans[plan as usize].path.around = Some(Way { avoided: slow, cost: 0, direct: 0 });
+        self.plans[plan as usize].path.around = Some(ReadPath { avoided: slow, cost: 0, direct: 0 });
         slow
     }
 

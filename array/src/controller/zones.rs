@@ -10,7 +10,7 @@ use crate::geometry::RowCursor;
 use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::Class;
-use crate::placement::mc_rais::{Run, ZoneCounts, Zones};
+use crate::placement::mc_rais::{ZoneCounts, ZoneRun, Zones};
 use crate::plan::{Plan, Purpose};
 use crate::request::{HostRequest, RequestKind, RequestSlot};
 use crate::row_locks::RowLock;
@@ -102,9 +102,9 @@ impl<M: Memory> Array<M> {
         if is_moving && !ignores {
             return false;
         }
-        let Run { page: first, count } = match kind {
+        let ZoneRun { page: first, count } = match kind {
             // Blocks are moved to their home.
-            RequestKind::Write if is_own => Run { page, count: end - page },
+            RequestKind::Write if is_own => ZoneRun { page, count: end - page },
             RequestKind::Write if is_whole && !is_moving => zones.write_run(id, page, whole_end, can_write),
             RequestKind::Write => zones.read_run(page, page + 1),
             RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),

@@ -7,7 +7,7 @@ use stripewise_base::units::Bytes;
 use stripewise_code::Kind;
 
 use super::{
-    Area, CheckpointHeader, Commit, EntryRole, FeatureClass, Features, Member, MemberState, Placement,
+    Area, CheckpointHeader, Commit, EntryRole, FeatureClass, Features, MemberRecord, MemberState, Placement,
     Summary, Superblock, Tombstone, epoch_of, sequence_of,
 };
 use crate::geometry::Rotation;
@@ -166,13 +166,13 @@ impl Superblock {
 
 /// A member, and the unit that its cursor counts.
 struct Described<'a> {
-    member: &'a Member,
+    member: &'a MemberRecord,
     unit: &'a str,
 }
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Member { uuid: member, state, failed_epoch, failed_batch, cursor } = self.member;
+        let MemberRecord { uuid: member, state, failed_epoch, failed_batch, cursor } = self.member;
         write!(f, "{member}, ")?;
         match state {
             MemberState::Active => f.write_str("active"),

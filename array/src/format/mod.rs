@@ -35,8 +35,8 @@ pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use stamp::Stamp;
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
-    Area, Copy, ENDED_MAX, EndedEpoch, Member, MemberState, NAME_BYTES_MAX, Placement, SUPERBLOCK_BYTES,
-    SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
+    Area, Copy, ENDED_MAX, EndedEpoch, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
+    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;
 pub use write_seq::{

@@ -94,7 +94,7 @@ pub enum MemberState {
 
 /// The array's record of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Member {
+pub struct MemberRecord {
     /// The identifier of the member.
     pub uuid: Uuid,
     /// The state of the member.
@@ -107,7 +107,7 @@ pub struct Member {
     pub cursor: u64,
 }
 
-impl Member {
+impl MemberRecord {
     /// The member fails in `epoch`, with everything up to `batch` on it. A member that was being rebuilt has no more than
     /// at its first failure.
     pub(crate) fn fail(&mut self, epoch: u32, batch: u64) {
@@ -189,7 +189,7 @@ pub struct Superblock {
     /// [`settings_bytes_max`] bytes. In version 1, empty if they did not fit.
     pub settings: String,
     /// All members, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
-    pub members: Vec<Member>,
+    pub members: Vec<MemberRecord>,
 }
 
 impl Superblock {

@@ -5,7 +5,7 @@
 
 use stripewise_base::Nanos;
 
-use super::Way;
+use super::ReadPath;
 use crate::controller_columns as columns;
 
 /// The estimated times of a column's member.
@@ -36,7 +36,7 @@ pub(crate) fn choose(
     sources: impl Fn(u64) -> u64,
     estimate: impl Fn(u32) -> Estimate,
     mut slack: impl FnMut(u32, Nanos) -> Option<Nanos>,
-) -> Option<Way> {
+) -> Option<ReadPath> {
     columns(wanted).find_map(|column| {
         let direct = estimate(column);
         if direct.wait == 0 {
@@ -52,7 +52,7 @@ pub(crate) fn choose(
             return None;
         }
         let cost = columns(helpers).map(|helper| estimate(helper).done()).max().unwrap_or(0);
-        Some(Way { avoided: 1 << column, cost, direct: direct.done() })
+        Some(ReadPath { avoided: 1 << column, cost, direct: direct.done() })
     })
 }
 
@@ -64,7 +64,11 @@ mod tests {
     const WRITE: Nanos = 200_000;
 
     /// Of three data columns and parity, the `wanted` columns are read while members have these waiting times.
-    fn around(waits: [Nanos; 4], wanted: u64, slack: impl FnMut(u32, Nanos) -> Option<Nanos>) -> Option<Way> {
+    fn around(
+        waits: [Nanos; 4],
+        wanted: u64,
+        slack: impl FnMut(u32, Nanos) -> Option<Nanos>,
+    ) -> Option<ReadPath> {
         let estimate = |column: u32| Estimate { wait: waits[column as usize], read: READ };
         choose(wanted, |avoided| 0b1111 & !avoided, estimate, slack)
     }
@@ -99,7 +103,7 @@ mod tests {
     #[test]
     fn the_way_around_takes_as_long_as_its_slowest_helper() {
         let way = around([WRITE, 0, 3 * READ, READ], 0b0001, |_, _| None);
-        assert_eq!(way, Some(Way { avoided: 1, cost: 4 * READ, direct: WRITE + READ }));
+        assert_eq!(way, Some(ReadPath { avoided: 1, cost: 4 * READ, direct: WRITE + READ }));
     }
 
     #[test]

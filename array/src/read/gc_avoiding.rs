@@ -4,10 +4,10 @@
 //! Source: IODA (SOSP 2021), where a device fails a read fast that garbage collection would delay and the host decodes it;
 //! TTFLASH (FAST 2017), where the planes of one SSD do the same among themselves.
 
-use super::{Way, Ways};
+use super::{ReadPath, Ways};
 
 /// The way around collections. The costs in `ways` are the delays of reads by garbage collection.
-pub(crate) fn choose(ways: &Ways<'_>, sources: impl Fn(u64) -> u64) -> Option<Way> {
+pub(crate) fn choose(ways: &Ways<'_>, sources: impl Fn(u64) -> u64) -> Option<ReadPath> {
     ways.least(sources)
 }
 

@@ -6,11 +6,11 @@
 
 use stripewise_base::Nanos;
 
-use super::{Way, Ways};
+use super::{ReadPath, Ways};
 
 /// The way that finishes first. The costs in `ways` are the predicted times until a read is done. The way must finish `gain`
 /// earlier than the direct one.
-pub(crate) fn choose(ways: &Ways<'_>, gain: Nanos, sources: impl Fn(u64) -> u64) -> Option<Way> {
+pub(crate) fn choose(ways: &Ways<'_>, gain: Nanos, sources: impl Fn(u64) -> u64) -> Option<ReadPath> {
     ways.least(sources).filter(|way| way.direct - way.cost >= gain)
 }
 
@@ -19,13 +19,13 @@ mod tests {
     use super::*;
 
     /// D0 and D1, and P.
-    fn around(costs: [Nanos; 3], gain: Nanos) -> Option<Way> {
+    fn around(costs: [Nanos; 3], gain: Nanos) -> Option<ReadPath> {
         choose(&Ways { costs: &costs, wanted: 0b001, parity: 1 }, gain, |avoided| 0b111 & !avoided)
     }
 
     #[test]
     fn a_read_goes_the_way_that_is_done_first() {
-        assert_eq!(around([9, 3, 5], 1), Some(Way { avoided: 0b001, cost: 5, direct: 9 }));
+        assert_eq!(around([9, 3, 5], 1), Some(ReadPath { avoided: 0b001, cost: 5, direct: 9 }));
         assert_eq!(around([5, 3, 9], 1), None);
     }
 

@@ -290,15 +290,15 @@ impl Ways<'_> {
     /// The columns to avoid so that the greatest cost of the columns read is least, that cost, and the cost of reading the
     /// wanted columns directly. It avoids the costliest wanted column, then the costliest of the rest. `sources` returns the
     /// columns to read without some columns.
-    fn least(&self, sources: impl Fn(u64) -> u64) -> Option<Way> {
+    fn least(&self, sources: impl Fn(u64) -> u64) -> Option<ReadPath> {
         let (direct, worst) = self.greatest(self.wanted)?;
         let mut avoided = 1 << worst;
-        let mut best = Way { avoided: 0, cost: direct, direct };
+        let mut best = ReadPath { avoided: 0, cost: direct, direct };
         for _ in 0..self.parity {
             let read = sources(avoided);
             let (cost, costliest) = self.greatest(read)?;
             if cost < best.cost {
-                best = Way { avoided, cost, direct };
+                best = ReadPath { avoided, cost, direct };
             }
             avoided |= 1 << costliest;
         }
@@ -308,7 +308,7 @@ impl Ways<'_> {
 
 /// A way around columns of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct ReadPath {
     /// The columns that it avoids.
     pub(crate) avoided: u64,
     /// Its cost.

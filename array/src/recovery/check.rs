@@ -9,7 +9,7 @@ use std::fmt;
 
 use stripewise_code::Code;
 
-use super::walk::Found;
+use super::walk::WalkFindings;
 use super::{DamagedCopy, Opened};
 use crate::controller::Array;
 use crate::format::{Structure, crc32c};
@@ -141,7 +141,7 @@ impl<M: Memory> Array<M> {
         if let Some(log) = self.durable_log().filter(|log| log.durable.is_some()) {
             let superblock = &log.durable().superblock;
             let positions = &opened.positions;
-            let mut found = Found { media, superblock, positions, geometry, pages_read: 0 };
+            let mut found = WalkFindings { media, superblock, positions, geometry, pages_read: 0 };
             found.damaged(&mut |copy| copies.push(copy));
         }
         let page = vec![0; geometry.page_bytes as usize];

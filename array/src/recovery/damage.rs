@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::superblocks::Copies;
-use super::walk::Found;
+use super::walk::WalkFindings;
 use crate::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages};
 
 /// A copy of metadata that cannot be read or has wrong content, while another copy is intact.
@@ -61,7 +61,7 @@ pub(super) fn of_superblocks(
     damaged
 }
 
-impl Found<'_> {
+impl WalkFindings<'_> {
     /// The damaged checkpoints and commit records. The body of the older checkpoint may be partly overwritten, which its
     /// header does not show.
     pub(super) fn damaged(&mut self, told: &mut dyn FnMut(DamagedCopy)) {

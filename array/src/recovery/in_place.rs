@@ -4,7 +4,7 @@ use stripewise_code::Code;
 
 use super::assemble::Assembly;
 use super::in_place_intent as intents;
-use super::in_place_journal::Found;
+use super::in_place_journal::JournalFindings;
 use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
@@ -251,7 +251,7 @@ fn read_marks(
     site: &mut Site<'_>,
     opened: &mut Opened,
     opening: Opening,
-) -> Result<intents::Found, OpenError> {
+) -> Result<intents::IntentFindings, OpenError> {
     let found = intents::read(site, opened);
     site.leave_out(found.missing);
     site.check_enough()?;
@@ -271,7 +271,7 @@ fn redo(
     code: &Code,
     opening: Opening,
 ) -> Result<Checksums, OpenError> {
-    let mut found = Found::read(site);
+    let mut found = JournalFindings::read(site);
     opened.losses.extend(found.losses());
     if let Some(newest) = &found.newest {
         site.leave_out(newest.missing);
@@ -279,7 +279,7 @@ fn redo(
     site.check_enough()?;
     let damaged = found.damaged(site);
     opened.damaged.extend(damaged);
-    let tables::Found { mut table, behind, lost } = tables::read(site, opened);
+    let tables::TableFindings { mut table, behind, lost } = tables::read(site, opened);
     if !opened.losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
             "{}; offer more members, or open it by force and lose that",

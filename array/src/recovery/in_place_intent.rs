@@ -14,7 +14,7 @@ pub(super) struct Newest {
 }
 
 /// The content of the bitmap.
-pub(super) struct Found {
+pub(super) struct IntentFindings {
     pub(super) groups: Vec<Newest>,
     /// The members that the bitmap calls missing.
     pub(super) missing: u64,
@@ -43,8 +43,8 @@ pub(super) fn create(site: &mut Site<'_>) -> Result<(), OpenError> {
 }
 
 /// Reads the bitmap of all groups.
-pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
-    let mut found = Found { groups: Vec::new(), missing: 0, behind: (Vec::new(), Vec::new()) };
+pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> IntentFindings {
+    let mut found = IntentFindings { groups: Vec::new(), missing: 0, behind: (Vec::new(), Vec::new()) };
     for group in 0..site.geometry.groups {
         let mut copies: Vec<(At, IntentPage, Vec<u8>)> = Vec::new();
         let mut damaged = Vec::new();

@@ -60,7 +60,7 @@ impl Record {
 
 /// The content of the journal.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct JournalFindings {
     /// The header of the newest whole record.
     pub(super) newest: Option<RedoRecord>,
     /// Records to replay, in order.
@@ -91,7 +91,7 @@ impl Changes {
     }
 }
 
-impl Found {
+impl JournalFindings {
     /// The number of the last record, or 0.
     pub(super) fn newest_number(&self) -> u64 {
         self.records.last().map_or(0, |record| record.header.number)

@@ -8,7 +8,7 @@ use stripewise_code::Code;
 
 use super::OpenError;
 use super::in_place::Site;
-use super::in_place_journal::{Changes, Found, Record};
+use super::in_place_journal::{Changes, JournalFindings, Record};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use crate::geometry::{Geometry, Place};
 use crate::journal::{Checksums, Ring};
@@ -17,7 +17,7 @@ use crate::journal::{Checksums, Ring};
 type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;
 
 /// The rows whose parity is still deferred after all records of `found` are replayed.
-pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
+pub(super) fn rows(found: &JournalFindings, geometry: &Geometry) -> Late {
     let mut late = Late::new();
     for (entry, image) in found.records.iter().flat_map(Record::entries) {
         let member = u32::from(entry.member);
@@ -37,7 +37,7 @@ pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
 /// Recomputes deferred parity from its data: adds records after those of `found`, to be replayed with them.
 pub(super) fn cover(
     site: &mut Site<'_>,
-    found: &mut Found,
+    found: &mut JournalFindings,
     table: &Checksums,
     code: &Code,
     is_recorded: bool,
@@ -50,7 +50,7 @@ pub(super) fn cover(
     let mut ring = Ring::new(site.layout.journal.pages, header_pages, site.geometry.columns)
         .with(newest.tail, found.records.iter().map(taken));
     for ((group, page), before) in late {
-        let row = Row { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
+        let row = DeferredRow { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
         // Without the parity, the row has lost more than it tolerates, and reads of the lost chunks fail by their
         // checksums.
         let Some(parity) = row.parity(site, &changes, table, code) else { continue };
@@ -74,13 +74,13 @@ pub(super) fn cover(
 }
 
 /// A row with deferred parity.
-struct Row {
+struct DeferredRow {
     page: u32,
     place: Place,
     before: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Row {
+impl DeferredRow {
     /// The parity of the row's data; `None` if more is lost than its code tolerates.
     fn parity(
         &self,

@@ -10,7 +10,7 @@ use crate::journal::Checksums;
 use crate::media::At;
 
 /// The table as found on the members.
-pub(super) struct Found {
+pub(super) struct TableFindings {
     pub(super) table: Checksums,
     /// Places with an older version of a page than the newest one: the newest version must be written there first.
     pub(super) behind: Vec<(u32, At)>,
@@ -56,7 +56,7 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
 }
 
 /// Reads the table. Lost pages are added to the losses.
-pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
+pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> TableFindings {
     let mut table = Checksums::new(&site.layout, site.geometry.groups, true);
     let mut behind = Vec::new();
     let mut lost = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     if !lost.is_empty() {
         opened.losses.push(format!("{} pages of the table of checksums have no whole copy", lost.len()));
     }
-    Found { table, behind, lost }
+    TableFindings { table, behind, lost }
 }
 
 /// Rebuilds lost pages of the table, after all records are replayed. A row whose parity matches its data gets the

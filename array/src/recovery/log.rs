@@ -3,7 +3,7 @@
 use super::assemble::Assembly;
 use super::install::Install;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
-use super::walk::{Checkpoint, Found, FoundBatch, Walk};
+use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
 use super::{Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
 use crate::bugs::Bug;
 use crate::controller::Array;
@@ -151,7 +151,7 @@ pub(super) fn open<M: Memory>(
     let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
     let superblock = &assembly.superblock;
     let positions = &assembly.positions;
-    let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
+    let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
         return Err(OpenError::Refused(
             "no checkpoint of the array can be read; offer more of its members".into(),
@@ -356,7 +356,7 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
 
 /// The last batch that counts. Batches up to `promised` count; after it, batches count without a gap as long as they are
 /// whole on all present members.
-fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
+fn end_of_log(found: &mut WalkFindings<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
     let mut last = promised.max(checkpoint.header.horizon);
     while let Some(batch) = walk.later.get(&(last + 1)) {
         if !is_whole(found, batch) {
@@ -369,7 +369,7 @@ fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promi
 
 /// Whether all pages of a batch are on the present members, and decode where members are absent. A batch that is not whole
 /// was never durable, and would be a stripe that tolerates fewer losses than others.
-fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
+fn is_whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> bool {
     let header = &batch.header;
     let places: Vec<(u16, u32)> =
         (header.first..header.end).map(|slot| found.member(header.segment, slot)).collect();

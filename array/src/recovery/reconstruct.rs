@@ -14,7 +14,7 @@ use super::assemble::group_of;
 use super::in_place::Site;
 use super::in_place_journal as journal;
 use super::superblocks::Copies;
-use super::walk::Found;
+use super::walk::WalkFindings;
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{
     ChecksumPage, Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, SummaryHeader,
@@ -157,7 +157,7 @@ impl fmt::Display for Reconstructed {
 }
 
 /// The expected checksums of the pages of a row: the page, and for each member its checksum.
-type Row = (u32, Vec<(u16, u32)>);
+type RowChunks = (u32, Vec<(u16, u32)>);
 
 /// A batch of the log, and where a copy of its summary lies.
 #[derive(Clone, Copy, Debug)]
@@ -314,7 +314,7 @@ impl Remains<'_> {
     }
 
     /// Compares the pages of devices with those of rows.
-    fn compare(&mut self, rows: &[Row], devices: &[u16], model: &Superblock) -> Vec<Vec<Tally>> {
+    fn compare(&mut self, rows: &[RowChunks], devices: &[u16], model: &Superblock) -> Vec<Vec<Tally>> {
         let zeros = crc32c(&vec![0; model.page_bytes as usize]);
         let mut tallies = vec![vec![Tally::default(); model.members.len()]; devices.len()];
         for (page, entries) in rows {
@@ -353,7 +353,7 @@ impl Remains<'_> {
     }
 
     /// Rows of the log with the checksums in summaries: of the newest durable batches, and of others.
-    fn rows_of_log(&mut self, model: &Superblock, devices: &[u16], batches: &[Batch]) -> Vec<Row> {
+    fn rows_of_log(&mut self, model: &Superblock, devices: &[u16], batches: &[Batch]) -> Vec<RowChunks> {
         let mut promised = (0, 0, 0);
         for &device in devices {
             self.each_page(device, model.commits, &mut |_, page| {
@@ -384,7 +384,7 @@ impl Remains<'_> {
 
     /// The member and page of a slot of a segment.
     fn member(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
-        let found = Found {
+        let found = WalkFindings {
             media: self.media,
             superblock: model,
             positions: &[],
@@ -435,7 +435,7 @@ impl Remains<'_> {
         known: &[Option<u16>],
         devices: &[u16],
         layout: InPlaceLayout,
-    ) -> Vec<Row> {
+    ) -> Vec<RowChunks> {
         let changed = self.changed_rows(model, known, devices, layout);
         let groups = self.geometry.groups;
         // The place of a copy depends on the member's position in its group, which is not yet known. So the whole area is
@@ -494,7 +494,7 @@ impl Remains<'_> {
             positions: known.iter().map(|position| position.or_else(|| others.next().copied())).collect(),
             pages_read: 0,
         };
-        let records = journal::Found::read(&mut site).records;
+        let records = journal::JournalFindings::read(&mut site).records;
         records.iter().flat_map(|record| &record.header.entries).map(|entry| entry.page).collect()
     }
 }

@@ -5,8 +5,8 @@ use super::{Identity, OpenError};
 use crate::format::in_place::InPlaceLayout;
 use crate::format::layout::Layout;
 use crate::format::{
-    Area, Copy, Features, FormatError, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock, VERSION,
-    settings_bytes_max, superblock_pages,
+    Area, Copy, Features, FormatError, MemberRecord, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
+    VERSION, settings_bytes_max, superblock_pages,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -54,8 +54,13 @@ pub(crate) fn superblock_in_place(
 
 /// The parts of superblocks that all placements share, without the areas.
 fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identity: &Identity) -> Superblock {
-    let record =
-        |&uuid| Member { uuid, state: MemberState::Active, failed_epoch: 0, failed_batch: 0, cursor: 0 };
+    let record = |&uuid| MemberRecord {
+        uuid,
+        state: MemberState::Active,
+        failed_epoch: 0,
+        failed_batch: 0,
+        cursor: 0,
+    };
     Superblock {
         array: identity.array,
         uuid: identity.members.first().copied().unwrap_or_default(),

@@ -5,7 +5,7 @@
 
 use super::assemble::{Assembly, assemble};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
-use super::walk::Found;
+use super::walk::WalkFindings;
 use super::{OpenError, ROUND_PAGES, check_next, smallest};
 use crate::format::{
     Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
@@ -141,7 +141,7 @@ fn horizon(
     }
     let geometry = scheme.resolve(members, true)?;
     let Assembly { superblock, positions, .. } = assembly;
-    let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
+    let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
         return Err(OpenError::Refused(
             "no checkpoint of the array can be read; `stripewise check` says more".into(),

@@ -49,7 +49,7 @@ struct Head {
 }
 
 /// The offered members of an array, with their superblock.
-pub(super) struct Found<'a> {
+pub(super) struct WalkFindings<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) superblock: &'a Superblock,
     pub(super) positions: &'a [Option<u16>],
@@ -57,7 +57,7 @@ pub(super) struct Found<'a> {
     pub(super) pages_read: u64,
 }
 
-impl Found<'_> {
+impl WalkFindings<'_> {
     /// Reads pages of members of the array; `None` for pages that cannot be read.
     pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];

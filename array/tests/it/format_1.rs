@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use stripewise_array::format::{Copy, Placement, Superblock};
 use stripewise_array::{Media, Members, OpenError, Scheme, Upgrade};
 
-use crate::disk::{Disk, Host, Member, Recorder};
+use crate::disk::{Disk, DiskMember, Host, Recorder};
 
 const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";
@@ -112,7 +112,7 @@ fn expected_in_place(chunk: u64) -> u8 {
 /// The versions in all superblocks, in front and back copies.
 fn versions(disk: &Disk) -> BTreeSet<u16> {
     let version = |pages: &[Box<[u8]>]| Superblock::parse(&pages.concat()).map(|block| block.version);
-    let of = |member: &Member| {
+    let of = |member: &DiskMember| {
         let last = member.pages.len() - 8;
         [version(&member.pages[..8]), version(&member.pages[last..])]
     };

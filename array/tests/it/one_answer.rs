@@ -13,7 +13,7 @@ mod damage;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use case::{Case, check};
+use case::{Example, check};
 use stripewise_array::format::Uuid;
 use stripewise_array::{Rejoining, Trouble};
 use stripewise_base::prng::Prng;
@@ -36,12 +36,12 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// Runs `judge` over cases, and returns the number of cases that it could judge.
-fn each_case(judge: impl Fn(&mut Case) -> bool) -> u64 {
+fn each_case(judge: impl Fn(&mut Example) -> bool) -> u64 {
     let first = number("ONE_ANSWER_SEED");
     let seeds = first.map_or(0..number("ONE_ANSWER_CASES").unwrap_or(60), |seed| seed..seed + 1);
     let judged = seeds.filter(|&seed| {
         let _named = Named(seed);
-        judge(&mut Case::new(seed))
+        judge(&mut Example::new(seed))
     });
     judged.count() as u64
 }
@@ -144,7 +144,7 @@ fn lost_of(troubles: &[Trouble]) -> BTreeSet<u64> {
     troubles.iter().filter_map(chunk).collect()
 }
 
-fn troubles_of_stripes(disk: &crate::disk::Disk, case: &Case) -> Vec<Trouble> {
+fn troubles_of_stripes(disk: &crate::disk::Disk, case: &Example) -> Vec<Trouble> {
     check(&case.scheme, disk).expect("it was opened").1
 }
 

@@ -6,7 +6,7 @@
 use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
 use stripewise_array::{RejoinError, Rejoining};
 
-use crate::disk::{Disk, Host, Member};
+use crate::disk::{Disk, DiskMember, Host};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -37,12 +37,12 @@ fn fill(host: &mut Host, value: u8) {
 }
 
 /// The content of the member.
-fn image(host: &mut Host) -> Member {
+fn image(host: &mut Host) -> DiskMember {
     host.disk().members[usize::from(IT)].clone()
 }
 
 /// The member fails, the array is written without it, and it returns with `image`.
-fn returns(host: &mut Host, image: Member, value: u8) {
+fn returns(host: &mut Host, image: DiskMember, value: u8) {
     host.fail(IT);
     host.finish();
     (0..chunks(host) / 4).for_each(|chunk| host.write(chunk * 4, value));
@@ -124,7 +124,7 @@ fn an_image_of_a_replacement_that_was_half_rebuilt_is_rebuilt_whole() {
         host.fail(IT);
         host.finish();
         let blank = vec![vec![0; 1024].into_boxed_slice(); 400];
-        host.disk().members[usize::from(IT)] = Member { pages: blank, ..Member::default() };
+        host.disk().members[usize::from(IT)] = DiskMember { pages: blank, ..DiskMember::default() };
         host.rejoin(IT, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
         let mut half = None;
         while host.array.rebuilding().is_some() {
@@ -266,7 +266,7 @@ fn what_a_returned_member_kept_of_the_past_does_not_count() {
     let heads = [its.checkpoint.first, its.checkpoint.first + its.checkpoint.pages];
     let areas = || heads.into_iter().chain(its.commits.first..its.commits.first + its.commits.pages);
     let is_zero = |page: &[u8]| page.iter().all(|&byte| byte == 0);
-    let kept = |member: &Member| -> Vec<u32> {
+    let kept = |member: &DiskMember| -> Vec<u32> {
         areas().filter(|&page| !is_zero(&member.pages[page as usize])).collect()
     };
     assert!(!kept(&older).is_empty(), "it keeps checkpoints or commit records");

@@ -7,7 +7,7 @@ use reed_solomon_simd::{ReedSolomonDecoder, ReedSolomonEncoder};
 use stripewise_code::{Code, Kind};
 
 use crate::isal::{Isal, Pointers, Tables};
-use crate::row::{Members, Row, Shape, Task};
+use crate::row::{CodeRow, Members, Shape, Task};
 
 /// An implementation of a task.
 pub(crate) struct Contender<'a> {
@@ -31,13 +31,13 @@ pub(crate) enum Role {
 
 impl Contender<'_> {
     /// Runs the task `calls` times.
-    pub(crate) fn run(&mut self, row: &mut Row, calls: u64) {
+    pub(crate) fn run(&mut self, row: &mut CodeRow, calls: u64) {
         (self.work)(row.members(), calls);
     }
 }
 
 /// All contenders that implement `task`, this project first.
-pub(crate) fn all<'a>(row: &mut Row, task: Task, isal: Option<&'a Isal>) -> Result<Vec<Contender<'a>>> {
+pub(crate) fn all<'a>(row: &mut CodeRow, task: Task, isal: Option<&'a Isal>) -> Result<Vec<Contender<'a>>> {
     let shape = row.shape();
     let mut all = vec![ours(shape, task)?];
     if let Some(isal) = isal {
@@ -173,7 +173,7 @@ fn of_isal<'a>(isal: &'a Isal, shape: Shape, task: Task) -> Result<Vec<Contender
 
 /// `reed-solomon-simd`: codes by fast Fourier transforms over 16-bit elements. Its parity differs from ours, and it
 /// cannot update. It keeps its results in its own memory; they are copied to the row, as its users must do.
-fn of_simd_crate<'a>(row: &mut Row, task: Task) -> Result<Option<Contender<'a>>> {
+fn of_simd_crate<'a>(row: &mut CodeRow, task: Task) -> Result<Option<Contender<'a>>> {
     let Shape { data: count, parity: parities, bytes } = row.shape();
     let lost = row.shape().touched(task);
     let new = |work| Contender { name: "reed-solomon-simd", kind: Role::Crate, work };

@@ -18,7 +18,7 @@ use stripewise_code::Level;
 
 use crate::contenders::{Contender, Role};
 use crate::isal::Isal;
-use crate::row::{Row, Shape, Task};
+use crate::row::{CodeRow, Shape, Task};
 
 /// Measure the parity codes beside ISA-L, reed-solomon-simd and memcpy.
 ///
@@ -118,9 +118,9 @@ fn bench(arguments: &Arguments) -> Result<()> {
 }
 
 /// GB per second of each contender.
-struct Found(Vec<(&'static str, Role, f64)>);
+struct Medians(Vec<(&'static str, Role, f64)>);
 
-impl Found {
+impl Medians {
     fn best(&self, role: Role) -> Option<(&'static str, f64)> {
         let of_role = self.0.iter().filter(|(_, of, _)| *of == role).map(|&(name, _, speed)| (name, speed));
         of_role.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -151,8 +151,8 @@ impl Found {
     }
 }
 
-fn measure(shape: Shape, task: Task, isal: Option<&Isal>, arguments: &Arguments) -> Result<Found> {
-    let mut row = Row::new(shape);
+fn measure(shape: Shape, task: Task, isal: Option<&Isal>, arguments: &Arguments) -> Result<Medians> {
+    let mut row = CodeRow::new(shape);
     let mut encoder = contenders::all(&mut row, Task::Encode, isal)?;
     encoder[0].run(&mut row, 1);
     let mut all = contenders::all(&mut row, task, isal)?;
@@ -171,18 +171,18 @@ fn measure(shape: Shape, task: Task, isal: Option<&Isal>, arguments: &Arguments)
             if contender.kind == Role::Memcpy { shape.data * shape.bytes } else { shape.source_bytes(task) };
         (contender.name, contender.kind, bytes as f64 * 1e-9 / seconds[seconds.len() / 2])
     };
-    Ok(Found(all.into_iter().zip(seconds).map(speed).collect()))
+    Ok(Medians(all.into_iter().zip(seconds).map(speed).collect()))
 }
 
 /// Runs a contender once, compares its output with ours, and restores the earlier content.
-fn check(contender: &mut Contender<'_>, row: &mut Row, task: Task) -> Result<()> {
+fn check(contender: &mut Contender<'_>, row: &mut CodeRow, task: Task) -> Result<()> {
     let own_parity = contender.kind == Role::Crate && matches!(task, Task::Encode | Task::Delta);
     if contender.kind == Role::Memcpy {
         return Ok(());
     }
     let written = row.shape().written(task);
     let before = row.bytes_of(&written);
-    let run = |contender: &mut Contender<'_>, row: &mut Row| {
+    let run = |contender: &mut Contender<'_>, row: &mut CodeRow| {
         if matches!(task, Task::DecodeOne | Task::DecodeTwo | Task::Encode) {
             row.put(&written, &vec![vec![0x5A; row.shape().bytes]; written.len()]);
         }
@@ -203,7 +203,7 @@ fn check(contender: &mut Contender<'_>, row: &mut Row, task: Task) -> Result<()>
 }
 
 /// The number of calls that take about `budget` seconds.
-fn calibrate(contender: &mut Contender<'_>, row: &mut Row, budget: f64) -> u64 {
+fn calibrate(contender: &mut Contender<'_>, row: &mut CodeRow, budget: f64) -> u64 {
     let mut calls = 1;
     loop {
         let seconds = timed(contender, row, calls);
@@ -214,7 +214,7 @@ fn calibrate(contender: &mut Contender<'_>, row: &mut Row, budget: f64) -> u64 {
     }
 }
 
-fn timed(contender: &mut Contender<'_>, row: &mut Row, calls: u64) -> f64 {
+fn timed(contender: &mut Contender<'_>, row: &mut CodeRow, calls: u64) -> f64 {
     let start = cpu_seconds();
     contender.run(row, calls);
     cpu_seconds() - start

@@ -70,7 +70,7 @@ impl fmt::Display for Shape {
 
 /// The members of a row, one after another as in a pool of pages: data, parity, a change, and spare members for
 /// `memcpy`, as many as there are data members.
-pub(crate) struct Row {
+pub(crate) struct CodeRow {
     memory: Vec<u8>,
     start: usize,
     shape: Shape,
@@ -84,7 +84,7 @@ pub(crate) struct Members<'a> {
     pub(crate) spare: Vec<&'a mut [u8]>,
 }
 
-impl Row {
+impl CodeRow {
     const ALIGNMENT: usize = 4096;
 
     /// Members with bytes drawn from a seed.

@@ -15,7 +15,7 @@ use crate::{Arguments, Yardstick};
 use crate::{fio, raw};
 
 /// A case: a load on the array, and its baseline.
-pub(crate) struct Case {
+pub(crate) struct EngineBenchmark {
     pub(crate) name: &'static str,
     pub(crate) load: Load,
     pub(crate) against: Against,
@@ -98,14 +98,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// All cases, derived from a load of small random reads, with this number of requests.
-pub(crate) fn cases(small: &Load, requests: u64) -> Vec<Case> {
+pub(crate) fn cases(small: &Load, requests: u64) -> Vec<EngineBenchmark> {
     let small = Load { count: requests, ..*small };
     let large =
         Load { pattern: Pattern::Sequential, bytes: 1 << 20, depth: 8, count: requests / 200, ..small };
     let write = |load: Load| Load { write: true, ..load };
     let alone = |load: Load| Load { depth: 1, count: load.count / 4, ..load };
     let flushed = |every, count| Load { flush_every: every, count, ..write(small) };
-    let case = |name, load, against| Case { name, load, against };
+    let case = |name, load, against| EngineBenchmark { name, load, against };
     vec![
         case("4 KiB random writes, 32 at a time", write(small), Against::Files),
         case("4 KiB random writes, one at a time", write(alone(small)), Against::Files),
@@ -194,7 +194,7 @@ impl<'a> Report<'a> {
     }
 
     /// Runs a case on the complete array and its baseline in turn.
-    fn case(&mut self, case: &Case, engine: &mut Engine, plain: &Plain) -> Result<()> {
+    fn case(&mut self, case: &EngineBenchmark, engine: &mut Engine, plain: &Plain) -> Result<()> {
         if !self.wants(case.name) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use comfy_table::Table;
 use stripewise_base::units::parse_count;
 
 use crate::contenders::{CONTENDERS, Contender, Make};
-use crate::stream::{Found, Stream};
+use crate::stream::{Stream, StreamFindings};
 
 /// Counts the allocations of the opponents while they are filled; afterwards it only forwards calls.
 #[global_allocator]
@@ -116,7 +116,7 @@ fn row(chunks: u64, name: &str, make: Make, rounds: u32) -> Vec<String> {
         seconds * 1e9 / ROUND as f64
     };
     let best = (0..rounds).map(|_| round(&mut contender, &mut stream)).fold(f64::INFINITY, f64::min);
-    let mut found = Found::default();
+    let mut found = StreamFindings::default();
     for _ in 0..ROUND.div_ceil(Stream::BATCH) {
         let batch = stream.next();
         contender.run(batch, |page, tier| found.add(page < chunks / 5, tier > 0));

@@ -32,13 +32,13 @@ impl Stream {
 
 /// Numbers of writes by actual and assigned class.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct StreamFindings {
     hot: u64,
     taken_for_hot: u64,
     both: u64,
 }
 
-impl Found {
+impl StreamFindings {
     pub(crate) fn add(&mut self, is_hot: bool, taken_for_hot: bool) {
         self.hot += u64::from(is_hot);
         self.taken_for_hot += u64::from(taken_for_hot);

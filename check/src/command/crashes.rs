@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use stripewise_check::Planted;
-use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Script, Target};
+use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Effort, Kind, Script, Target};
 
 use super::progress::Progress;
 use super::runner;
@@ -88,7 +88,7 @@ impl Crashes {
 
     fn file(&self, file: &str) -> anyhow::Result<bool> {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-        let case = Case::from_toml(file, &text)?;
+        let case = CrashCase::from_toml(file, &text)?;
         let result = self.checker().case(&case);
         match &result {
             Ok(counts) => println!("{file} passes\n{counts}"),

@@ -18,14 +18,14 @@ pub struct Axis {
     /// The subject of the choice.
     pub about: &'static str,
     /// Its members, the default first; at most 16.
-    pub members: &'static [Member],
+    pub members: &'static [AxisValue],
     /// Copies the keys that this axis owns into the first scheme from the second.
     pub(crate) take: fn(&mut Scheme, &Scheme),
 }
 
 /// A member of an axis.
 #[derive(Debug)]
-pub struct Member {
+pub struct AxisValue {
     /// Its name, as in the array's settings.
     pub name: &'static str,
     /// What it sets in an array.
@@ -79,8 +79,8 @@ impl Sets {
     }
 }
 
-const fn keys(name: &'static str, keys: &'static str) -> Member {
-    Member { name, sets: Sets::Keys(keys) }
+const fn keys(name: &'static str, keys: &'static str) -> AxisValue {
+    AxisValue { name, sets: Sets::Keys(keys) }
 }
 
 /// Elastic striping, over members as small as those of the checking simulation. Chunks leave memory either per
@@ -231,7 +231,7 @@ pub static AXES: [Axis; COUNT] = [
         about: "when members collect garbage",
         members: &[
             keys("none", ""),
-            Member { name: "semi-preemptive", sets: Sets::Preemption },
+            AxisValue { name: "semi-preemptive", sets: Sets::Preemption },
             keys("rotating", "coordination.policy = 'rotating'"),
             keys("global", "coordination.policy = 'global'"),
         ],
@@ -241,9 +241,9 @@ pub static AXES: [Axis; COUNT] = [
         name: "level",
         about: "the device behind a member",
         members: &[
-            Member { name: "ssd", sets: Sets::Level(Level::Ssd) },
-            Member { name: "channel", sets: Sets::Level(Level::Channel) },
-            Member { name: "chip", sets: Sets::Level(Level::Chip) },
+            AxisValue { name: "ssd", sets: Sets::Level(Level::Ssd) },
+            AxisValue { name: "channel", sets: Sets::Level(Level::Channel) },
+            AxisValue { name: "chip", sets: Sets::Level(Level::Chip) },
         ],
         take: |_, _| {},
     },
@@ -251,9 +251,9 @@ pub static AXES: [Axis; COUNT] = [
         name: "members",
         about: "abilities of members that the controller uses",
         members: &[
-            Member { name: "all", sets: Sets::Members(Ability::Everything) },
-            Member { name: "no-old-versions", sets: Sets::Members(Ability::NoOldVersions) },
-            Member { name: "as-files", sets: Sets::Members(Ability::Nothing) },
+            AxisValue { name: "all", sets: Sets::Members(Ability::Everything) },
+            AxisValue { name: "no-old-versions", sets: Sets::Members(Ability::NoOldVersions) },
+            AxisValue { name: "as-files", sets: Sets::Members(Ability::Nothing) },
         ],
         take: |_, _| {},
     },

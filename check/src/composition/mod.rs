@@ -42,7 +42,7 @@ impl Combination {
     }
 
     /// Its member of an axis.
-    pub fn member(&self, axis: usize) -> &'static axes::Member {
+    pub fn member(&self, axis: usize) -> &'static axes::AxisValue {
         &AXES[axis].members[self.0[axis] as usize]
     }
 
@@ -125,7 +125,7 @@ impl Space {
     /// # Panics
     /// If a member's keys do not form a scheme.
     pub fn new() -> Self {
-        let scheme = |member: &axes::Member| {
+        let scheme = |member: &axes::AxisValue| {
             let keys = if let Sets::Keys(keys) = member.sets { keys } else { "" };
             Scheme::from_toml(member.name, &format!("name = 'composed'\n{keys}"))
                 .unwrap_or_else(|error| panic!("{error}"))

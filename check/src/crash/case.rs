@@ -145,7 +145,7 @@ impl Era {
 /// members removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub struct CrashCase {
     /// Seed of the order in which operations end and members are offered.
     pub seed: u64,
     /// The array.
@@ -161,7 +161,7 @@ pub struct Case {
     pub corruption: Option<Corruption>,
 }
 
-impl Case {
+impl CrashCase {
     /// A life without eras.
     pub(crate) fn new(seed: u64, shape: Shape) -> Self {
         Self { seed, shape, eras: Vec::new(), mends: false, corruption: None }

@@ -2,7 +2,7 @@
 
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
+use super::case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 use super::corruption::{Corruption, Target};
 use super::keep::Keep;
 use super::members::Wrong;
@@ -77,7 +77,7 @@ fn window(seed: u64) -> u32 {
 }
 
 /// The case of a seed, for an array of `sectors` sectors.
-pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
+pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
     let mut draw = Draw(Prng::stream(seed, 0x6372_6173));
     let mut lost = 0u64;
     let eras = 1 + draw.one_of(&[0, 1, 1, 2, 2, 3]);
@@ -147,7 +147,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     let corruption = draw
         .percent(12)
         .then(|| Corruption { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
-    Case { seed, shape, eras: all, mends, corruption }
+    CrashCase { seed, shape, eras: all, mends, corruption }
 }
 
 /// Corruption of `target` for the life of a seed, independent of its other choices.

@@ -63,7 +63,7 @@ struct Change {
 
 /// One member.
 #[derive(Clone, Debug)]
-struct Member {
+struct CrashMember {
     durable: Vec<Content>,
     /// Pages of failed writes, and of writes that a failed flush should have covered.
     unwritten: Vec<u32>,
@@ -79,7 +79,7 @@ struct Member {
     past: Vec<Rc<[Content]>>,
 }
 
-impl Member {
+impl CrashMember {
     fn visible(&self, page: u32) -> &Content {
         let newest = self.changes.iter().rev().find(|change| change.page == page);
         newest.map_or(&self.durable[page as usize], |change| &change.content)
@@ -130,14 +130,14 @@ pub(crate) struct InFlight {
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     page_bytes: usize,
-    each: Vec<Member>,
+    each: Vec<CrashMember>,
 }
 
 impl Members {
     /// `count` members of `pages` pages of zeros.
     pub(crate) fn new(count: u16, pages: u32, page_bytes: u32) -> Self {
         let zeros: Content = vec![0; page_bytes as usize].into();
-        let member = Member {
+        let member = CrashMember {
             durable: vec![zeros; pages as usize],
             unwritten: Vec::new(),
             changes: Vec::new(),
@@ -209,7 +209,7 @@ impl Members {
         }
         let failed = one.fire(&[Wrong::Unflushable]);
         let mut random = failed.map(|(_, choice)| Prng::stream(choice, 7));
-        let Member { changes, durable, unreadable, unwritten, .. } = one;
+        let CrashMember { changes, durable, unreadable, unwritten, .. } = one;
         for change in changes.iter_mut().filter(|change| change.nth < until && !change.is_forsaken) {
             let place = &mut durable[change.page as usize];
             match &mut random {
@@ -361,7 +361,7 @@ impl Members {
             let Undecided { member, page, .. } = undecided[first];
             let same = |one: &&Undecided| (one.member, one.page) == (member, page);
             let count = undecided[first..].iter().take_while(same).count();
-            let Member { durable, unreadable, .. } = &mut self.each[member as usize];
+            let CrashMember { durable, unreadable, .. } = &mut self.each[member as usize];
             let place = &mut durable[page as usize];
             let mut bytes = place.to_vec();
             let mut is_old = false;

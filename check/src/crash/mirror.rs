@@ -10,7 +10,7 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 
-use super::case::Case;
+use super::case::CrashCase;
 use super::draw;
 use super::scenario::Scenario;
 use super::shrink::shrink;
@@ -253,7 +253,7 @@ fn shape() -> Shape {
     }
 }
 
-fn live<S: SystemUnderTest>(case: &Case) -> Result<(), String> {
+fn live<S: SystemUnderTest>(case: &CrashCase) -> Result<(), String> {
     Scenario::new::<S>(&case.shape, case.seed, None)?.whole::<S>(case)
 }
 
@@ -296,12 +296,12 @@ fn a_failure_of_an_enumeration_replays_and_shrinks() {
     let broken =
         small::enumerate::<Mirror<FLUSH_DROPPED>>(&array, &shape(), Script::Overwrite, Effort::ALL, told);
     let broken = broken.expect_err("it drops flushes");
-    let fails = |case: &Case| live::<Mirror<FLUSH_DROPPED>>(case).is_err();
+    let fails = |case: &CrashCase| live::<Mirror<FLUSH_DROPPED>>(case).is_err();
     assert!(fails(&broken.case), "{}", broken.case.to_toml());
     let small = shrink(&broken.case, 1000, fails);
     assert!(fails(&small));
     assert!(small.eras.len() == 1 && small.eras[0].asks.len() == 2, "a write and a flush: {small:?}");
-    let again = Case::from_toml("it", &small.to_toml()).expect("its own form");
+    let again = CrashCase::from_toml("it", &small.to_toml()).expect("its own form");
     assert_eq!(again, small);
 }
 

@@ -1,7 +1,7 @@
 //! The crash checker: arrays lose power at any time, keep any part of their unflushed writes, and are assembled
 //! again.
 //!
-//! The reference is `docs/fault-contract.md`. A [`Case`] contains everything that determines one life of an array.
+//! The reference is `docs/fault-contract.md`. A [`CrashCase`] contains everything that determines one life of an array.
 //! Seeds are cases that are drawn at random; a [`Script`] stands for all crashes of a few requests.
 
 mod case;
@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stripewise_array::{Array, Bug, PageMemory};
 
-pub use case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
+pub use case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 pub use corruption::{Corruption, Target};
 pub use counts::Counts;
 pub use keep::Keep;
@@ -41,7 +41,7 @@ use scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The case.
-    pub case: Case,
+    pub case: CrashCase,
     /// The violation.
     pub what: String,
 }
@@ -80,9 +80,9 @@ impl Checker {
     ///
     /// # Errors
     /// If no such array is possible.
-    pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<Case, Broken> {
+    pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<CrashCase, Broken> {
         let shape = draw::shape(seed, kinds);
-        let case = Case::new(seed, shape.clone());
+        let case = CrashCase::new(seed, shape.clone());
         let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
         let mut case = draw::case(seed, shape, sectors);
         if let Some(target) = self.corruption {
@@ -96,7 +96,7 @@ impl Checker {
     ///
     /// # Errors
     /// The first broken promise; a panic counts as one.
-    pub fn case(&mut self, case: &Case) -> Result<Counts, String> {
+    pub fn case(&mut self, case: &CrashCase) -> Result<Counts, String> {
         let mut scenario = self.array(&case.shape)?.reseeded(case.seed);
         guarded(move || scenario.whole::<Checked>(case).map(|()| scenario.counts))
     }
@@ -122,7 +122,7 @@ impl Checker {
         told: &mut dyn FnMut(&Counts),
     ) -> Result<Counts, Broken> {
         let shape = small::shape(kind);
-        let whole = |what| Broken { case: Case::new(0, small::shape(kind)), what };
+        let whole = |what| Broken { case: CrashCase::new(0, small::shape(kind)), what };
         let array = self.array(&shape).map_err(whole)?;
         let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
         result.map_err(whole)?

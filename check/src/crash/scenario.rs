@@ -6,7 +6,7 @@ use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{Bug, OpenError, Opened};
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Comeback, Cut, Era, PutBack};
+use super::case::{Comeback, CrashCase, Cut, Era, PutBack};
 use super::corruption::{Corruption, Doubt, Target};
 use super::counts::Counts;
 use super::keep::Keep;
@@ -502,7 +502,7 @@ impl Scenario {
     }
 
     /// Runs the life of `case`.
-    pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &Case) -> Result<(), String> {
+    pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &CrashCase) -> Result<(), String> {
         (self.mends, self.corruption) = (case.mends, case.corruption);
         self.eras::<S>(&case.eras)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Coming {
 
 /// A request in flight.
 #[derive(Clone, Debug)]
-struct Asked {
+struct PendingRequest {
     ask: Ask,
     update: Update,
     /// For reads and flushes: the oldest versions that they may find, or that they cover.
@@ -53,7 +53,7 @@ pub(crate) struct Server<S> {
     pub(crate) model: Model,
     now: Nanos,
     waiting: std::collections::VecDeque<Ask>,
-    under_way: Vec<Option<Asked>>,
+    under_way: Vec<Option<PendingRequest>>,
     depth: usize,
     random: Prng,
     /// Whether an update may fail because the array is out of space.
@@ -380,8 +380,9 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(())
     }
 
-    fn prepare(&mut self, ask: Ask) -> (Asked, Box<[u8]>) {
-        let mut asked = Asked { ask, update: 0, floors: Vec::new(), is_advice: false, is_behind: false };
+    fn prepare(&mut self, ask: Ask) -> (PendingRequest, Box<[u8]>) {
+        let mut asked =
+            PendingRequest { ask, update: 0, floors: Vec::new(), is_advice: false, is_behind: false };
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
         let mut payload = Box::default();
@@ -449,7 +450,7 @@ impl<S: SystemUnderTest> Server<S> {
         Ok(())
     }
 
-    fn check(&mut self, asked: &Asked, payload: &[u8]) -> Result<(), String> {
+    fn check(&mut self, asked: &PendingRequest, payload: &[u8]) -> Result<(), String> {
         let mut sectors = asked.ask.sector..asked.ask.sector + asked.ask.sectors;
         let is_known = self.may_be_old && !self.forgets && sectors.any(|sector| self.model.was_found(sector));
         if is_known && payload.iter().all(|&byte| byte == 0) {

@@ -1,12 +1,16 @@
 //! Shrinks a failing case to a smaller failing case that is easier to read.
 
-use super::case::{Case, Era};
+use super::case::{CrashCase, Era};
 use super::keep::Keep;
 
 /// A smaller case for which `fails` still holds, after at most `tries` attempts.
-pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool) -> Case {
+pub(crate) fn shrink(
+    case: &CrashCase,
+    mut tries: u32,
+    mut fails: impl FnMut(&CrashCase) -> bool,
+) -> CrashCase {
     let mut best = case.clone();
-    let mut attempt = |best: &mut Case, candidate: Case| {
+    let mut attempt = |best: &mut CrashCase, candidate: CrashCase| {
         if tries == 0 || candidate == *best {
             return false;
         }
@@ -44,9 +48,9 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
                 is_smaller |= attempt(&mut best, candidate);
             }
         }
-        let simpler = Case { mends: false, ..best.clone() };
+        let simpler = CrashCase { mends: false, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
-        let simpler = Case { corruption: None, ..best.clone() };
+        let simpler = CrashCase { corruption: None, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
         if !is_smaller {
             return best;

@@ -2,7 +2,7 @@
 //! there are too many) and each set of lost members; and at each time of the following assembly.
 
 use super::Broken;
-use super::case::{Case, Cut, Era};
+use super::case::{CrashCase, Cut, Era};
 use super::counts::Counts;
 use super::keep::{Keep, states};
 use super::scenario::Scenario;
@@ -166,7 +166,7 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
     let before = Era { asks: script.before(page, sectors), depth: script.depth(), ..Era::calm() };
     let era = Era { asks: script.asks(page, sectors), depth: script.depth(), ..Era::calm() };
     let prefix: &[Era] = if before.asks.is_empty() { &[] } else { &[before] };
-    let case = |eras: &[Era]| Case { eras: [prefix, eras].concat(), ..Case::new(0, shape.clone()) };
+    let case = |eras: &[Era]| CrashCase { eras: [prefix, eras].concat(), ..CrashCase::new(0, shape.clone()) };
     let mut scenario = proto.reseeded(0);
     let mut counts = Counts::default();
     scenario.counts = Counts::default();

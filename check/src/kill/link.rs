@@ -15,7 +15,7 @@ const RECEIVED_BYTES: usize = 256 << 10;
 
 /// A request, and the condition that its answer must meet.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum HostRequest {
     /// A read; for each of its sectors, the oldest allowed version.
     Read { first: u64, floors: Vec<Update> },
     /// A change of sectors.
@@ -38,7 +38,7 @@ pub(super) enum Change {
 pub(super) struct Link {
     socket: UnixStream,
     pub(super) client: Client,
-    asked: BTreeMap<Cookie, Asked>,
+    asked: BTreeMap<Cookie, HostRequest>,
     /// Bytes to send, and the number of bytes already sent.
     outgoing: Vec<u8>,
     sent: usize,
@@ -73,12 +73,12 @@ impl Link {
     }
 
     /// Records a request.
-    pub(super) fn ask(&mut self, cookie: Cookie, asked: Asked) {
+    pub(super) fn ask(&mut self, cookie: Cookie, asked: HostRequest) {
         self.asked.insert(cookie, asked);
     }
 
     /// The requests that were never answered.
-    pub(super) fn into_unanswered(self) -> impl Iterator<Item = Asked> {
+    pub(super) fn into_unanswered(self) -> impl Iterator<Item = HostRequest> {
         self.asked.into_values()
     }
 
@@ -94,7 +94,7 @@ impl Link {
     /// server is gone.
     pub(super) fn turn(
         &mut self,
-        mut answered: impl FnMut(Asked, Found) -> anyhow::Result<()>,
+        mut answered: impl FnMut(HostRequest, Found) -> anyhow::Result<()>,
     ) -> anyhow::Result<bool> {
         while self.wants_to_send() {
             match self.socket.write(&self.outgoing[self.sent..]) {
@@ -126,12 +126,12 @@ impl Link {
     }
 }
 
-fn summary(asked: &Asked) -> String {
+fn summary(asked: &HostRequest) -> String {
     match asked {
-        Asked::Read { first, floors } => format!("a read of {} sectors from {first} on", floors.len()),
-        Asked::Change { update, first, count, kind } => {
+        HostRequest::Read { first, floors } => format!("a read of {} sectors from {first} on", floors.len()),
+        HostRequest::Change { update, first, count, kind } => {
             format!("update {update}, {kind:?} of {count} sectors from {first} on")
         }
-        Asked::Flush { .. } => "a flush".into(),
+        HostRequest::Flush { .. } => "a flush".into(),
     }
 }

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use stripewise_base::prng::Prng;
 use stripewise_nbd::client::Found as Answered;
 
-use super::link::{Asked, Change, Link};
+use super::link::{Change, HostRequest, Link};
 use super::{Broken, Counts};
 use crate::model::Model;
 use crate::stamp::{self, Found, SECTOR};
@@ -66,7 +66,7 @@ impl Load {
                     let count = LOOKUP_SECTORS.min(sectors - next);
                     let cookie = link.client.read(next * SECTOR as u64, (count * SECTOR as u64) as u32);
                     let floors = (next..next + count).map(|sector| model.floor(sector)).collect();
-                    link.ask(cookie, Asked::Read { first: next, floors });
+                    link.ask(cookie, HostRequest::Read { first: next, floors });
                     next += count;
                 }
             }
@@ -75,7 +75,7 @@ impl Load {
                 return turn(&mut links, Instant::now(), |_, _| Ok(())).map(drop);
             }
             let lives = turn(&mut links, Instant::now() + PATIENCE, |asked, found| {
-                let (Asked::Read { first, floors }, Answered::Data(data)) = (asked, found) else {
+                let (HostRequest::Read { first, floors }, Answered::Data(data)) = (asked, found) else {
                     return Ok(());
                 };
                 for ((sector, floor), content) in (first..).zip(floors).zip(data.chunks_exact(SECTOR)) {
@@ -126,7 +126,8 @@ impl Load {
             while link.turn(|asked, found| known.answered(asked, found, counts))? {}
         }
         let unanswered = links.into_iter().flat_map(Link::into_unanswered);
-        counts.cut_short += unanswered.filter(|asked| matches!(asked, Asked::Change { .. })).count() as u64;
+        counts.cut_short +=
+            unanswered.filter(|asked| matches!(asked, HostRequest::Change { .. })).count() as u64;
         known.busy.fill(false);
         known.model.power_lost(false);
         Ok(())
@@ -140,7 +141,7 @@ impl Known {
         if what < 4 {
             let promised = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             let cookie = link.client.flush();
-            link.ask(cookie, Asked::Flush { promised });
+            link.ask(cookie, HostRequest::Flush { promised });
             return true;
         }
         let (mut first, mut count) = self.range(random);
@@ -148,7 +149,7 @@ impl Known {
             4..30 => {
                 let cookie = link.client.read(first * SECTOR as u64, (count * SECTOR as u64) as u32);
                 let floors = (first..first + count).map(|sector| self.model.floor(sector)).collect();
-                link.ask(cookie, Asked::Read { first, floors });
+                link.ask(cookie, HostRequest::Read { first, floors });
                 return true;
             }
             30..34 if trims => Change::Trim,
@@ -177,7 +178,7 @@ impl Known {
             Change::Trim => (self.model.trim(first, count), link.client.trim(offset, bytes, false)),
             Change::Zeroes => (self.model.trim(first, count), link.client.write_zeroes(offset, bytes, false)),
         };
-        link.ask(cookie, Asked::Change { update, first, count, kind });
+        link.ask(cookie, HostRequest::Change { update, first, count, kind });
         true
     }
 
@@ -196,9 +197,9 @@ impl Known {
     }
 
     /// Handles an answer.
-    fn answered(&mut self, asked: Asked, found: Answered, counts: &mut Counts) -> anyhow::Result<()> {
+    fn answered(&mut self, asked: HostRequest, found: Answered, counts: &mut Counts) -> anyhow::Result<()> {
         match (asked, found) {
-            (Asked::Read { first, floors }, Answered::Data(data)) => {
+            (HostRequest::Read { first, floors }, Answered::Data(data)) => {
                 for ((sector, floor), content) in (first..).zip(floors).zip(data.chunks_exact(SECTOR)) {
                     let found = Found::of(content);
                     self.model.check(sector, found, floor).map_err(Broken)?;
@@ -206,11 +207,11 @@ impl Known {
                 }
                 counts.reads += 1;
             }
-            (Asked::Flush { promised }, _) => {
+            (HostRequest::Flush { promised }, _) => {
                 self.model.flushed(&promised);
                 counts.flushes += 1;
             }
-            (Asked::Change { update, first, count, kind }, _) => {
+            (HostRequest::Change { update, first, count, kind }, _) => {
                 self.busy[first as usize..(first + count) as usize].fill(false);
                 self.model.acknowledged(update);
                 let counted = match kind {
@@ -246,7 +247,7 @@ fn greet(links: &mut [Link]) -> anyhow::Result<()> {
 fn turn(
     links: &mut [Link],
     until: Instant,
-    mut answered: impl FnMut(Asked, Answered) -> anyhow::Result<()>,
+    mut answered: impl FnMut(HostRequest, Answered) -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
     let wanted: Vec<PollFlags> = links
         .iter_mut()

@@ -19,7 +19,7 @@ use stripewise_base::prng::Prng;
 
 pub use counts::Counts;
 use load::Load;
-use server::{Place, Server};
+use server::{ArrayFolder, Server};
 
 /// How long a server may take to assemble the array and to accept a client.
 const OPENING_TIME: Duration = Duration::from_secs(60);
@@ -80,7 +80,7 @@ impl std::error::Error for Broken {}
 pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
     let folder = settings.folder.join(format!("stripewise-kill-{}-{}", std::process::id(), settings.seed));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
-    let place = Place::new(&settings.program, &folder);
+    let place = ArrayFolder::new(&settings.program, &folder);
     let result = trial(settings, &place, told);
     match &result {
         Ok(_) => std::fs::remove_dir_all(&folder)?,
@@ -89,7 +89,7 @@ pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result
     result
 }
 
-fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
+fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
     place.create(&settings.scheme, settings.members, &settings.size)?;
     let mut random = Prng::stream(settings.seed, 0);
     let mut load = Load::new(Prng::stream(settings.seed, 1), settings.depth, settings.trims);
@@ -140,7 +140,7 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
 
 /// Removes a member from service if all are in service, or has a missing one replaced. A rebuild in progress is left
 /// alone.
-fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> anyhow::Result<()> {
+fn lose_or_replace(place: &ArrayFolder, random: &mut Prng, counts: &mut Counts) -> anyhow::Result<()> {
     let status = place.status()?;
     if let Some(member) = status.out_of_service() {
         let file = place.file(&format!("new-{}", counts.kills));
@@ -155,7 +155,7 @@ fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> any
 }
 
 /// Has missing members replaced, and waits until everything is rebuilt.
-fn heal(place: &Place) -> anyhow::Result<()> {
+fn heal(place: &ArrayFolder) -> anyhow::Result<()> {
     let until = Instant::now() + HEALING_TIME;
     loop {
         let status = place.status()?;

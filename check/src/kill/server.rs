@@ -24,12 +24,12 @@ const STOPPING_TIME: Duration = Duration::from_secs(60);
 
 /// The folder of an array, and the command for it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ArrayFolder {
     program: PathBuf,
     folder: PathBuf,
 }
 
-impl Place {
+impl ArrayFolder {
     pub(super) fn new(program: &Path, folder: &Path) -> Self {
         Self { program: program.into(), folder: folder.into() }
     }
@@ -112,12 +112,12 @@ impl Place {
 pub(super) struct Status {
     pub(super) health: String,
     #[serde(alias = "elements")]
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<MemberStatus>,
 }
 
 /// The state of a member.
 #[derive(Debug, Deserialize)]
-pub(super) struct Member {
+pub(super) struct MemberStatus {
     number: u16,
     state: String,
 }
@@ -125,7 +125,7 @@ pub(super) struct Member {
 impl Status {
     /// A member that is out of service and not being replaced.
     pub(super) fn out_of_service(&self) -> Option<u16> {
-        let is_out = |member: &&Member| matches!(member.state.as_str(), "failed" | "absent" | "stale");
+        let is_out = |member: &&MemberStatus| matches!(member.state.as_str(), "failed" | "absent" | "stale");
         self.members.iter().find(is_out).map(|member| member.number)
     }
 }
@@ -134,12 +134,12 @@ impl Status {
 #[derive(Debug)]
 pub(super) struct Server<'a> {
     child: Child,
-    place: &'a Place,
+    place: &'a ArrayFolder,
 }
 
 impl<'a> Server<'a> {
     /// Starts a server; `power` records its writes.
-    pub(super) fn start(place: &'a Place, power: Option<&mut Power>) -> anyhow::Result<Self> {
+    pub(super) fn start(place: &'a ArrayFolder, power: Option<&mut Power>) -> anyhow::Result<Self> {
         let log = || -> io::Result<File> { OpenOptions::new().create(true).append(true).open(place.log()) };
         let mut command = place.command("serve");
         command.arg("--nbd").arg(format!("unix:{}", place.socket().display()));

@@ -3,16 +3,16 @@
 
 use stripewise_array::placement::PlacementPolicy;
 
-use super::Run;
+use super::CaseRun;
 use crate::audit_log::{At, LogAudit};
 use crate::case::What;
-use crate::player::Ended;
+use crate::player::AcknowledgedRequest;
 use crate::stamp::SECTOR;
 
 /// Events between two examinations of all stripes.
 const EVENTS_PER_LOOK: u64 = 256;
 
-impl Run<'_> {
+impl CaseRun<'_> {
     pub(super) fn is_elastic(&self) -> bool {
         self.case.scheme.placement.policy == PlacementPolicy::Elastic
     }
@@ -37,7 +37,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn check_ended_log(&self, ended: &Ended) -> Result<(), String> {
+    pub(super) fn check_ended_log(&self, ended: &AcknowledgedRequest) -> Result<(), String> {
         let audit = self.log_audit();
         let ask = &ended.request.ask;
         let sectors_per_page = (self.media().page_bytes() / SECTOR) as u64;

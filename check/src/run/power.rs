@@ -8,7 +8,7 @@ use stripewise_array::placement::Persistence;
 use stripewise_base::agenda::Agenda;
 use stripewise_flash::{Admission, Flash, Op, OpKind};
 
-use super::{EVENTS, Run};
+use super::{CaseRun, EVENTS};
 use crate::case::Case;
 use crate::durable::Content;
 use crate::media::{Fault, PageMedia};
@@ -42,7 +42,7 @@ impl Power {
     }
 }
 
-impl Run<'_> {
+impl CaseRun<'_> {
     /// Plays the case's requests, with all power losses in between.
     pub(super) fn play_losing_power(mut self) -> Result<Self, String> {
         self.power.is_live = true;

@@ -27,7 +27,7 @@ fn files(folder: &str, count: usize) -> Vec<(String, String)> {
 #[test]
 fn what_a_loss_of_power_broke_once_holds() {
     for (name, text) in files("tests/crashes", 7) {
-        let case = crash::Case::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
+        let case = crash::CrashCase::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
         if let Err(what) = crash::Checker::new(None).case(&case) {
             panic!("{name} fails again: {what}");
         }

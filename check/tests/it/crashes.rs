@@ -2,7 +2,8 @@
 //! tried. Test names begin with the row of the contract's table.
 
 use stripewise_check::crash::{
-    Broken, Case, Checker, Corruption, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Target, Wrong,
+    Broken, Checker, Corruption, Counts, CrashCase, Cut, Effort, Era, Keep, Kind, Script, Strike, Target,
+    Wrong,
 };
 
 /// Arrays without a write hole. Only arrays with the intent bitmap alone have one.
@@ -17,7 +18,7 @@ fn complaint(Broken { case, what }: &Broken) -> String {
 }
 
 /// Runs the seeds of a kind, with each life modified by `change`.
-fn seeds(kind: Kind, change: impl Fn(u64, &mut Case)) -> Counts {
+fn seeds(kind: Kind, change: impl Fn(u64, &mut CrashCase)) -> Counts {
     let mut checker = Checker::new(None);
     let mut all = Counts::default();
     for seed in 0..SEEDS {
@@ -145,7 +146,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
                 cuts: vec![cut(after, after), cut(after / 2, 7)],
                 ..case.eras[0].clone()
             };
-            let case = Case { eras: vec![case.eras[0].clone(), again], ..case.clone() };
+            let case = CrashCase { eras: vec![case.eras[0].clone(), again], ..case.clone() };
             if let Err(what) = checker.case(&case) {
                 panic!("after {after}: {}", complaint(&Broken { case, what }));
             }

@@ -1,12 +1,12 @@
 //! Invariants of the durable log, tested with lives of arrays in which they could be violated. Invariants that are
 //! not here are properties of the written structures, and are tested next to the code that writes them.
 
-use stripewise_check::crash::{Broken, Case, Checker, Counts, Cut, Era, Keep, Kind, Strike, Wrong};
+use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Cut, Era, Keep, Kind, Strike, Wrong};
 
 const KINDS: [Kind; 2] = [Kind::Log5, Kind::Log6];
 
 /// Lives of both kinds: seeds without losses, modified by `change`.
-fn lives(seeds: u64, change: impl Fn(u64, &mut Case)) -> Counts {
+fn lives(seeds: u64, change: impl Fn(u64, &mut CrashCase)) -> Counts {
     let mut checker = Checker::new(None);
     let mut all = Counts::default();
     for seed in 0..seeds {
@@ -28,7 +28,7 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut Case)) -> Counts {
 }
 
 /// Three eras like the first one of `case`, each ended by a power loss in the middle.
-fn three(case: &mut Case) -> &mut [Era] {
+fn three(case: &mut CrashCase) -> &mut [Era] {
     let era = Era { cuts: Vec::new(), ..case.eras[0].clone() };
     let of = |nth: u64| Era { crash: Some(20 + nth * 17), keep: Keep::Seed(nth), ..era.clone() };
     case.eras = (0..3).map(of).collect();

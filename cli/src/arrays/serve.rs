@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use stripewise_array::format::{Member, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
+use stripewise_array::format::{MemberRecord, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
 use stripewise_array::{NamedMembers, Opened, Opening};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::owner::{Claiming, Keeper};
@@ -200,7 +200,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     args.places.make_state()?;
     log::install(args.log, context.quiet, background_log(&args, context)?);
     let known = args.places.hint(&args.name)?;
-    let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
+    let KnownArray { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block, context)?;
     let mut media = match args.read_only {
@@ -436,7 +436,7 @@ fn greeting(server: &Server, name: &str) -> Vec<String> {
 }
 
 /// An array's members.
-struct Found {
+struct KnownArray {
     /// Their paths.
     paths: Vec<PathBuf>,
     /// The newest of their superblocks.
@@ -448,7 +448,7 @@ struct Found {
 }
 
 /// Finds the named or remembered members. Waits for missing ones up to the allowed time.
-fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
+fn find(args: &Args, known: Option<&Hint>) -> Outcome<KnownArray> {
     let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
     if named.is_empty() && known.is_none() {
         return Err(Failure::failed(format!(
@@ -472,7 +472,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     };
     let until = Instant::now() + Duration::from_nanos(args.wait.0);
     let mut found = look();
-    let is_whole = |found: &Outcome<Found>| found.as_ref().is_ok_and(|found| found.missing == 0);
+    let is_whole = |found: &Outcome<KnownArray>| found.as_ref().is_ok_and(|found| found.missing == 0);
     if !is_whole(&found) && args.wait.0 > 0 {
         tracing::info!(array = args.name, at_most = %args.wait, "waiting for members that are missing");
     }
@@ -488,7 +488,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
 }
 
 /// The `paths` that are members of the requested array.
-fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Found> {
+fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<KnownArray> {
     let found: Vec<(PathBuf, Superblock)> = search::superblocks(&paths).collect();
     let is_known = |block: &Superblock| known.is_some_and(|hint| block.array.to_string() == hint.array);
     // The hint decides; without one the name in the superblocks; otherwise there may be one array only.
@@ -512,14 +512,14 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Fou
             "several arrays are offered, and none is called \"{name}\"; `stripewise scan` tells which they are"
         )));
     }
-    let is_there = |member: &Member| {
+    let is_there = |member: &MemberRecord| {
         found.iter().any(|(_, block)| (block.array, block.uuid) == (meant.array, member.uuid))
     };
     let absent = || meant.members.iter().filter(|member| !is_there(member));
     let missing = absent().filter(|member| member.state != MemberState::Failed).count();
     let is_whole = absent().next().is_none();
     let members = found.into_iter().filter(|(_, block)| block.array == meant.array).map(|(path, _)| path);
-    Ok(Found { paths: search::without_replaced(members.collect()), block: meant, missing, is_whole })
+    Ok(KnownArray { paths: search::without_replaced(members.collect()), block: meant, missing, is_whole })
 }
 
 impl From<EngineError> for Failure {

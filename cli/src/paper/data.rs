@@ -1,7 +1,7 @@
 //! A paper whose evaluation is a file.
 
 use serde_json::json;
-use stripewise_papers::{Asked, Intervals, Paper, Search, StudyPoint, measure_decisions};
+use stripewise_papers::{EvaluationOptions, Intervals, Paper, Search, StudyPoint, measure_decisions};
 use stripewise_report::{Logging, Report, Source};
 use stripewise_study::overhead::Cost;
 use stripewise_study::{Finished, Study};
@@ -87,7 +87,7 @@ impl Args {
         &self,
         paper: &Paper,
         mut search: Search<'p>,
-        asked: &Asked,
+        asked: &EvaluationOptions,
         context: &Context<'_>,
     ) -> Outcome<Option<Search<'p>>> {
         let spec = |point: &StudyPoint| Ok(paper.study(point, asked)?);

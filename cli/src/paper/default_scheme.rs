@@ -1,6 +1,6 @@
 //! The default scheme beside each paper's own.
 
-use stripewise_papers::default_scheme::{Cell, Measured, Row, cells, json, markdown};
+use stripewise_papers::default_scheme::{Cell, Measured, PlannedClaim, cells, json, markdown};
 use stripewise_report::{Report, Source};
 
 use super::Args;
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::failure::Outcome;
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
-    let asked = args.asked("default", Row::ids())?;
+    let asked = args.asked("default", PlannedClaim::ids())?;
     if asked.traces.is_some() {
         context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");
     }
@@ -28,6 +28,6 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
             Ok(())
         },
     )?;
-    let rows = Row::asked(&asked);
+    let rows = PlannedClaim::asked(&asked);
     args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), &spans, context)
 }

@@ -11,7 +11,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use stripewise_base::human;
 use stripewise_base::units::Count;
-use stripewise_papers::{Asked, claims_of};
+use stripewise_papers::{EvaluationOptions, claims_of};
 use stripewise_report::Report;
 use stripewise_study::{Finished, Study, StudySpec};
 
@@ -168,7 +168,7 @@ fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
 
 impl Args {
     /// What is asked for of a paper with these claims.
-    fn asked(&self, paper: &str, claims: Vec<String>) -> Outcome<Asked> {
+    fn asked(&self, paper: &str, claims: Vec<String>) -> Outcome<EvaluationOptions> {
         let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
@@ -176,7 +176,7 @@ impl Args {
         let claims = claims_of(paper, claims, &self.rows);
         let claims = claims.map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
         let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
-        Ok(Asked { requests, quick: self.quick, traces, claims, seed, out })
+        Ok(EvaluationOptions { requests, quick: self.quick, traces, claims, seed, out })
     }
 
     /// Makes the study of each point, one after the other, and hands each with its runs to `take`. Returns each study's name and

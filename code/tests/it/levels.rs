@@ -36,13 +36,13 @@ fn code() -> impl Strategy<Value = (Code, usize)> {
 }
 
 /// Members that begin at any alignment in buffers of their own.
-struct Row {
+struct Shape {
     buffers: Vec<Vec<u8>>,
     offsets: Vec<usize>,
     length: usize,
 }
 
-impl Row {
+impl Shape {
     fn new(members: &[Vec<u8>], offsets: &[usize]) -> Self {
         let length = members.first().map_or(0, Vec::len);
         let placed = |(member, &offset): (&Vec<u8>, &usize)| {
@@ -86,9 +86,9 @@ proptest! {
     ) {
         let data = bytes(seed, code.data() as usize, length);
         let expected = parity(&code, &data);
-        let sources = Row::new(&data, &offsets);
+        let sources = Shape::new(&data, &offsets);
         for level in levels() {
-            let mut parities = Row::new(&bytes(!seed, expected.len(), length), &offsets[offsets.len() / 2..]);
+            let mut parities = Shape::new(&bytes(!seed, expected.len(), length), &offsets[offsets.len() / 2..]);
             let code = code.with_level(level).expect("it is supported");
             code.encode(&sources.get(), &mut parities.get_mut());
             prop_assert!(parities.is(&expected), "{level}: {code:?}, {length} bytes");
@@ -109,9 +109,9 @@ proptest! {
         let change = parity(&code, &changes);
         let sum = |(old, change): (&Vec<u8>, &Vec<u8>)| old.iter().zip(change).map(|(a, b)| a ^ b).collect();
         let expected: Vec<Vec<u8>> = before.iter().zip(&change).map(sum).collect();
-        let sources = Row::new(&changes, &offsets);
+        let sources = Shape::new(&changes, &offsets);
         for level in levels() {
-            let mut parities = Row::new(&before, &offsets[offsets.len() / 2..]);
+            let mut parities = Shape::new(&before, &offsets[offsets.len() / 2..]);
             let code = code.with_level(level).expect("it is supported");
             code.update(index as u32, sources.get()[index], &mut parities.get_mut());
             prop_assert!(parities.is(&expected), "{level}: {code:?}, member {index}, {length} bytes");
@@ -133,7 +133,7 @@ proptest! {
         let is_lost = |(index, _): &(usize, &mut Vec<u8>)| lost >> index & 1 != 0;
         damaged.iter_mut().enumerate().filter(is_lost).for_each(|(_, member)| member.fill(0x5A));
         for level in levels() {
-            let mut row = Row::new(&damaged, &offsets);
+            let mut row = Shape::new(&damaged, &offsets);
             let code = code.with_level(level).expect("it is supported");
             code.decode(&mut row.get_mut(), lost, lost).expect("the code bears it");
             prop_assert!(row.is(&whole), "{level}: {code:?}, lost {lost:b}, {length} bytes");
@@ -154,7 +154,7 @@ proptest! {
         let mut damaged = whole.clone();
         losses.iter().for_each(|&lost| damaged[lost].fill(0x5A));
         for level in levels() {
-            let mut row = Row::new(&damaged, &offsets);
+            let mut row = Shape::new(&damaged, &offsets);
             let code = XCode::new(prime).expect("a prime").with_level(level).expect("it is supported");
             code.decode(&mut row.get_mut(), 1 << losses[0] | 1 << losses[1]).expect("the code bears it");
             prop_assert!(row.is(&whole), "{level}: prime {prime}, lost {losses:?}, parts of {part} bytes");

@@ -22,7 +22,7 @@ use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
-use crate::member_io::{Counts, Failure, MemberIo, Over};
+use crate::member_io::{Counts, Failure, MemberCompletion, MemberIo};
 use crate::out_of_space::{GRACE, Waiting, bits};
 use crate::owner::Keeper;
 use crate::plain::Order;
@@ -60,7 +60,7 @@ pub struct Options {
     /// Where time comes from.
     pub time: Timekeeping,
     /// The backend that reaches files.
-    pub way: Way,
+    pub way: IoMode,
     /// The rate of rebuilds and scrubs.
     pub rate: Rate,
     /// The timeout of an operation on a file. The member fails after it.
@@ -72,7 +72,7 @@ pub struct Options {
 
 /// The backend that reaches files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum IoMode {
     /// io_uring where the system offers it, else the plain backend.
     #[default]
     Best,
@@ -87,7 +87,7 @@ impl Default for Options {
             window: 128,
             order: Order::default(),
             time: Timekeeping::default(),
-            way: Way::default(),
+            way: IoMode::default(),
             rate: Rate::default(),
             timeout: Duration::from_secs(30),
             slow: Duration::from_millis(50),
@@ -295,7 +295,7 @@ impl<B: Backend> Engine<B> {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
-            let Over { id, member, outcome, .. } = over;
+            let MemberCompletion { id, member, outcome, .. } = over;
             self.member_io.told(|| Event::Completed { now, id, outcome, took_ns });
             self.array.completed(now, id, outcome, timing, &mut self.member_io);
             if self.member_io.take_refusal(member) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stripewise_array::format::{Owner, Superblock, Uuid};
 
-use super::page::{Place, now};
+use super::page::{OwnerPage, now};
 use super::state::{Beat, Shared};
 use super::{Claiming, Host, OwnerError, WAIT_BEATS, WATCH_BEATS};
 use crate::engine::random_uuid;
@@ -43,7 +43,7 @@ impl Keeper {
         host: &Host,
         claiming: Claiming,
     ) -> Result<Option<Self>, EngineError> {
-        let places = Place::all(media, block);
+        let places = OwnerPage::all(media, block);
         if places.is_empty() {
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Keeper {
 
     /// Claims these owner pages, each with its index among the offered files.
     pub(super) fn over(
-        mut places: Vec<(usize, Place)>,
+        mut places: Vec<(usize, OwnerPage)>,
         block: &Superblock,
         host: &Host,
         claiming: Claiming,
@@ -121,7 +121,7 @@ impl Keeper {
     fn begin(
         &mut self,
         confirmed: Option<Duration>,
-        place: impl FnOnce() -> Place + Send + 'static,
+        place: impl FnOnce() -> OwnerPage + Send + 'static,
         is_new: bool,
     ) -> Option<usize> {
         let mut state = self.shared.lock();
@@ -181,7 +181,7 @@ impl Keeper {
             return;
         }
         let (array, (page, page_bytes)) = (self.array, self.page);
-        let slot = self.begin(None, move || Place::new(handle, array, page, page_bytes), true);
+        let slot = self.begin(None, move || OwnerPage::new(handle, array, page, page_bytes), true);
         if let Some(its) = self.members.get_mut(usize::from(member)) {
             *its = slot;
         }
@@ -240,7 +240,7 @@ impl Drop for Keeper {
 }
 
 /// The owners that the pages name.
-fn read(places: &mut [(usize, Place)]) -> Vec<Option<Owner>> {
+fn read(places: &mut [(usize, OwnerPage)]) -> Vec<Option<Owner>> {
     places.iter_mut().map(|(_, place)| place.read().ok().flatten()).collect()
 }
 
@@ -251,8 +251,8 @@ fn interval_of(owner: &Owner) -> Duration {
 }
 
 /// Checks whether `other` writes heartbeats.
-fn watch(places: &mut [(usize, Place)], other: &Owner) -> Result<(), OwnerError> {
-    let beats = |places: &mut [(usize, Place)]| {
+fn watch(places: &mut [(usize, OwnerPage)], other: &Owner) -> Result<(), OwnerError> {
+    let beats = |places: &mut [(usize, OwnerPage)]| {
         let of = |owner: Owner| (owner.session, owner.sequence, owner.is_released);
         read(places).into_iter().map(|owner| owner.map(of)).collect::<Vec<_>>()
     };
@@ -268,7 +268,7 @@ fn watch(places: &mut [(usize, Place)], other: &Owner) -> Result<(), OwnerError>
 }
 
 /// Writes the heartbeats of one member until the array is released or lost, or continues without the member.
-fn beat(shared: &Shared, nth: usize, place: &mut Place) {
+fn beat(shared: &Shared, nth: usize, place: &mut OwnerPage) {
     loop {
         let state = shared.lock();
         let is_over = |state: &mut super::state::State| {

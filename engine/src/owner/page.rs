@@ -20,7 +20,7 @@ const ALIGNMENT: usize = 4096;
 /// The owner page of a member, through a separate handle. It bypasses the page cache of this host, which does not show
 /// the writes of another host.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct OwnerPage {
     file: File,
     array: Uuid,
     offset: u64,
@@ -28,7 +28,7 @@ pub(super) struct Place {
     page_bytes: usize,
 }
 
-impl Place {
+impl OwnerPage {
     /// Page `page` of the member behind `handle`.
     pub(super) fn new(handle: OwnedFd, array: Uuid, page: u32, page_bytes: u32) -> Self {
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
@@ -128,5 +128,5 @@ pub fn release_of(media: &FileMedia, block: &Superblock, host: &Host) -> io::Res
         written,
         name: host.name.clone(),
     };
-    Place::all(media, block).iter_mut().try_for_each(|(_, place)| place.write(&owner))
+    OwnerPage::all(media, block).iter_mut().try_for_each(|(_, place)| place.write(&owner))
 }

@@ -9,9 +9,9 @@ use stripewise_array::format::{Area, Copy, Owner, SUPERBLOCK_BYTES, Superblock, 
 use stripewise_array::{Identity, Members, Opening, Scheme, create};
 
 use super::keeper::Keeper;
-use super::page::Place;
+use super::page::OwnerPage;
 use super::*;
-use crate::engine::{Engine, Options, Way};
+use crate::engine::{Engine, IoMode, Options};
 use crate::error::EngineError;
 use crate::incidents::Incident;
 use crate::jobs::Request;
@@ -62,10 +62,10 @@ impl Bench {
         Self { _folder: folder, paths, block, scheme }
     }
 
-    fn places(&self) -> Vec<(usize, Place)> {
+    fn places(&self) -> Vec<(usize, OwnerPage)> {
         let place = |path: &PathBuf| {
             let file = File::options().read(true).write(true).open(path).unwrap();
-            Place::new(file.into(), self.block.array, self.block.owner.first, self.block.page_bytes)
+            OwnerPage::new(file.into(), self.block.array, self.block.owner.first, self.block.page_bytes)
         };
         self.paths.iter().map(place).enumerate().collect()
     }
@@ -290,7 +290,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 
 #[test]
 fn reads_continue_while_ownership_is_not_confirmed_and_nothing_is_written_to_members() {
-    for way in [Way::Best, Way::Plain] {
+    for way in [IoMode::Best, IoMode::Plain] {
         let bench = Bench::new();
         let mut engine = bench.engine_with(1, SELDOM, Options { way, ..Options::default() });
         engine.write(0, &[7; 4096]).unwrap();

@@ -9,7 +9,7 @@ use stripewise_array::{Operation, OperationId, PageId};
 use super::kernel::Target;
 use super::runs::Started;
 use super::{FAREWELL, Open, ROUNDS, Ring, SOON, TURNS};
-use crate::backend::{Backend, Ended, Pages};
+use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::files::MemberFile;
 use crate::handle::Kind;
 
@@ -60,7 +60,7 @@ impl Backend for Ring {
     }
 
     #[inline]
-    fn take(&mut self, _memory: &mut Pages) -> Option<Ended> {
+    fn take(&mut self, _memory: &mut Pages) -> Option<BackendCompletion> {
         let ended = self.ended.pop_front()?;
         self.in_flight -= 1;
         Some(ended)

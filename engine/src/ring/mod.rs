@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use stripewise_array::{Operation, OperationKind};
 use stripewise_base::Nanos;
 
-use crate::backend::{Backend, Ended, Pages};
+use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::discards::{Cut, Discards, Trims};
 use crate::files::MemberFile;
 use crate::handle::Kind;
@@ -89,7 +89,7 @@ pub struct Ring {
     holds_writes: bool,
     /// Whether there is work that the kernel has not been given yet.
     is_behind: bool,
-    ended: VecDeque<Ended>,
+    ended: VecDeque<BackendCompletion>,
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
@@ -270,7 +270,7 @@ impl Ring {
 
     /// Adds a completed operation.
     fn end(&mut self, started: &Started, result: io::Result<()>, took_ns: Nanos) {
-        self.ended.push_back(Ended {
+        self.ended.push_back(BackendCompletion {
             id: started.id,
             operation: started.operation,
             page: started.page,
@@ -381,7 +381,7 @@ impl Ring {
     fn succeed(&mut self, number: u32, memory: &mut Pages) {
         let run = self.runs.get(number);
         let took_ns = run.age_ns(self.now);
-        let ended = run.started.iter().map(|one| Ended {
+        let ended = run.started.iter().map(|one| BackendCompletion {
             id: one.id,
             operation: one.operation,
             page: one.page,

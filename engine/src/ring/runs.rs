@@ -19,7 +19,7 @@ pub(super) struct Started {
 
 /// Operations that are submitted together.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct OperationRun {
     /// The file.
     pub(super) open: usize,
     pub(super) kind: OperationKind,
@@ -39,7 +39,7 @@ pub(super) struct Run {
     is_taken: bool,
 }
 
-impl Run {
+impl OperationRun {
     /// The first page that is not done.
     pub(super) fn page(&self) -> u32 {
         self.started[0].operation.page + self.done as u32
@@ -93,7 +93,7 @@ impl Run {
 /// All runs. Finished runs and their memory are used again.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    runs: Vec<Run>,
+    runs: Vec<OperationRun>,
     free: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl Runs {
     ) -> u32 {
         let kind = started[0].operation.kind;
         let number = self.free.pop().unwrap_or_else(|| {
-            self.runs.push(Run {
+            self.runs.push(OperationRun {
                 open,
                 kind,
                 started: Vec::new(),
@@ -141,11 +141,11 @@ impl Runs {
         number
     }
 
-    pub(super) fn get(&self, number: u32) -> &Run {
+    pub(super) fn get(&self, number: u32) -> &OperationRun {
         &self.runs[number as usize]
     }
 
-    pub(super) fn get_mut(&mut self, number: u32) -> &mut Run {
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut OperationRun {
         &mut self.runs[number as usize]
     }
 
@@ -156,7 +156,8 @@ impl Runs {
         let mut kept = std::mem::take(&mut self.runs[number as usize].kept);
         for buffer in kept.drain(..) {
             let at = buffer.as_ptr() as usize;
-            let has_it = |run: &&mut Run| run.is_taken && run.pieces.iter().any(|piece| piece.at == at);
+            let has_it =
+                |run: &&mut OperationRun| run.is_taken && run.pieces.iter().any(|piece| piece.at == at);
             match self.runs.iter_mut().find(has_it) {
                 Some(run) => run.kept.push(buffer),
                 None => memory.take_back(buffer),
@@ -196,7 +197,8 @@ impl Runs {
 
     /// Runs that have been in flight longer than `limit` and have not timed out.
     pub(super) fn older_than(&self, now: Instant, limit: Duration) -> Vec<u32> {
-        let is_old = |run: &Run| run.is_taken && !run.is_abandoned && now.duration_since(run.begun) > limit;
+        let is_old =
+            |run: &OperationRun| run.is_taken && !run.is_abandoned && now.duration_since(run.begun) > limit;
         (0..).zip(&self.runs).filter(|(_, run)| is_old(run)).map(|(number, _)| number).collect()
     }
 }

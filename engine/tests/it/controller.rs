@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 use stripewise_array::Class;
-use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request, Way};
+use stripewise_engine::{Engine, EngineError, Failed, IoMode, Options, Order, Request};
 
 use crate::support::arrays::{LOG, created, opened};
 use crate::support::faulty::Faults;
@@ -40,7 +40,7 @@ fn a_long_write_is_in_flight_to_members_before_all_of_it_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let log = scheme(LOG);
     let paths = created(&log, folder.path(), 4, 8 << 20);
-    let plain = Options { way: Way::Plain, ..options() };
+    let plain = Options { way: IoMode::Plain, ..options() };
     let mut engine = opened(&log, &paths, plain).unwrap();
     let written = |engine: &Engine<_>| engine.counts().done.iter().sum::<u64>();
     engine.submit(Request::write(0, &[1; 128 << 10])).unwrap();

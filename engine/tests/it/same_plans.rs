@@ -25,7 +25,7 @@ use crate::support::media::Media;
 use crate::support::scheme;
 
 /// An array, the requests to it, and the failures in between.
-struct Case {
+struct Draw {
     scheme: Scheme,
     members: u32,
     page_bytes: u32,
@@ -34,7 +34,7 @@ struct Case {
     requests: Vec<(RequestKind, u64, u32)>,
 }
 
-impl Case {
+impl Draw {
     fn new(seed: u64) -> Self {
         let mut prng = Prng::new(seed);
         let mut one_of = |of: &[&'static str]| of[prng.below(of.len() as u64) as usize];
@@ -173,7 +173,7 @@ impl Host<NoMemory> for Asking {
 }
 
 /// Plans of each request, and at the end of the final write-out, by the simulator.
-fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
+fn simulated(case: &Draw) -> Vec<Vec<PlanRecord>> {
     let host = Asking::default();
     // Files keep no old versions. Modelled members with old versions would be read differently.
     let flash = case.flash();
@@ -194,7 +194,7 @@ fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
 }
 
 /// The same by the engine.
-fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
+fn engine(case: &Draw, pages: u32) -> Vec<Vec<PlanRecord>> {
     let media = Media::new(case.members, pages, case.page_bytes);
     let options =
         Options { page_bytes: case.page_bytes, time: Timekeeping::Counted(10_000), ..Options::default() };
@@ -228,7 +228,7 @@ fn is_update(purpose: Purpose) -> bool {
 fn both_drivers_get_the_same_plans_step_by_step() {
     let mut seen = BTreeSet::new();
     for seed in 0..150 {
-        let mut case = Case::new(seed);
+        let mut case = Draw::new(seed);
         let flash = case.flash();
         let media = Media::new(case.members, flash.logical_pages(), case.page_bytes);
         let capacity = media.geometry(&case.scheme).pages() * u64::from(case.page_bytes);

@@ -9,8 +9,8 @@ use stripewise_array::format::Superblock;
 use stripewise_array::{Opening, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
-    Engine, EngineError, Failed, FileMedia, FileTrouble, MemberCondition, MemberFile, Options, Rate, Request,
-    Ticket, Timekeeping, Way,
+    Engine, EngineError, Failed, FileMedia, FileTrouble, IoMode, MemberCondition, MemberFile, Options, Rate,
+    Request, Ticket, Timekeeping,
 };
 use tempfile::TempDir;
 
@@ -229,8 +229,12 @@ fn a_rebuild_takes_the_time_that_its_rate_says() {
     let rate = 4 << 20;
     // Counted time: operations take almost none, and waiting passes at once.
     let time = Timekeeping::Counted(1);
-    let mut engine =
-        bench.open(Options { time, way: Way::Plain, rate: Rate::BytesPerSecond(rate), ..Options::default() });
+    let mut engine = bench.open(Options {
+        time,
+        way: IoMode::Plain,
+        rate: Rate::BytesPerSecond(rate),
+        ..Options::default()
+    });
     let begun = engine.status().age_ns;
     let before = engine.status();
     engine.fail(2).unwrap();

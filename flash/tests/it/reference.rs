@@ -98,14 +98,14 @@ impl Media for Contents {
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+struct Trial {
     spec: DeviceSpec,
     level: Level,
     seed: u64,
     pins: u64,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases() -> impl Strategy<Value = Trial> {
     let victims = prop_oneof![
         Just(Victim::Greedy),
         Just(Victim::DChoices(2)),
@@ -162,7 +162,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 spec.scheduling.multi_plane =
                     [MultiPlane::Off, MultiPlane::SamePage, MultiPlane::AnyPage][(seed % 3) as usize];
             }
-            Case { spec, level, seed, pins }
+            Trial { spec, level, seed, pins }
         },
     )
 }
@@ -238,7 +238,7 @@ type Model = BTreeMap<(u32, u32), Page>;
 /// Releases a pin, unless the program that set it may still be in flight.
 fn release(
     rig: &mut Rig<Contents>,
-    case: &Case,
+    case: &Trial,
     model: &mut Model,
     pins: &mut Vec<(u32, u32)>,
     index: usize,
@@ -253,7 +253,7 @@ fn release(
 }
 
 /// Runs a case; returns the number of collections that stalled.
-fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
+fn run(case: &Trial, steps: u32) -> Result<u64, TestCaseError> {
     let contents = Contents { streams: Streams::new(&case.spec), ..Contents::default() };
     let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, contents);
     let flash = flash.map_err(|error| TestCaseError::reject(error.to_string()))?;
@@ -368,7 +368,7 @@ fn programs_that_pins_leave_no_space_for_wait_until_pins_are_released() {
             if streams > 1 {
                 add_streams(&mut spec, (streams, true), 0);
             }
-            let case = Case { spec, level, seed: 5, pins: 400 };
+            let case = Trial { spec, level, seed: 5, pins: 400 };
             let stalls =
                 run(&case, 6000).unwrap_or_else(|error| panic!("{level:?} {pool:?} {streams}: {error}"));
             let free = pool == Pool::Member;

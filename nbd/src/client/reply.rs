@@ -9,7 +9,7 @@ use crate::wire::*;
 
 /// A request that waits, and the parts of its reply so far.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ExpectedReply {
     command: u16,
     offset: u64,
     bytes: u32,
@@ -20,7 +20,7 @@ pub(super) struct Asked {
     fault: Option<(Fault, String)>,
 }
 
-impl Asked {
+impl ExpectedReply {
     pub(super) fn new(command: u16, offset: u64, bytes: u32) -> Self {
         let (data, came) = (Vec::new(), Vec::new());
         Self { command, offset, bytes, data, came, extents: None, fault: None }
@@ -102,7 +102,7 @@ impl Asked {
 pub(super) fn take(
     fields: &mut Fields<'_>,
     structured: bool,
-    asked: &mut BTreeMap<u64, Asked>,
+    asked: &mut BTreeMap<u64, ExpectedReply>,
     answers: &mut VecDeque<Answer>,
 ) -> Result<bool, ServerError> {
     let mut whole = *fields;

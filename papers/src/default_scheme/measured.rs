@@ -3,14 +3,14 @@
 use stripewise_results::{Error, Figures};
 use stripewise_study::Finished;
 
-use super::plan::{Cell, Row};
+use super::plan::{Cell, PlannedClaim};
 use crate::text::total;
 
 /// The runs of one study: the paper's own scheme, the default, and the default acknowledging when that scheme does.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// One of the results that it serves.
-    pub row: Row,
+    pub row: PlannedClaim,
     /// The workload.
     pub workload: String,
     /// Totals, in the order of the schemes.
@@ -52,7 +52,7 @@ impl Measured {
 }
 
 /// The mean over the workloads of a result of how much less `side` has of a total than the paper's own scheme.
-pub fn mean_gain(measured: &[Measured], row: Row, side: Side, name: &str) -> Option<f64> {
+pub fn mean_gain(measured: &[Measured], row: PlannedClaim, side: Side, name: &str) -> Option<f64> {
     let of_paper = measured.iter().filter(|one| one.row.paper() == row.paper());
     let gains: Vec<f64> = of_paper.filter_map(|one| one.gain(side, name)).collect();
     crate::text::mean_of(&gains)

@@ -8,24 +8,24 @@ mod plan;
 mod text;
 
 pub use measured::{Measured, Side, mean_gain};
-pub use plan::{Cell, OURS, Row, cells};
+pub use plan::{Cell, OURS, PlannedClaim, cells};
 pub use text::{AIM, json, markdown};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Asked;
+    use crate::EvaluationOptions;
 
     #[test]
     fn every_study_resolves_with_the_papers_own_scheme_and_ours() {
-        let (requests, claims, out) = (Some(10_000), Row::ids(), "results".into());
-        let asked = Asked { requests, quick: false, traces: None, claims, seed: 1, out };
+        let (requests, claims, out) = (Some(10_000), PlannedClaim::ids(), "results".into());
+        let asked = EvaluationOptions { requests, quick: false, traces: None, claims, seed: 1, out };
         let all = cells(&asked).unwrap_or_else(|error| panic!("{error}"));
-        for row in Row::ALL {
+        for row in PlannedClaim::ALL {
             assert!(all.iter().any(|cell| cell.row.paper() == row.paper()), "{}", row.name());
         }
         for cell in all {
-            assert_eq!(cell.spec.schemes.len(), if cell.row == Row::F { 2 } else { 3 }, "{cell}");
+            assert_eq!(cell.spec.schemes.len(), if cell.row == PlannedClaim::F { 2 } else { 3 }, "{cell}");
             stripewise_study::Study::new(cell.spec.clone(), &())
                 .unwrap_or_else(|error| panic!("{cell}: {error}"));
         }

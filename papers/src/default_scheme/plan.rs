@@ -8,11 +8,11 @@ use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSp
 use stripewise_trace::fold::Fold;
 
 use crate::plan::over_span_of;
-use crate::{Asked, Error, Paper, StudyPoint};
+use crate::{Error, EvaluationOptions, Paper, StudyPoint};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Row {
+pub enum PlannedClaim {
     /// Paper 000, mean response.
     A,
     /// Paper 001, mean response.
@@ -29,7 +29,7 @@ pub enum Row {
     G,
 }
 
-impl Row {
+impl PlannedClaim {
     /// All, in order.
     pub const ALL: [Self; 7] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
 
@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// The results that are asked for.
-    pub fn asked(asked: &Asked) -> Vec<Self> {
+    pub fn asked(asked: &EvaluationOptions) -> Vec<Self> {
         Self::ALL.into_iter().filter(|row| asked.claims.iter().any(|id| id == row.name())).collect()
     }
 
@@ -131,7 +131,7 @@ const DURABLE: &str = ",elastic.acknowledge=durable,elastic.buffer=stripe,elasti
 /// One study: a paper's own scheme, the default, and the default acknowledging when that scheme does, over the same requests.
 pub struct Cell {
     /// The results that it serves: those of one paper.
-    pub row: Row,
+    pub row: PlannedClaim,
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
     /// The study.
@@ -146,7 +146,7 @@ impl fmt::Display for Cell {
 
 impl Cell {
     /// `spec`, a study of the paper's evaluation, with the schemes of the contest.
-    fn new(row: Row, workload: String, spec: StudySpec) -> Result<Self, Error> {
+    fn new(row: PlannedClaim, workload: String, spec: StudySpec) -> Result<Self, Error> {
         let variation = row.variation();
         let mut schemes = vec![row.own().1.to_owned(), format!("{OURS}{variation}")];
         schemes.extend(row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
@@ -167,54 +167,55 @@ const PREFIX: u64 = 100_000;
 ///
 /// # Errors
 /// None as long as the papers' schemes and devices are shipped.
-pub fn cells(options: &Asked) -> Result<Vec<Cell>, Error> {
+pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
-    let rows = Row::asked(options);
+    let rows = PlannedClaim::asked(options);
     let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
         let shown = |point: &StudyPoint| point.is("printed") && point.count("data") == Some(5);
-        add(&mut all, Row::A, "000", "workload", options, shown)?;
+        add(&mut all, PlannedClaim::A, "000", "workload", options, shown)?;
     }
     if has("001") {
-        add(&mut all, Row::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
+        add(&mut all, PlannedClaim::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
     }
     if has("002") {
         let paper = Paper::find("002")?;
         let whole = asked_of(&paper, options);
-        let asked = Asked { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
+        let asked =
+            EvaluationOptions { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
         for (workload, speed) in SPED_UP {
             let points = paper.points_at(workload, 100 * speed, &asked)?;
             let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
             let spec = paper.study(point, &asked)?;
-            all.push(Cell::new(Row::E, workload.to_owned(), spec)?);
+            all.push(Cell::new(PlannedClaim::E, workload.to_owned(), spec)?);
         }
     }
     if has("003") {
         let shown = |point: &StudyPoint| {
             point.text("part") == "main" && point.text("gc") == "greedy" && point.text("level") == "RAID-5"
         };
-        add(&mut all, Row::F, "003", "label", options, shown)?;
+        add(&mut all, PlannedClaim::F, "003", "label", options, shown)?;
     }
     if has("004") {
         for workload in WORKLOADS_004 {
-            all.push(Cell::new(Row::G, workload.to_owned(), paper004(workload, options)?)?);
+            all.push(Cell::new(PlannedClaim::G, workload.to_owned(), paper004(workload, options)?)?);
         }
     }
     Ok(all)
 }
 
 /// All claims of a paper, as far as they are asked for.
-fn asked_of(paper: &Paper, options: &Asked) -> Asked {
-    Asked { traces: None, claims: paper.claims(), ..options.clone() }
+fn asked_of(paper: &Paper, options: &EvaluationOptions) -> EvaluationOptions {
+    EvaluationOptions { traces: None, claims: paper.claims(), ..options.clone() }
 }
 
 /// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.
 fn add(
     all: &mut Vec<Cell>,
-    row: Row,
+    row: PlannedClaim,
     number: &str,
     name: &str,
-    options: &Asked,
+    options: &EvaluationOptions,
     shown: impl Fn(&StudyPoint) -> bool,
 ) -> Result<(), Error> {
     let paper = Paper::find(number)?;
@@ -233,7 +234,7 @@ const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";
 
 /// A workload of paper 004 over its four SSDs.
-fn paper004(workload: &str, options: &Asked) -> Result<StudySpec, Error> {
+fn paper004(workload: &str, options: &EvaluationOptions) -> Result<StudySpec, Error> {
     let requests = Some(options.requests.unwrap_or(REQUESTS_004));
     let origin = Origin::Profile(format!("paper004/{workload}"));
     Ok(StudySpec {

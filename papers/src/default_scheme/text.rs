@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measured::{Measured, Side, mean_gain};
-use super::plan::Row;
+use super::plan::PlannedClaim;
 use crate::text::{align, table, time};
 
 /// The aim: so much less of the metric than the paper's own scheme.
@@ -19,7 +19,7 @@ const FACTS: [(&str, &str); 5] = [
 ];
 
 /// Everything, as Markdown that a terminal shows well too.
-pub fn markdown(rows: &[Row], measured: &[Measured]) -> String {
+pub fn markdown(rows: &[PlannedClaim], measured: &[Measured]) -> String {
     let head = ["", "paper", "own scheme", "metric", "default", "acknowledging alike", "aim of 10 %"];
     let mut summary = table(&head);
     let mut reasons = String::new();
@@ -59,8 +59,8 @@ pub fn markdown(rows: &[Row], measured: &[Measured]) -> String {
 }
 
 /// The same for programs.
-pub fn json(rows: &[Row], measured: &[Measured]) -> Value {
-    let workload = |one: &Measured, row: Row| {
+pub fn json(rows: &[PlannedClaim], measured: &[Measured]) -> Value {
+    let workload = |one: &Measured, row: PlannedClaim| {
         json!({
             "workload": one.workload,
             "own": one.value(Side::Own, row.metric()),
@@ -68,7 +68,7 @@ pub fn json(rows: &[Row], measured: &[Measured]) -> Value {
             "alike": one.value(Side::Alike, row.metric()),
         })
     };
-    let row = |&row: &Row| {
+    let row = |&row: &PlannedClaim| {
         let gain = |side| mean_gain(measured, row, side, row.metric());
         let of_paper = measured.iter().filter(|one| one.row.paper() == row.paper());
         json!({
@@ -98,7 +98,7 @@ fn verdict(gain: Option<f64>) -> &'static str {
 
 /// How the totals that may be the reason differ, of the default and of the one that acknowledges alike, and where the aim is
 /// missed.
-fn reason(measured: &[Measured], row: Row) -> String {
+fn reason(measured: &[Measured], row: PlannedClaim) -> String {
     let fact = |(name, words): &(&str, &str)| {
         let gain = |side| mean_gain(measured, row, side, name);
         gain(Side::Default).map(|gain_default| {
@@ -134,7 +134,7 @@ fn less(gain: Option<f64>) -> String {
 }
 
 /// A value of a row's metric.
-fn figure(row: Row, value: f64) -> String {
+fn figure(row: PlannedClaim, value: f64) -> String {
     if row.metric().ends_with("_ns") { time(value) } else { format!("{value:.0}") }
 }
 

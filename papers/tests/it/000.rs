@@ -1,6 +1,6 @@
 //! Paper 000: what its claims say of measurements that are made up.
 
-use stripewise_papers::{Asked, Measured, Paper, Verdict};
+use stripewise_papers::{EvaluationOptions, Measured, Paper, Verdict};
 
 use crate::support::{asked, made_up, of_all, only, verdicts};
 
@@ -66,7 +66,7 @@ fn the_results_on_lun_traces_need_these_alone() {
     };
     assert_eq!(names(&["0g", "0i"]), ["lun0 ×1, 5+1", "lun1 ×1, 5+1", "lun2 ×1, 5+1"]);
     assert_eq!(names(&["0a"]).len(), 18);
-    let quick = Asked { quick: true, ..asked(&paper) };
+    let quick = EvaluationOptions { quick: true, ..asked(&paper) };
     let point = &paper.points(&quick).unwrap_or_else(|error| panic!("{error}"))[0];
     let spec = paper.study(point, &quick).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(spec.workload.requests, Some(50_000));

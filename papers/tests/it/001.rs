@@ -100,7 +100,7 @@ fn a_claim_takes_the_schemes_that_it_needs() {
 fn a_part_of_a_workload_has_a_part_of_the_array() {
     let paper = paper();
     let sizes = |workload: &str, requests: Option<u64>| {
-        let asked = stripewise_papers::Asked { requests, ..only(&paper, &["1c"]) };
+        let asked = stripewise_papers::EvaluationOptions { requests, ..only(&paper, &["1c"]) };
         let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
         let point = points.iter().find(|point| point.text("workload") == workload).expect("a workload");
         let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
@@ -123,7 +123,7 @@ fn a_part_of_a_workload_has_a_part_of_the_array() {
 #[test]
 fn requests_are_those_of_the_profiles() {
     let paper = paper();
-    let asked = stripewise_papers::Asked { quick: true, ..asked(&paper) };
+    let asked = stripewise_papers::EvaluationOptions { quick: true, ..asked(&paper) };
     for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
         let name = format!("paper001/{}", point.text("workload"));
         let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));

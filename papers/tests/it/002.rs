@@ -1,6 +1,6 @@
 //! Paper 002: what its claims say of measurements that are made up, and the search for a speed.
 
-use stripewise_papers::{Asked, Columns, Paper, StudyPoint, Verdict};
+use stripewise_papers::{Columns, EvaluationOptions, Paper, StudyPoint, Verdict};
 
 use crate::support::{asked, made_up, of_all, only, verdicts};
 
@@ -103,7 +103,7 @@ fn results_about_one_trace_take_that_one_and_no_sweeps() {
 #[test]
 fn a_workload_is_sent_as_fast_as_makes_its_chips_as_busy_as_printed() {
     let paper = paper();
-    let asked = Asked { requests: Some(10_000), ..only(&paper, &["2b"]) };
+    let asked = EvaluationOptions { requests: Some(10_000), ..only(&paper, &["2b"]) };
     let mut searches = paper.searches(&asked).unwrap_or_else(|error| panic!("{error}"));
     let mut search = searches.remove(0);
     loop {

@@ -1,6 +1,6 @@
 //! Paper 003: what its claims say of measurements that are made up.
 
-use stripewise_papers::{Asked, Columns, Measured, Paper, StudyPoint, Verdict};
+use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint, Verdict};
 
 use crate::support::{asked, made_up_with, of_all, verdicts};
 
@@ -113,7 +113,7 @@ fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
 #[test]
 fn the_evaluated_points_and_mixes_are_the_profiles() {
     let paper = paper();
-    let asked = Asked { quick: true, ..asked(&paper) };
+    let asked = EvaluationOptions { quick: true, ..asked(&paper) };
     let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
     let grid: Vec<&StudyPoint> = points.iter().filter(|point| point.text("part") == "grid").collect();
     assert_eq!(grid.len(), 16);
@@ -132,7 +132,7 @@ fn the_evaluated_points_and_mixes_are_the_profiles() {
 #[test]
 fn warm_up_writes_an_eighth_of_the_array_and_half_of_its_span() {
     let paper = paper();
-    let asked = Asked { requests: Some(1), ..asked(&paper) };
+    let asked = EvaluationOptions { requests: Some(1), ..asked(&paper) };
     let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
     let ours = |point: &&StudyPoint| {
         let large = point.text("part") == "grid"

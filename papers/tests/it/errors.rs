@@ -1,6 +1,6 @@
 //! What is wrong in a paper's file is refused with file, line and remedy.
 
-use stripewise_papers::{Asked, Columns, Error, Paper};
+use stripewise_papers::{Columns, Error, EvaluationOptions, Paper};
 
 const PAPER: &str = r#"paper = "900"
 
@@ -56,7 +56,14 @@ run = { columns = ["mean"] }
 fn evaluate(text: &str) -> Result<String, Error> {
     let paper = Paper::read("900.toml", text, "")?;
     let claims = paper.claims();
-    let asked = Asked { requests: None, quick: false, traces: None, claims, seed: 1, out: "results".into() };
+    let asked = EvaluationOptions {
+        requests: None,
+        quick: false,
+        traces: None,
+        claims,
+        seed: 1,
+        out: "results".into(),
+    };
     let mut all = Vec::new();
     for point in paper.points(&asked)? {
         paper.study(&point, &asked)?;

@@ -1,7 +1,7 @@
 //! The expressions of papers: what they give, against arithmetic in Rust and values computed by hand.
 
 use proptest::prelude::*;
-use stripewise_papers::{Asked, Columns, Error, Paper, judge};
+use stripewise_papers::{Columns, Error, EvaluationOptions, Paper, judge};
 
 /// A paper of one scheme whose claim has this value, over a run with these columns.
 fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String, String), Error> {
@@ -40,7 +40,14 @@ run = {{ columns = [] }}
     );
     let paper = Paper::read("900.toml", &text, "")?;
     let claims = paper.claims();
-    let asked = Asked { requests: None, quick: false, traces: None, claims, seed: 1, out: "results".into() };
+    let asked = EvaluationOptions {
+        requests: None,
+        quick: false,
+        traces: None,
+        claims,
+        seed: 1,
+        out: "results".into(),
+    };
     let point = &paper.points(&asked)?[0];
     let mut run = Columns::default();
     columns.iter().for_each(|(name, value)| run.set(name, *value));

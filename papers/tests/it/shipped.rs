@@ -1,6 +1,6 @@
 //! What holds of every shipped paper.
 
-use stripewise_papers::{Asked, Paper, Verdict, claims_of};
+use stripewise_papers::{EvaluationOptions, Paper, Verdict, claims_of};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
 use crate::support::{asked, made_up, of_all, only, verdicts};
@@ -29,7 +29,7 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
 fn every_study_resolves_in_full_and_in_part() {
     each(|paper| {
         for quick in [false, true] {
-            let asked = Asked { quick, ..asked(&paper) };
+            let asked = EvaluationOptions { quick, ..asked(&paper) };
             for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
                 let spec = paper.study(&point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
                 Study::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
@@ -41,7 +41,7 @@ fn every_study_resolves_in_full_and_in_part() {
 #[test]
 fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
     each(|paper| {
-        let asked = Asked { requests: Some(10_000), quick: true, ..asked(&paper) };
+        let asked = EvaluationOptions { requests: Some(10_000), quick: true, ..asked(&paper) };
         let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes()).ok();
         for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
             let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
@@ -81,7 +81,7 @@ fn claims_come_in_order_and_once_and_an_unknown_one_is_refused() {
 #[test]
 fn claims_that_need_a_part_of_the_schemes_get_the_requests_of_all() {
     each(|paper| {
-        let of = |asked: Asked| -> Vec<(String, String)> {
+        let of = |asked: EvaluationOptions| -> Vec<(String, String)> {
             let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
             let spans = points.iter().map(|point| {
                 let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));

@@ -1,11 +1,11 @@
 //! Papers with measurements that are made up.
 
 use serde_json::{Value as Json, json};
-use stripewise_papers::{Asked, Columns, Measured, Paper, StudyPoint, Verdict};
+use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint, Verdict};
 
 /// All claims of a paper, in full, with generated requests.
-pub(crate) fn asked(paper: &Paper) -> Asked {
-    Asked {
+pub(crate) fn asked(paper: &Paper) -> EvaluationOptions {
+    EvaluationOptions {
         requests: None,
         quick: false,
         traces: None,
@@ -16,8 +16,8 @@ pub(crate) fn asked(paper: &Paper) -> Asked {
 }
 
 /// A paper of which only `claims` are asked for.
-pub(crate) fn only(paper: &Paper, claims: &[&str]) -> Asked {
-    Asked { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
+pub(crate) fn only(paper: &Paper, claims: &[&str]) -> EvaluationOptions {
+    EvaluationOptions { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
 }
 
 /// The further findings of each study point: nothing was written, and intervals are not known.
@@ -36,7 +36,7 @@ pub(crate) fn of_all() -> [(&'static str, Json); 2] {
 /// The points of `asked` with runs whose columns are those that `run` gives, and 0 in all others.
 pub(crate) fn made_up(
     paper: &Paper,
-    asked: &Asked,
+    asked: &EvaluationOptions,
     run: impl Fn(&StudyPoint, &str) -> Vec<(&'static str, f64)>,
 ) -> Vec<Measured> {
     made_up_with(paper, asked, |point, scheme, columns| {
@@ -47,7 +47,7 @@ pub(crate) fn made_up(
 /// The same where `run` sets the columns itself.
 pub(crate) fn made_up_with(
     paper: &Paper,
-    asked: &Asked,
+    asked: &EvaluationOptions,
     run: impl Fn(&StudyPoint, &str, &mut Columns),
 ) -> Vec<Measured> {
     let points = paper.points(asked).unwrap_or_else(|error| panic!("{error}"));

@@ -38,14 +38,14 @@ pub fn direct(
 struct Life<'a> {
     model: &'a Model,
     prng: &'a mut Prng,
-    members: Vec<Member>,
+    members: Vec<SimulatedMember>,
     groups: Vec<Group>,
 }
 
 /// A member, and the time of its next change: a working member fails, a failed one works again. A member that waits
 /// for its repair has no next change.
 #[derive(Clone, Copy)]
-struct Member {
+struct SimulatedMember {
     works: bool,
     changes: f64,
 }
@@ -61,14 +61,15 @@ impl<'a> Life<'a> {
     fn new(model: &'a Model, prng: &'a mut Prng) -> Self {
         let count = model.members as usize * model.groups as usize;
         let rate = model.failures_per_year;
-        let members = (0..count).map(|_| Member { works: true, changes: exponential(prng, rate) }).collect();
+        let members =
+            (0..count).map(|_| SimulatedMember { works: true, changes: exponential(prng, rate) }).collect();
         Self { model, prng, members, groups: vec![Group::default(); model.groups as usize] }
     }
 
     fn years_to_loss(mut self, patience: &mut Patience<'_>) -> Result<f64, NoEstimate> {
         loop {
             patience.event()?;
-            let changes = |member: &Member| member.changes;
+            let changes = |member: &SimulatedMember| member.changes;
             let next = (1..self.members.len()).fold(0, |first, at| {
                 if changes(&self.members[at]) < changes(&self.members[first]) { at } else { first }
             });
@@ -99,7 +100,7 @@ impl<'a> Life<'a> {
         }
         let repaired =
             if begins { now + exponential(self.prng, self.model.repairs_per_year) } else { f64::INFINITY };
-        self.members[member] = Member { works: false, changes: repaired };
+        self.members[member] = SimulatedMember { works: false, changes: repaired };
     }
 
     fn is_repaired(&mut self, member: usize, now: f64) {
@@ -124,6 +125,6 @@ impl<'a> Life<'a> {
         let at = self.group_of(member);
         self.groups[at].failed -= 1;
         let fails = now + exponential(self.prng, self.model.failures_per_year);
-        self.members[member] = Member { works: true, changes: fails };
+        self.members[member] = SimulatedMember { works: true, changes: fails };
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::chart::Look;
 use crate::figures::Key;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 /// The schemes of a set in the order of their first runs, each with its name and look.
@@ -20,7 +20,7 @@ impl<'a> Cast<'a> {
 
     /// Schemes under a paper's names, so that schemes of several arrays may share a name; under their own names where
     /// two of one array would share one.
-    pub(super) fn called(set: &'a Set, label: fn(&Run) -> String) -> Self {
+    pub(super) fn called(set: &'a Set, label: fn(&LoadedRun) -> String) -> Self {
         let name = |scheme: &String| set.runs.iter().find(|run| run.scheme == *scheme).map(label);
         let is_at = |array: &str, scheme: &String| {
             set.runs.iter().any(|run| run.structure == array && run.scheme == *scheme)
@@ -57,14 +57,14 @@ impl<'a> Cast<'a> {
         &self,
         structure: &str,
         workload: &str,
-        keep: fn(&Run) -> bool,
-    ) -> Vec<(&str, Look, &'a Run)> {
+        keep: fn(&LoadedRun) -> bool,
+    ) -> Vec<(&str, Look, &'a LoadedRun)> {
         let runs = self.set.runs_on(structure, workload).into_iter().filter(|(_, run)| keep(run));
         runs.map(|(scheme, run)| (self.name(scheme), self.look(self.name(scheme)), run)).collect()
     }
 
     /// The legend of the schemes that have a run that `keep` accepts.
-    pub(super) fn keys(&self, keep: fn(&Run) -> bool, is_line: bool) -> Vec<Key> {
+    pub(super) fn keys(&self, keep: fn(&LoadedRun) -> bool, is_line: bool) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
         for scheme in &self.set.schemes {
             let name = self.name(scheme);

@@ -1,7 +1,7 @@
 //! Figures 2 and 7: how unevenly blocked requests are distributed over the members.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The coefficient of variation of the blocked requests, sampled when requests arrive and after each is served.
-fn cvs(run: &Run) -> [Option<f64>; 2] {
+fn cvs(run: &LoadedRun) -> [Option<f64>; 2] {
     let of = |total: &str, column: &str| run.total(total).or_else(|| cv(run.column(column)));
     [of(CV, "blocked_sum"), of("blocked_cv_served", "blocked_sum_served")]
 }
@@ -37,7 +37,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
     );
     let (mut panels, mut notes, mut has_served) = (Vec::new(), Vec::new(), false);
     for structure in &set.structures {
-        let mut runs: Vec<&Run> =
+        let mut runs: Vec<&LoadedRun> =
             set.workloads_of(structure).iter().filter_map(|workload| set.base(structure, workload)).collect();
         // The order uses the sampling time that every version of the program records.
         runs.sort_by(|a, b| cvs(a)[0].unwrap_or(0.0).total_cmp(&cvs(b)[0].unwrap_or(0.0)));

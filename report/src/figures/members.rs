@@ -1,7 +1,7 @@
 //! Figures 3, 12 and 13: the tails of the members' latencies.
 
 use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 const CONGESTED: Look = Look(1);
 
 /// Mean blocked requests of each member: sampled after each request is served, where the run recorded that.
-fn blocked(run: &Run) -> Vec<f64> {
+fn blocked(run: &LoadedRun) -> Vec<f64> {
     let served = run.column("blocked_sum_served");
     let sums = if served.is_empty() { run.column("blocked_sum") } else { served };
     let requests = run.total("requests").unwrap_or(0.0).max(1.0);
@@ -28,9 +28,10 @@ pub(super) fn most_congested(set: &Set) -> Figure {
         &["mean blocked", "p99", "p99.9", "largest"],
     );
     let mut panels = Vec::new();
-    let is_base =
-        |run: &&Run| set.base(&run.structure, &run.workload).is_some_and(|base| base.scheme == run.scheme);
-    let runs: Vec<&Run> = set.runs.iter().filter(|run| set.paper.is_none() || is_base(run)).collect();
+    let is_base = |run: &&LoadedRun| {
+        set.base(&run.structure, &run.workload).is_some_and(|base| base.scheme == run.scheme)
+    };
+    let runs: Vec<&LoadedRun> = set.runs.iter().filter(|run| set.paper.is_none() || is_base(run)).collect();
     for run in &runs {
         let blocked = blocked(run);
         let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
@@ -112,7 +113,7 @@ fn operations_of_seeds(set: &Set) -> Option<String> {
 }
 
 /// The 99.9th percentile of each member's operations.
-fn p999(run: &Run) -> Vec<u64> {
+fn p999(run: &LoadedRun) -> Vec<u64> {
     let column = run.column("operation_p999_ns");
     if column.is_empty() {
         run.operations.iter().filter_map(|operations| operations.quantile(99_900)).collect()

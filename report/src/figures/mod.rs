@@ -15,7 +15,7 @@ mod zones;
 
 use crate::Paper;
 use crate::chart::Look;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 /// One figure of a report.
@@ -172,10 +172,10 @@ fn scheme_keys(set: &Set, is_line: bool) -> Vec<Key> {
 }
 
 /// Notes on data that the runs lack.
-fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
+fn notes_on<'a>(runs: impl Iterator<Item = &'a LoadedRun> + Clone) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut list = |what: &str, of: &dyn Fn(&Run) -> bool| {
-        let found: Vec<&Run> = runs.clone().filter(|run| of(run)).collect();
+    let mut list = |what: &str, of: &dyn Fn(&LoadedRun) -> bool| {
+        let found: Vec<&LoadedRun> = runs.clone().filter(|run| of(run)).collect();
         if found.is_empty() {
             return;
         }
@@ -195,7 +195,7 @@ fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
 }
 
 /// Names the runs without parity that appear beside striped ones.
-fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
+fn without_parity<'a>(runs: impl Iterator<Item = &'a LoadedRun>) -> Option<String> {
     let mut schemes: Vec<&str> =
         runs.filter(|run| !run.has_parity()).map(|run| run.scheme.as_str()).collect();
     schemes.dedup();
@@ -204,7 +204,7 @@ fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
 }
 
 /// `name` where there is one structure, otherwise with the structure.
-fn place_of(set: &Set, run: &Run) -> String {
+fn place_of(set: &Set, run: &LoadedRun) -> String {
     if set.structures.len() > 1 {
         format!("{}, {}", run.workload, run.structure)
     } else {

@@ -1,7 +1,7 @@
 //! Figure 6: the routines of parity updates.
 
 use crate::chart::{Look, Part, Strip, Strips, figure};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::{Data, Figure, Key, Panel, about, means_of_seeds, notes_on, panel_title, titled};
@@ -20,7 +20,7 @@ const PARTS: [(&str, Look); 6] = [
 const LOGGED: &str = "logged, parity left as it was";
 
 /// Parity updates by part; none when the run lacks a total.
-fn parts(run: &Run) -> Option<[f64; 6]> {
+fn parts(run: &LoadedRun) -> Option<[f64; 6]> {
     let (rmw, rcw) = (run.total("updates_rmw")?, run.total("updates_rcw")?);
     let (full, adjusted) = (run.total("updates_full_stripe")?, run.total("updates_adjusted")?);
     // Baseline takes RMW or RCW where there is a choice, so every update that is not adjusted to RCW is adjusted to
@@ -115,7 +115,7 @@ pub(super) fn shares(set: &Set) -> Figure {
     if !untold.is_empty() {
         let runs = untold.join(", ");
         notes.push(format!(
-            "Another version made these runs, which do not tell the routines: {runs}. Run them again."
+            "Another version made these runs, which do not tell the routines: {runs}. LoadedRun them again."
         ));
     }
     notes.extend(means_of_seeds(set));

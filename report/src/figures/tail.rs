@@ -4,7 +4,7 @@ use crate::chart::{Across, Line, Lines, figure, time};
 use crate::set::Set;
 
 use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
-use crate::run::Run;
+use crate::run::LoadedRun;
 
 /// With fewer requests than this, fewer than ten lie above the 99th percentile.
 const FEW: u64 = 1_000;
@@ -85,7 +85,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
 }
 
 /// The response time that is not exceeded by this share, in parts of 100,000, of a run's requests.
-fn quantile(run: &Run, parts: u64) -> Option<f64> {
+fn quantile(run: &LoadedRun, parts: u64) -> Option<f64> {
     let total = match parts {
         99_000 => "response_p99_ns",
         99_900 => "response_p999_ns",
@@ -97,6 +97,6 @@ fn quantile(run: &Run, parts: u64) -> Option<f64> {
     exact.or_else(|| run.responses.as_ref()?.quantile(parts).map(|ns| ns as f64))
 }
 
-fn together(run: &Run) -> String {
+fn together(run: &LoadedRun) -> String {
     if run.others.is_empty() { String::new() } else { format!(", {} seeds together", run.others.len() + 1) }
 }

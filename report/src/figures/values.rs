@@ -1,14 +1,14 @@
 //! One total of each run, by array, workload and scheme.
 
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::Cast;
 use super::{Data, Figure, Panel, notes_on, on_whiskers};
 
 /// The runs that others are compared with in a table of values, and the name of that column.
-pub(super) type Base = (fn(&Run) -> bool, &'static str);
+pub(super) type Base = (fn(&LoadedRun) -> bool, &'static str);
 
 /// The content of a figure.
 pub(super) struct Shown {
@@ -20,7 +20,7 @@ pub(super) struct Shown {
     pub(super) axis: &'static str,
     pub(super) is_time: bool,
     pub(super) log: bool,
-    pub(super) keep: fn(&Run) -> bool,
+    pub(super) keep: fn(&LoadedRun) -> bool,
     /// The base of comparison in the table of values, and its name; none compares with the first scheme.
     pub(super) base: Option<Base>,
 }

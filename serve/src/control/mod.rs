@@ -10,7 +10,7 @@ use std::sync::mpsc::SyncSender;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::candidate::{Candidate, Place, Vacancy};
+use crate::candidate::{Candidate, CandidateRole, Vacancy};
 use crate::members::Refusal;
 
 pub use client::{Client, ClientError};
@@ -105,13 +105,13 @@ pub(crate) type Answer = Result<Value, ControlError>;
 
 /// A message to the loop, with the channel for its answer.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum ControlRequest {
     /// Execute a command other than stopping and adding a file.
     Command { command: Command, answer: SyncSender<Answer> },
     /// Stop. [`Control::ended`] reports the result to the client.
     Stop,
     /// Report the requirements for a file or device at a place.
-    Vacancy { place: Place, answer: SyncSender<Result<Vacancy, Refusal>> },
+    Vacancy { place: CandidateRole, answer: SyncSender<Result<Vacancy, Refusal>> },
     /// Accept a file or device.
     Candidate { candidate: Box<Candidate>, answer: SyncSender<Answer> },
 }

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::rpc::{self, LINE_MAX};
-use super::{Answer, Asked, Command, ControlError};
-use crate::candidate::{Candidate, NewFile, Place, Vacancy};
+use super::{Answer, Command, ControlError, ControlRequest};
+use crate::candidate::{Candidate, CandidateRole, NewFile, Vacancy};
 use crate::deadline::Deadline;
 use crate::ending::Ending;
 use crate::error::ServeError;
@@ -67,8 +67,8 @@ impl Shared {
     }
 
     /// Asks the loop to end, and waits until the array is closed. That takes as long as it must, and outlasts the loop.
-    fn stop<M: From<Asked>>(&self, mailbox: &Sender<M>) -> Answer {
-        match mailbox.send(Asked::Stop.into()) {
+    fn stop<M: From<ControlRequest>>(&self, mailbox: &Sender<M>) -> Answer {
+        match mailbox.send(ControlRequest::Stop.into()) {
             Err(Unsent::Busy) => return Err(busy()),
             // It is ending already.
             Ok(()) | Err(Unsent::Ended) => {}
@@ -83,7 +83,7 @@ impl Control {
     ///
     /// # Errors
     /// When another server is listening there, and the errors of the operating system.
-    pub(crate) fn start<M: From<Asked> + Send + 'static>(
+    pub(crate) fn start<M: From<ControlRequest> + Send + 'static>(
         path: &Path,
         mailbox: Sender<M>,
     ) -> Result<Self, ServeError> {
@@ -135,7 +135,7 @@ impl Drop for Control {
     }
 }
 
-fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sender<M>) {
+fn listen<M: From<ControlRequest> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sender<M>) {
     let listener = shared.socket.listener();
     let accept = || listener.accept().map(|(stream, _)| stream);
     while let Some(stream) = next_connection(listener, &shared.ending, accept) {
@@ -163,7 +163,7 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sende
 }
 
 /// Answers line by line until the client leaves, is silent too long, reads no answers, or writes a line without an end.
-fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Sender<M>) {
+fn converse<M: From<ControlRequest>>(stream: &UnixStream, shared: &Shared, mailbox: &Sender<M>) {
     let mut lines = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -184,20 +184,27 @@ fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Send
 }
 
 /// Has the loop execute `command`, other than stopping, and waits for its answer. Files are prepared on this thread.
-pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
+pub(crate) fn ask<M: From<ControlRequest>>(command: Command, mailbox: &Sender<M>) -> Answer {
     match command {
-        Command::Replace { member, path, force } => bring(Place::Member(member), &path, force, mailbox),
-        Command::AddSpare { path, force } => bring(Place::Spare, &path, force, mailbox),
-        command => put(mailbox, |answer| Asked::Command { command, answer })?,
+        Command::Replace { member, path, force } => {
+            bring(CandidateRole::Member(member), &path, force, mailbox)
+        }
+        Command::AddSpare { path, force } => bring(CandidateRole::Spare, &path, force, mailbox),
+        command => put(mailbox, |answer| ControlRequest::Command { command, answer })?,
     }
 }
 
 /// Prepares a file or device for `place`, and passes it to the array.
-fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sender<M>) -> Answer {
+fn bring<M: From<ControlRequest>>(
+    place: CandidateRole,
+    path: &Path,
+    force: bool,
+    mailbox: &Sender<M>,
+) -> Answer {
     let mut candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
     // If it is not accepted it is removed, which may wait for its file system: on this thread.
     let made = candidate.made.take();
-    let answer = put(mailbox, |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?;
+    let answer = put(mailbox, |answer| ControlRequest::Candidate { candidate: Box::new(candidate), answer })?;
     if answer.is_ok() {
         made.into_iter().for_each(NewFile::keep);
     }
@@ -205,10 +212,13 @@ fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sende
 }
 
 /// The requirements of the array for `place`, as soon as the old member has nothing in flight.
-fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy, ControlError> {
+fn vacancy<M: From<ControlRequest>>(
+    place: CandidateRole,
+    mailbox: &Sender<M>,
+) -> Result<Vacancy, ControlError> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match put(mailbox, |answer| Asked::Vacancy { place, answer })? {
+        match put(mailbox, |answer| ControlRequest::Vacancy { place, answer })? {
             Err(Refusal::NotYet(_)) if Instant::now() < until => std::thread::sleep(RETRY),
             told => return Ok(told?),
         }
@@ -216,9 +226,9 @@ fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy,
 }
 
 /// Sends a question to the loop and waits for its answer, or until the loop ends.
-fn put<M: From<Asked>, T>(
+fn put<M: From<ControlRequest>, T>(
     mailbox: &Sender<M>,
-    question: impl FnOnce(SyncSender<T>) -> Asked,
+    question: impl FnOnce(SyncSender<T>) -> ControlRequest,
 ) -> Result<T, ControlError> {
     let (answer, answered) = sync_channel(1);
     mailbox.send(question(answer).into()).map_err(|unsent| match unsent {
@@ -257,13 +267,13 @@ mod tests {
     use crate::mailbox::mailbox;
 
     /// A loop that answers each command with the command, until it is stopped.
-    fn echo(control: &Control, mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
+    fn echo(control: &Control, mailbox: crate::mailbox::Mailbox<ControlRequest>) -> JoinHandle<()> {
         let shared = control.shared.clone();
         std::thread::spawn(move || {
             loop {
                 let (command, answer) = match mailbox.take() {
-                    Some(Asked::Command { command, answer }) => (command, answer),
-                    Some(Asked::Stop) => return shared.conclude(Ok(Value::Null)),
+                    Some(ControlRequest::Command { command, answer }) => (command, answer),
+                    Some(ControlRequest::Stop) => return shared.conclude(Ok(Value::Null)),
                     _ => {
                         std::thread::sleep(Duration::from_millis(1));
                         continue;
@@ -305,7 +315,7 @@ mod tests {
         for how in [Some(Ok(Value::Null)), Some(Err(ControlError::refused("a member is gone"))), None] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.ctl");
-            let (sender, inbox) = mailbox::<Asked>().unwrap();
+            let (sender, inbox) = mailbox::<ControlRequest>().unwrap();
             let control = Control::start(&path, sender).unwrap();
             // The loop has ended, and the array is being closed.
             drop(inbox);
@@ -329,7 +339,7 @@ mod tests {
     fn the_end_needs_neither_its_path_nor_room_in_its_queue() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ctl");
-        let (sender, inbox) = mailbox::<Asked>().unwrap();
+        let (sender, inbox) = mailbox::<ControlRequest>().unwrap();
         let control = Control::start(&path, sender.clone()).unwrap();
         assert!(ends_without_its_path(control, &path), "the end waits for another program");
         std::fs::remove_file(&path).unwrap();

@@ -16,7 +16,7 @@ use super::chain::{Chain, Status, Wish};
 use super::disk::{Disk, PAYLOAD_BYTES_MAX, QUEUES};
 use super::queue::{Broken, Stopped, Virtqueue};
 use crate::buffers::Buffers;
-use crate::service::{Asked, Asker, Service, Unsubmitted};
+use crate::service::{ReplyTo, Service, Submission, Unsubmitted};
 
 /// Most regions of a guest's memory.
 pub(super) const REGIONS_MAX: usize = 509;
@@ -60,7 +60,7 @@ pub(crate) struct Device {
     /// Bytes of payloads in flight, including those of guests that have disconnected.
     bytes: u64,
     /// Requests that the array was too busy for, of guests that have disconnected.
-    orphans: Vec<Asked>,
+    orphans: Vec<Submission>,
     /// Requests that are over, to be used again.
     #[expect(clippy::vec_box, reason = "they go back and forth as boxes")]
     free: Vec<Box<Pending>>,
@@ -199,7 +199,7 @@ impl Device {
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
         service.tally.dropped_connections += std::mem::take(&mut self.dropped);
         for asked in self.orphans.drain(..) {
-            if let Asker::Guest(pending) = service.discard(asked) {
+            if let ReplyTo::Guest(pending) = service.discard(asked) {
                 self.bytes -= pending.bytes;
             }
         }
@@ -251,7 +251,7 @@ impl Device {
                     _ => 0,
                 };
                 self.bytes += pending.bytes;
-                let asked = service.admit(request, Asker::Guest(pending));
+                let asked = service.admit(request, ReplyTo::Guest(pending));
                 self.submit(queue, asked, service);
             }
             Ok(Wish::Serial) => {
@@ -263,12 +263,12 @@ impl Device {
         Some(pieces)
     }
 
-    fn submit(&mut self, queue: usize, asked: Asked, service: &mut Service) {
+    fn submit(&mut self, queue: usize, asked: Submission, service: &mut Service) {
         match service.submit(asked) {
             Ok(()) => {}
             Err(Unsubmitted::Busy(asked)) => self.queues[queue].held = Some(asked),
             Err(Unsubmitted::Refused(_, asker)) => {
-                if let Asker::Guest(pending) = asker {
+                if let ReplyTo::Guest(pending) = asker {
                     self.bytes -= pending.bytes;
                     self.answer(pending, Status::Failed, &[]);
                 }

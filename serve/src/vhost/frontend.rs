@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use vhost::vhost_user::message::*;
 use vhost::vhost_user::{BackendReqHandler, Error, GpuBackend, Result, VhostUserBackendReqHandler};
 
-use super::Job;
+use super::VhostRequest;
 use super::device::{Device, REGIONS_MAX};
 use super::disk::{Disk, QUEUES};
 use crate::ending::Ending;
@@ -47,7 +47,7 @@ impl Frontend {
     ///
     /// # Errors
     /// When another program is listening there, and the errors of the operating system.
-    pub(super) fn start<M: From<Job> + Send + 'static>(
+    pub(super) fn start<M: From<VhostRequest> + Send + 'static>(
         path: &Path,
         number: usize,
         disk: Disk,
@@ -80,7 +80,7 @@ impl Drop for Frontend {
     }
 }
 
-fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
+fn listen<M: From<VhostRequest>>(shared: &Shared, remote: &Arc<Remote<M>>) {
     let listener = shared.socket.listener();
     let accept = || {
         let (stream, _) = listener.accept()?;
@@ -112,7 +112,7 @@ struct Remote<M> {
     mailbox: Sender<M>,
 }
 
-impl<M: From<Job>> Remote<M> {
+impl<M: From<VhostRequest>> Remote<M> {
     /// Executes `work` on the device in the loop, and waits for its end.
     fn tell(&self, work: impl FnOnce(&mut Device) + Send + 'static) -> Result<()> {
         self.on_loop(move |device| {
@@ -139,7 +139,7 @@ impl<M: From<Job>> Remote<M> {
     ) -> Result<T> {
         let ended = Error::InvalidOperation("the server ends");
         let (answer, answered) = sync_channel(1);
-        let job = Job { device: self.number, work: Box::new(move |device| work(device, answer)) };
+        let job = VhostRequest { device: self.number, work: Box::new(move |device| work(device, answer)) };
         match self.mailbox.send_patiently(job.into()) {
             Ok(()) => answered.recv().unwrap_or(Err(ended)),
             Err(_) => Err(ended),
@@ -152,7 +152,7 @@ fn not_offered<T>() -> Result<T> {
     Err(Error::InvalidOperation("this was not offered"))
 }
 
-impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
+impl<M: From<VhostRequest>> VhostUserBackendReqHandler for Remote<M> {
     fn set_owner(&self) -> Result<()> {
         Ok(())
     }
@@ -312,7 +312,7 @@ mod tests {
         let path = folder.path().join("x.vhost");
         let disk = Disk { bytes: 1 << 30, page_bytes: 4096, read_only: false, name: "x".into() };
         for is_there in [false, true] {
-            let (sender, inbox) = mailbox::<Job>().unwrap();
+            let (sender, inbox) = mailbox::<VhostRequest>().unwrap();
             let frontend = Frontend::start(&path, 0, disk.clone(), sender).unwrap();
             // One connection occupies the thread; the others fill the queue.
             let _guest = is_there.then(|| UnixStream::connect(&path).unwrap());

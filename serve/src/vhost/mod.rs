@@ -31,12 +31,12 @@ use crate::mailbox::Sender;
 use crate::service::Service;
 
 /// Work on a device, to be executed in the loop.
-pub(crate) struct Job {
+pub(crate) struct VhostRequest {
     device: usize,
     work: Box<dyn FnOnce(&mut Device) + Send>,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for VhostRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("device", &self.device).finish_non_exhaustive()
     }
@@ -61,7 +61,7 @@ impl Guests {
     ///
     /// # Errors
     /// When a socket or a thread is not available.
-    pub(crate) fn start<M: From<Job> + Send + 'static>(
+    pub(crate) fn start<M: From<VhostRequest> + Send + 'static>(
         paths: &[PathBuf],
         disk: &Disk,
         mailbox: &Sender<M>,
@@ -84,7 +84,7 @@ impl Guests {
     }
 
     /// Executes a request of a guest's host.
-    pub(crate) fn obey(&mut self, job: Job) {
+    pub(crate) fn obey(&mut self, job: VhostRequest) {
         (job.work)(&mut self.devices[job.device]);
     }
 

@@ -12,7 +12,7 @@ use vm_memory::{GuestAddress, GuestMemoryMmap};
 
 use super::chain::{Chain, Status};
 use super::disk::QUEUE_SIZE;
-use crate::service::Asked;
+use crate::service::Submission;
 
 /// The guest has broken the rules of the ring, or has no memory at the addresses of the ring.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct Virtqueue {
     /// Requests that were taken and not answered.
     under_way: u16,
     /// A request that the array was too busy for. Later requests wait, to keep the order.
-    pub(super) held: Option<Asked>,
+    pub(super) held: Option<Submission>,
     /// Whether there are answers that the guest was not notified of.
     has_answered: bool,
     /// Waits until no request is in flight.

@@ -38,7 +38,7 @@ impl Source for Bursts {
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+struct Setup {
     coordination: &'static str,
     layout: &'static str,
     geometry: &'static str,
@@ -53,7 +53,7 @@ struct Case {
     seed: u64,
 }
 
-fn run_of(case: &Case) -> (Totals, Collections) {
+fn run_of(case: &Setup) -> (Totals, Collections) {
     let text = format!("name = 'test'\n{}\n{}\n", case.geometry, case.coordination);
     let mut device = DeviceSpec::preset("mqsim-gc-2gib").expect("a preset");
     let g = &mut device.geometry;
@@ -111,7 +111,7 @@ proptest! {
         seed: u64,
     ) {
         let preemption = if preempts { Preemption::Moves } else { Preemption::Never };
-        let case = Case {
+        let case = Setup {
             coordination, layout, geometry, preemption, as_disksim, count: 3_000, every_ns, burst, read_percent, seed,
         };
         let (totals, sink) = run_of(&case);
@@ -124,7 +124,7 @@ proptest! {
 }
 
 /// Evenly spaced writes: a member without coordination collects when its own planes are full.
-const STEADY: Case = Case {
+const STEADY: Setup = Setup {
     coordination: "",
     layout: "ssd:8",
     geometry: "",
@@ -147,7 +147,7 @@ fn together(totals: &Totals) -> f64 {
 #[test]
 fn members_collect_at_the_same_time_more_often_and_the_array_is_free_of_collections_for_longer() {
     for (geometry, as_disksim) in [("", false), ("", true), ("[geometry]\nlevel = 'raid0'", true)] {
-        let of = |coordination| run_of(&Case { coordination, geometry, as_disksim, ..STEADY }).0;
+        let of = |coordination| run_of(&Setup { coordination, geometry, as_disksim, ..STEADY }).0;
         let [alone, global] = ["", REACTIVE].map(of);
         let (before, after) = (together(&alone), together(&global));
         assert!(after > before * 1.3, "{before} {after} {geometry} {as_disksim}");
@@ -160,8 +160,8 @@ fn members_collect_at_the_same_time_more_often_and_the_array_is_free_of_collecti
 
 #[test]
 fn what_is_collected_while_the_array_rests_need_not_be_collected_in_the_next_burst() {
-    let bursts = Case { burst: (40, 60_000_000), every_ns: 100_000, read_percent: 20, ..STEADY };
-    let of = |coordination| run_of(&Case { coordination, ..bursts }).0;
+    let bursts = Setup { burst: (40, 60_000_000), every_ns: 100_000, read_percent: 20, ..STEADY };
+    let of = |coordination| run_of(&Setup { coordination, ..bursts }).0;
     let [reactive, proactive] = [REACTIVE, PROACTIVE].map(of);
     let mean = |totals: &Totals| totals.requests.reads.with(&totals.requests.writes).mean_ns();
     assert!(mean(&proactive) * 10 < mean(&reactive) * 9, "{} {}", mean(&proactive), mean(&reactive));
@@ -169,7 +169,7 @@ fn what_is_collected_while_the_array_rests_need_not_be_collected_in_the_next_bur
 
 #[test]
 fn blocks_in_a_window_and_the_margin_change_what_is_collected_ahead() {
-    let erases = |coordination| run_of(&Case { coordination, ..STEADY }).0.sum(|row| row.erase_blocks);
+    let erases = |coordination| run_of(&Setup { coordination, ..STEADY }).0.sum(|row| row.erase_blocks);
     let wide = erases("[coordination]\npolicy = 'global'\nmargin = '20%'");
     let none = erases("[coordination]\npolicy = 'global'\nmargin = '0%'");
     assert!(wide > none, "{wide} {none}");

@@ -12,7 +12,7 @@ use crate::support::{Collections, Mixed};
 
 /// The configuration and the load of a run.
 #[derive(Clone, Debug)]
-struct Case {
+struct Setup {
     /// Sections of the scheme for coordination and for redirected reads.
     coordination: String,
     layout: &'static str,
@@ -35,7 +35,7 @@ fn device(layout: &str) -> DeviceSpec {
     device
 }
 
-fn run_of(case: &Case) -> (Totals, Vec<GcRow>) {
+fn run_of(case: &Setup) -> (Totals, Vec<GcRow>) {
     let groups = case.groups;
     let text =
         format!("name = 'test'\n[geometry]\ngroups = {groups}\n{}\n{}\n", case.geometry, case.coordination);
@@ -96,7 +96,7 @@ proptest! {
         let (layout, members) = LAYOUTS[layout];
         let groups = 1 + u32::from(two_groups);
         let apart = apart && two_groups;
-        let case = Case {
+        let case = Setup {
             coordination: coordination.to_owned(),
             layout,
             groups,
@@ -118,7 +118,7 @@ proptest! {
 
 #[test]
 fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
-    let case = Case {
+    let case = Setup {
         coordination: String::new(),
         layout: "chip:2",
         groups: 1,
@@ -131,7 +131,7 @@ fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
     let (free, rows) = run_of(&case);
     assert!(most_at_a_time(&rows, |_| 0) > 2);
     assert_eq!(free.sum(|row| row.permission_waits), 0);
-    let (turns, rows) = run_of(&Case { coordination: TOKEN.to_owned(), ..case });
+    let (turns, rows) = run_of(&Setup { coordination: TOKEN.to_owned(), ..case });
     assert_eq!(most_at_a_time(&rows, |_| 0), 1);
     // Eight members need eight times the collection that one member may do: writes wait for permission.
     assert!(turns.sum(|row| row.permission_waits) > 0 && turns.sum(|row| row.permission_wait_ns) > 0);
@@ -142,7 +142,7 @@ fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
 fn reads_that_decode_around_collections_lose_their_tail_where_members_take_turns() {
     let gc_avoiding = "[read]\npolicy = 'gc-avoiding'\n";
     let tail = |coordination: &str, read: &str| {
-        let case = Case {
+        let case = Setup {
             coordination: format!("{read}{coordination}"),
             layout: "chip:2",
             groups: 1,

@@ -12,7 +12,7 @@ const GATHERED: usize = 1 << 16;
 
 /// Neighbouring touched units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Run {
+struct TouchedRun {
     volume: u32,
     /// First and last unit on the volume.
     first: u64,
@@ -24,7 +24,7 @@ struct Run {
 pub(super) struct Footprint {
     unit: u64,
     /// In order of volume and address, with gaps between them.
-    runs: Vec<Run>,
+    runs: Vec<TouchedRun>,
     /// The number of touched units before each run.
     before: Vec<u64>,
     units: u128,
@@ -38,7 +38,7 @@ impl Footprint {
         if unit == 0 {
             return Err(TraceError::Fold("a unit of `dense` is not 0 bytes".to_owned()));
         }
-        let (mut runs, mut batch) = (Vec::<Run>::new(), Vec::with_capacity(4096));
+        let (mut runs, mut batch) = (Vec::<TouchedRun>::new(), Vec::with_capacity(4096));
         let mut merge_at = GATHERED;
         loop {
             trace.next_batch(&mut batch)?;
@@ -87,8 +87,9 @@ impl Footprint {
     #[inline]
     pub(super) fn place(&mut self, request: &Request) -> Result<u64, TraceError> {
         let wanted = run(request, self.unit)?;
-        let within =
-            |run: &Run| run.volume == wanted.volume && run.first <= wanted.first && wanted.last <= run.last;
+        let within = |run: &TouchedRun| {
+            run.volume == wanted.volume && run.first <= wanted.first && wanted.last <= run.last
+        };
         if !self.runs.get(self.recent).is_some_and(within) {
             let after =
                 self.runs.partition_point(|run| (run.volume, run.first) <= (wanted.volume, wanted.first));
@@ -105,16 +106,16 @@ impl Footprint {
     }
 }
 
-fn run(request: &Request, unit: u64) -> Result<Run, TraceError> {
+fn run(request: &Request, unit: u64) -> Result<TouchedRun, TraceError> {
     let end = request.offset.checked_add(u64::from(request.bytes).saturating_sub(1));
     let end = end.ok_or_else(|| {
         TraceError::Fold(format!("a request at offset {} ends beyond 64-bit addresses", request.offset))
     })?;
-    Ok(Run { volume: request.volume, first: request.offset / unit, last: end / unit })
+    Ok(TouchedRun { volume: request.volume, first: request.offset / unit, last: end / unit })
 }
 
 /// Sorts runs and joins those that overlap or touch.
-fn merge(runs: &mut Vec<Run>) {
+fn merge(runs: &mut Vec<TouchedRun>) {
     runs.sort_unstable();
     runs.dedup_by(|next, run| {
         let joined = next.volume == run.volume && next.first <= run.last.saturating_add(1);

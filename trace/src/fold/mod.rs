@@ -68,12 +68,12 @@ pub struct FoldReport {
 /// A [`Fold`] prepared for one array and one trace.
 #[derive(Clone, Debug)]
 pub struct Folding {
-    way: Way,
+    way: FoldMap,
     report: FoldReport,
 }
 
 #[derive(Clone, Debug)]
-enum Way {
+enum FoldMap {
     Modulo,
     Dense(Footprint),
     /// With the volumes in ascending order, unless they are `0..count`.
@@ -102,7 +102,7 @@ impl Fold {
             || scan.ok_or_else(|| TraceError::Fold(format!("folding by `{self}` needs a scan of the trace")));
         let way = match *self {
             _ if capacity == 0 => return Err(TraceError::Fold("the array holds nothing".to_owned())),
-            Self::Modulo => Way::Modulo,
+            Self::Modulo => FoldMap::Modulo,
             Self::Dense { unit } => {
                 let footprint = Footprint::scan(unit, scan()?)?;
                 let touched = footprint.bytes();
@@ -114,7 +114,7 @@ impl Fold {
                     )));
                 }
                 report.footprint_bytes = Some(touched as u64);
-                Way::Dense(footprint)
+                FoldMap::Dense(footprint)
             }
             Self::Regions { count } => {
                 let volumes = if count.is_none() { Some(volumes(scan()?)?) } else { None };
@@ -124,7 +124,7 @@ impl Fold {
                 };
                 let bytes = region_bytes(capacity, count)?;
                 (report.regions, report.region_bytes) = (Some(count), Some(bytes));
-                Way::Regions { bytes, count, volumes }
+                FoldMap::Regions { bytes, count, volumes }
             }
         };
         Ok(Folding { way, report })
@@ -196,9 +196,9 @@ impl Folding {
         }
         let bytes = u64::from(request.bytes);
         let (offset, shifted) = match &mut self.way {
-            Way::Modulo => wrap(request.offset, bytes, self.report.capacity_bytes)?,
-            Way::Dense(footprint) => (footprint.place(request)?, false),
-            Way::Regions { bytes: size, count, volumes } => {
+            FoldMap::Modulo => wrap(request.offset, bytes, self.report.capacity_bytes)?,
+            FoldMap::Dense(footprint) => (footprint.place(request)?, false),
+            FoldMap::Regions { bytes: size, count, volumes } => {
                 let region = match volumes {
                     None => Some(u64::from(request.volume)).filter(|region| region < count),
                     Some(volumes) => volumes.binary_search(&request.volume).ok().map(|region| region as u64),

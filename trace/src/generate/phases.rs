@@ -69,7 +69,7 @@ fn member(spec: &str) -> Result<Generator, String> {
 impl Phases {
     /// The requests that `seed` yields. The first generator has this seed, each further one the next.
     pub(super) fn source(self, seed: u64) -> Changing {
-        let member = |(at, generator): (u64, &Generator)| Member {
+        let member = |(at, generator): (u64, &Generator)| Turn {
             source: generator.source(seed.wrapping_add(at)),
             batch: Vec::with_capacity(BATCH),
             next: 0,
@@ -84,19 +84,19 @@ const BATCH: usize = 256;
 
 /// A running mix.
 pub(super) struct Changing {
-    members: Vec<Member>,
+    members: Vec<Turn>,
     each_ns: Nanos,
     left: u64,
     requests: u64,
 }
 
-struct Member {
+struct Turn {
     source: Box<dyn Source + Send>,
     batch: Vec<Request>,
     next: usize,
 }
 
-impl Member {
+impl Turn {
     /// The generator's next request, by its own clock; none at its end.
     fn peek(&mut self) -> Result<Option<Request>, TraceError> {
         if self.next == self.batch.len() {

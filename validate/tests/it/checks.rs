@@ -1,6 +1,6 @@
 //! Every check in its quick form: the simulator passes it, and the check finds each flaw that it must find.
 
-use stripewise_validate::{Bend, Check, Effort, Lab, Row, Verdict, checks};
+use stripewise_validate::{Bend, Check, Effort, Lab, ResultRow, Verdict, checks};
 
 fn lab(bend: Option<Bend>) -> Lab {
     let traces = std::env::var_os("STRIPEWISE_TRACES").map(Into::into);
@@ -11,7 +11,7 @@ fn find(name: &str) -> &'static Check {
     checks().iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no check {name}"))
 }
 
-fn carry_out(check: &Check, bend: Option<Bend>) -> Vec<Row> {
+fn carry_out(check: &Check, bend: Option<Bend>) -> Vec<ResultRow> {
     (check.run)(&lab(bend)).unwrap_or_else(|error| panic!("{}: {error:#}", check.name))
 }
 

@@ -30,7 +30,7 @@ use crate::geometry::RowCursor;
 use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::placement::elastic::addresses::NOWHERE;
-use crate::placement::elastic::buffer::Place;
+use crate::placement::elastic::buffer::BufferSlot;
 use crate::placement::elastic::{AcknowledgeWrites, Elastic, Location};
 use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
@@ -165,7 +165,7 @@ impl<M: Memory> Array<M> {
         if let Location::Buffered(place) = self.elastic().location(chunk)
             && self.elastic().buffer.get(place).waits
         {
-            let Place { page, stream: before, .. } = *self.elastic().buffer.get(place);
+            let BufferSlot { page, stream: before, .. } = *self.elastic().buffer.get(place);
             self.load_host(page, chunk, id, sectors);
             self.elastic_mut().buffer.get_mut(place).write_seq = 0;
             self.elastic_mut().counts.absorbed += 1;

@@ -3,8 +3,8 @@
 use stripewise_code::Kind;
 
 use super::{
-    Area, Copy, ENDED_MAX, EndedEpoch, Member, MemberState, NAME_BYTES_MAX, Placement, SUPERBLOCK_BYTES,
-    SUPERBLOCK_MEMBERS_MAX, Superblock,
+    Area, Copy, ENDED_MAX, EndedEpoch, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
+    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
 };
 use crate::format::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use crate::format::{FeatureClass, Features, FormatError, Structure, VERSION};
@@ -208,7 +208,7 @@ fn ended(bytes: &[u8]) -> Vec<EndedEpoch> {
 }
 
 /// The members of the array.
-fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
+fn members(bytes: &[u8]) -> Result<Vec<MemberRecord>, FormatError> {
     let count = u16_at(bytes, 86);
     let counted = usize::from(count) <= SUPERBLOCK_MEMBERS_MAX;
     FRAME.expect(counted, "members", count, "1 to 64")?;
@@ -220,7 +220,7 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
             bytes[at + ROLE_AT],
             "0, without `member-roles`",
         )?;
-        Ok(Member {
+        Ok(MemberRecord {
             uuid: uuid_at(bytes, at),
             state: one_of(&STATES, bytes[at + 16], 1, "state of a member", "1, 2 or 3")?,
             failed_epoch: u32_at(bytes, at + 20),

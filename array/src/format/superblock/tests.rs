@@ -11,8 +11,8 @@ prop_compose! {
         state in prop::sample::select(&[MemberState::Active, MemberState::Failed, MemberState::Rebuilding][..]),
         failed_epoch in any::<u32>(),
         (failed_batch, cursor) in any::<(u64, u64)>(),
-    ) -> Member {
-        Member { uuid, state, failed_epoch, failed_batch, cursor }
+    ) -> MemberRecord {
+        MemberRecord { uuid, state, failed_epoch, failed_batch, cursor }
     }
 }
 
@@ -88,7 +88,7 @@ prop_compose! {
         let segments = data_pages / segment_rows * u32::from(groups);
         let all = u64::from(if is_log { segments } else { data_pages });
         let members: Vec<_> =
-            members.into_iter().map(|member| Member { cursor: member.cursor % (all + 1), ..member }).collect();
+            members.into_iter().map(|member| MemberRecord { cursor: member.cursor % (all + 1), ..member }).collect();
         let body_pages = checkpoint::body_bytes(segments, capacity).div_ceil(page_bytes.into()) as u32;
         let checkpoint = area(areas[0].0, body_pages + areas[0].1, 2);
         let commits = area(areas[1].0, areas[1].1, 1);
@@ -275,16 +275,21 @@ fn from_the_table() -> Vec<u8> {
 
 /// The superblock of [`from_the_table`].
 pub(in crate::format) fn of_five() -> Superblock {
-    let member = |nth: u8| Member {
+    let member = |nth: u8| MemberRecord {
         uuid: Uuid([nth; 16]),
         state: MemberState::Active,
         failed_epoch: 0,
         failed_batch: 0,
         cursor: 0,
     };
-    let failed = Member { state: MemberState::Failed, failed_epoch: 3, failed_batch: 55, ..member(3) };
-    let rebuilding =
-        Member { state: MemberState::Rebuilding, failed_epoch: 2, failed_batch: 45, cursor: 6, ..member(4) };
+    let failed = MemberRecord { state: MemberState::Failed, failed_epoch: 3, failed_batch: 55, ..member(3) };
+    let rebuilding = MemberRecord {
+        state: MemberState::Rebuilding,
+        failed_epoch: 2,
+        failed_batch: 45,
+        cursor: 6,
+        ..member(4)
+    };
     Superblock {
         array: Uuid([0xaa; 16]),
         uuid: Uuid([2; 16]),
@@ -356,11 +361,11 @@ fn areas_and_axes_lie_where_the_table_says() {
 }
 
 /// A change of a superblock, and the resulting message.
-type Case = (fn(&mut Superblock), &'static str);
+type Damage = (fn(&mut Superblock), &'static str);
 
 #[test]
 fn each_field_out_of_its_bounds_is_named() {
-    let cases: &[Case] = &[
+    let cases: &[Damage] = &[
         (|block| block.page_bytes = 4095, "page_bytes is 4095"),
         (|block| block.page_bytes = 65536, "page_bytes is 65536"),
         (|block| block.pages = 2, "pages of a member is 2"),

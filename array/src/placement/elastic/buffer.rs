@@ -13,7 +13,7 @@ use crate::memory::PageId;
 
 /// A place of the pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct BufferSlot {
     /// The chunk in it; [`NOWHERE`] if it was overwritten meanwhile, and this version is obsolete.
     pub(crate) chunk: u64,
     /// Its content.
@@ -50,7 +50,7 @@ pub(crate) struct Queue {
 /// The pool and its queues.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    places: Vec<Place>,
+    places: Vec<BufferSlot>,
     pub(crate) queues: Vec<Queue>,
     free: u32,
     free_count: u32,
@@ -60,7 +60,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn new(places: u32, streams: u32) -> Self {
-        let vacant = |index: u32| Place {
+        let vacant = |index: u32| BufferSlot {
             chunk: NOWHERE,
             page: NONE,
             stream: 0,
@@ -105,11 +105,11 @@ impl Buffer {
         self.reserved -= count;
     }
 
-    pub(crate) fn get(&self, place: u32) -> &Place {
+    pub(crate) fn get(&self, place: u32) -> &BufferSlot {
         &self.places[place as usize]
     }
 
-    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Place {
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut BufferSlot {
         &mut self.places[place as usize]
     }
 
@@ -174,7 +174,7 @@ impl Buffer {
             _ => self.places[after as usize].before = place,
         }
         let slot = &mut self.places[place as usize];
-        *slot = Place { stream: stream as u8, waits: true, since: now, before, after, ..*slot };
+        *slot = BufferSlot { stream: stream as u8, waits: true, since: now, before, after, ..*slot };
     }
 
     /// Returns a place that left a queue to the front of that queue, due as before.
@@ -189,7 +189,7 @@ impl Buffer {
             self.places[first as usize].before = place;
         }
         let slot = &mut self.places[place as usize];
-        *slot = Place { waits: true, before: NONE, after: first, ..*slot };
+        *slot = BufferSlot { waits: true, before: NONE, after: first, ..*slot };
     }
 
     /// The place that has waited longest in `stream`; [`NONE`] if none waits.
@@ -217,7 +217,7 @@ impl Buffer {
     /// Removes a waiting place from its queue.
     #[inline]
     pub(crate) fn remove(&mut self, place: u32) {
-        let Place { stream, before, after, .. } = self.places[place as usize];
+        let BufferSlot { stream, before, after, .. } = self.places[place as usize];
         let queue = &mut self.queues[stream as usize];
         match before {
             NONE => queue.first = after,
@@ -240,7 +240,7 @@ impl Buffer {
 
     /// Bytes of memory, without the content of chunks.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.places.len() * size_of::<Place>()) as u64
+        (self.places.len() * size_of::<BufferSlot>()) as u64
     }
 }
 

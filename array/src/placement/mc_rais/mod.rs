@@ -155,7 +155,7 @@ pub(crate) struct Zones {
 
 /// A run of host pages that are consecutive in a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ZoneRun {
     /// The first page of the array.
     pub(crate) page: u64,
     /// Number of pages.
@@ -297,12 +297,12 @@ impl Zones {
     }
 
     /// The location from which the host pages from `page` on are read: the consecutive ones before `end`.
-    pub(crate) fn read_run(&mut self, page: u64, end: u64) -> Run {
+    pub(crate) fn read_run(&mut self, page: u64, end: u64) -> ZoneRun {
         self.run(page, end, |zones, id, page| zones.placed(id, page))
     }
 
     /// The location where the host pages from `page` on are changed in place; `page` is not moving.
-    pub(crate) fn change_run(&mut self, page: u64, end: u64) -> Run {
+    pub(crate) fn change_run(&mut self, page: u64, end: u64) -> ZoneRun {
         self.run(page, end, |zones, id, page| match zones.move_of(page) {
             None => zones.placed(id, page),
             Some(_) => NOWHERE,
@@ -317,7 +317,7 @@ impl Zones {
         page: u64,
         end: u64,
         can_write: impl Fn(u64) -> bool,
-    ) -> Run {
+    ) -> ZoneRun {
         self.run(page, end, |zones, id, page| zones.written(mover, id, page, &can_write))
     }
 
@@ -357,7 +357,7 @@ impl Zones {
 
     /// A run of pages by the location that `find` returns for each: first the page at `page`, then the pages that follow it
     /// consecutively, before `end` and the end of the zone.
-    fn run(&mut self, page: u64, end: u64, mut find: impl FnMut(&mut Self, u32, u64) -> u64) -> Run {
+    fn run(&mut self, page: u64, end: u64, mut find: impl FnMut(&mut Self, u32, u64) -> u64) -> ZoneRun {
         let step = self.map.block_pages();
         let mut id = self.map.peek(page);
         let first = find(self, id, page);
@@ -374,7 +374,7 @@ impl Zones {
             }
             count += 1;
         }
-        Run { page: first, count }
+        ZoneRun { page: first, count }
     }
 
     /// The zones after a loss of power: the map is persistent (paper 004, section 3.3). Requests in progress are forgotten,

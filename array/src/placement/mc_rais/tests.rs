@@ -100,7 +100,7 @@ fn a_page_that_was_left_is_free_when_all_requests_of_that_time_are_over() {
     let mut zones = zones(false, "");
     (0..2).for_each(|_| drop(write(&mut zones, 0, 0, 0)));
     let reader = zones.begin(RequestKind::Read, (0, 0));
-    assert_eq!(zones.read_run(0, 1), Run { page: 64, count: 1 });
+    assert_eq!(zones.read_run(0, 1), ZoneRun { page: 64, count: 1 });
     (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
     write(&mut zones, 0, 0, 0);
     assert_eq!(zones.place(0), 0);
@@ -164,11 +164,15 @@ fn pages_that_cannot_be_written_are_not_moved_to() {
     let mut zones = zones(false, "");
     write(&mut zones, 0, 0, 3);
     let epoch = zones.begin(RequestKind::Write, (0, 3));
-    assert_eq!(zones.write_run(5, 0, 4, |page| page > 65), Run { page: 66, count: 4 });
+    assert_eq!(zones.write_run(5, 0, 4, |page| page > 65), ZoneRun { page: 66, count: 4 });
     zones.end(5, RequestKind::Write, (0, 3), epoch);
     zones.audit().unwrap();
     let epoch = zones.begin(RequestKind::Write, (0, 3));
-    assert_eq!(zones.write_run(5, 0, 4, |_| false), Run { page: 0, count: 4 }, "then all stays where it is");
+    assert_eq!(
+        zones.write_run(5, 0, 4, |_| false),
+        ZoneRun { page: 0, count: 4 },
+        "then all stays where it is"
+    );
     zones.end(5, RequestKind::Write, (0, 3), epoch);
     zones.audit().unwrap();
 }

@@ -19,7 +19,7 @@ pub(crate) use recorder::Recorder;
 
 /// A member.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Member {
+pub(crate) struct DiskMember {
     pub(crate) pages: Vec<Box<[u8]>>,
     pub(crate) is_gone: bool,
     /// Pages that cannot be read until they are written again.
@@ -33,14 +33,14 @@ pub(crate) struct Member {
 /// Members that store all writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Disk {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<DiskMember>,
     page_bytes: u32,
 }
 
 impl Disk {
     pub(crate) fn new(members: usize, pages: u32, page_bytes: u32) -> Self {
         let page = vec![0; page_bytes as usize].into_boxed_slice();
-        let member = Member { pages: vec![page; pages as usize], ..Member::default() };
+        let member = DiskMember { pages: vec![page; pages as usize], ..DiskMember::default() };
         Self { members: vec![member; members], page_bytes }
     }
 }
@@ -58,9 +58,9 @@ impl Media for Disk {
         for (nth, at) in at.iter().enumerate() {
             let member = &self.members[at.member as usize];
             let content = match member {
-                Member { is_gone: true, .. } => Err(Outcome::Gone),
-                Member { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
-                Member { pages, .. } => Ok(&*pages[at.page as usize]),
+                DiskMember { is_gone: true, .. } => Err(Outcome::Gone),
+                DiskMember { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
+                DiskMember { pages, .. } => Ok(&*pages[at.page as usize]),
             };
             found(nth, content);
         }

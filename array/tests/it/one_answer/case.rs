@@ -71,7 +71,7 @@ struct Content {
     before: Option<u8>,
 }
 
-pub(crate) struct Case {
+pub(crate) struct Example {
     pub(crate) random: Prng,
     pub(crate) kind: Kind,
     pub(crate) scheme: String,
@@ -82,7 +82,7 @@ pub(crate) struct Case {
     changed_rows: BTreeSet<u32>,
 }
 
-impl Case {
+impl Example {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Prng::new(seed);
         let kind = KINDS[(seed % KINDS.len() as u64) as usize];

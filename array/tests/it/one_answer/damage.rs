@@ -1,6 +1,6 @@
 //! The choice of damaged pages: arbitrary ones, or several of one row or stripe.
 
-use super::case::{Case, PAGE};
+use super::case::{Example, PAGE};
 use stripewise_array::format::Summary;
 
 /// A damaged page.
@@ -14,10 +14,10 @@ pub(crate) struct Damage {
 }
 
 /// Draws the pages to damage: data, parity and copies of summaries. Metadata outside of segments has its own tests.
-pub(crate) fn draw(case: &mut Case) -> Vec<Damage> {
+pub(crate) fn draw(case: &mut Example) -> Vec<Damage> {
     let area = case.superblock().data;
     let members = case.disk.members.len() as u64;
-    let is_used = |case: &Case, member: usize, page: u32| {
+    let is_used = |case: &Example, member: usize, page: u32| {
         case.disk.members[member].pages[page as usize].iter().any(|&byte| byte != 0)
     };
     let mut drawn: Vec<Damage> = Vec::new();

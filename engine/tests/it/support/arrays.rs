@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{Identity, Opening, Scheme, create};
-use stripewise_engine::{Engine, EngineError, FileMedia, MemberFile, Options, Way};
+use stripewise_engine::{Engine, EngineError, FileMedia, IoMode, MemberFile, Options};
 
 /// A log with two streams, on RAID-5, with short segments.
 pub const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -36,5 +36,5 @@ pub fn opened(scheme: &Scheme, paths: &[PathBuf], options: Options) -> Result<En
 
 /// Options for each backend.
 pub fn ways() -> [Options; 2] {
-    [Way::Plain, Way::Best].map(|way| Options { way, ..Options::default() })
+    [IoMode::Plain, IoMode::Best].map(|way| Options { way, ..Options::default() })
 }

@@ -2,7 +2,7 @@
 
 use crate::chart::Look;
 use crate::figures::Key;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 /// The caches, in the order of the paper's figure 4(b), then the hybrid, which the paper only proposes.
@@ -15,7 +15,7 @@ pub(super) const WOW: usize = 2;
 /// The runs of a workload, by cache.
 pub(super) struct Scene<'a> {
     pub(super) workload: &'a str,
-    pub(super) runs: [Option<&'a Run>; CACHES.len()],
+    pub(super) runs: [Option<&'a LoadedRun>; CACHES.len()],
 }
 
 impl Scene<'_> {
@@ -43,7 +43,7 @@ pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     scenes
 }
 
-fn place(run: &Run) -> Option<usize> {
+fn place(run: &LoadedRun) -> Option<usize> {
     match run.settings.get("scheme.cache.policy").map(String::as_str) {
         None | Some("none") => Some(0),
         Some("isc") => Some(1),

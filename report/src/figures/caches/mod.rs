@@ -27,12 +27,12 @@ fn named(id: &str, number: &str, what: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
+    use crate::run::LoadedRun;
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
 
     /// A run with a cache and invented totals.
-    fn run(policy: &str, workload: &str, mean: u64, collecting: &[u64]) -> Run {
+    fn run(policy: &str, workload: &str, mean: u64, collecting: &[u64]) -> LoadedRun {
         let settings = [
             ("scheme.name", format!("paper003-{policy}")),
             ("scheme.cache.policy", policy.to_owned()),
@@ -40,7 +40,7 @@ mod tests {
         ];
         let mut totals = Figures::new();
         totals.add("response_mean_ns", Value::Count(mean)).expect("each once");
-        Run {
+        LoadedRun {
             digest: format!("{policy}-{workload}"),
             workload: workload.to_owned(),
             scheme: format!("paper003-{policy}"),
@@ -49,7 +49,7 @@ mod tests {
             totals,
             members: [("member".to_owned(), (0..9).collect())].into(),
             collecting: collecting.to_vec(),
-            ..Run::default()
+            ..LoadedRun::default()
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::chart::{Across, Line, Lines, Look, figure};
 use crate::figures::{Data, Figure, Panel, cast::Cast};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::{CACHES, keys, scenes};
@@ -64,7 +64,7 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
     let id = "collecting-together";
     let mut data = Data::new(&["workload", "array", "scheme", "run"], &["any, of all slices", "2 or more"]);
     let mut panels = Vec::new();
-    let counted = |run: &Run| distribution(run).is_some();
+    let counted = |run: &LoadedRun| distribution(run).is_some();
     let names = Cast::own(set);
     let about = "Of the slices of time in which any member collects garbage, the share in which no more than this many \
                  do: the lower a line, the more collect together.";
@@ -110,7 +110,7 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
 
 /// The share of the slices with any collection in which up to N SSDs collect, for N from one; none where no slice has
 /// any.
-fn distribution(run: &Run) -> Option<Vec<(f64, f64)>> {
+fn distribution(run: &LoadedRun) -> Option<Vec<(f64, f64)>> {
     let counts = run.collecting.get(1..)?;
     let all = counts.iter().sum::<u64>();
     if all == 0 {

@@ -1,33 +1,33 @@
 //! The schemes of paper 001, independent of their RAID level.
 
-use crate::run::Run;
+use crate::run::LoadedRun;
 
 /// Settings that the short name of a scheme describes in words.
 const TOLD: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
 
 /// Whether the placement of a run is elastic striping.
-pub(super) fn is_elastic(run: &Run) -> bool {
+pub(super) fn is_elastic(run: &LoadedRun) -> bool {
     run.settings.get("scheme.placement.policy").is_some_and(|policy| policy == "elastic")
 }
 
 /// The policy that finds hot data: `none`, `glru` …
-pub(super) fn policy(run: &Run) -> &str {
+pub(super) fn policy(run: &LoadedRun) -> &str {
     run.settings.get("scheme.hotness.policy").map_or("none", String::as_str)
 }
 
 /// Tiers of hotness, which are also the buffers and streams.
-pub(super) fn tiers(run: &Run) -> u32 {
+pub(super) fn tiers(run: &LoadedRun) -> u32 {
     let told = run.settings.get("scheme.hotness.tiers").and_then(|tiers| tiers.parse().ok());
     if policy(run) == "none" { 1 } else { told.unwrap_or(2) }
 }
 
 /// Whether this is the paper's scheme of reference: unmodified elastic striping without hotness.
-pub(super) fn is_esap(run: &Run) -> bool {
+pub(super) fn is_esap(run: &LoadedRun) -> bool {
     is_elastic(run) && label(run) == "eSAP"
 }
 
 /// The paper's name of a scheme: the same at every RAID level. Different schemes may share it.
-pub(super) fn label(run: &Run) -> String {
+pub(super) fn label(run: &LoadedRun) -> String {
     let is = |key: &str, value: &str| run.settings.get(key).is_some_and(|found| found == value);
     if !is_elastic(run) {
         return match run.settings.get("scheme.placement.policy").map(String::as_str) {
@@ -70,7 +70,7 @@ pub(super) mod tests {
         workload: &str,
         settings: &[(&str, &str)],
         totals: &[(&str, u64)],
-    ) -> Run {
+    ) -> LoadedRun {
         let level = if scheme.starts_with("raid6") { ("raid6", "6+2") } else { ("raid5", "7+1") };
         let mut all = vec![("scheme.geometry.level", level.0), ("scheme.name", scheme)];
         all.extend(settings);
@@ -79,7 +79,7 @@ pub(super) mod tests {
             figures.add(name, Figure::Count(*value)).expect("each once");
         }
         let erases = totals.iter().find(|total| total.0 == "erase_blocks").map_or(0, |total| total.1);
-        Run {
+        LoadedRun {
             digest: format!("{scheme}-{workload}"),
             workload: workload.to_owned(),
             scheme: scheme.to_owned(),
@@ -91,7 +91,7 @@ pub(super) mod tests {
                 ("erase_blocks".to_owned(), (0..8).map(|at| erases / 8 + at).collect()),
             ]
             .into(),
-            ..Run::default()
+            ..LoadedRun::default()
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 mod tests {
     use super::cast::tests::run;
     use super::*;
-    use crate::run::Run;
+    use crate::run::LoadedRun;
     use crate::{Beside, Logging, Paper};
 
     const ELASTIC: (&str, &str) = ("scheme.placement.policy", "elastic");
@@ -49,7 +49,7 @@ mod tests {
     const HCA: (&str, &str) = ("scheme.hotness.policy", "hca");
 
     /// eSAP, WAS(2) by GLRU and HCA, and updates in place, on two workloads.
-    fn runs() -> Vec<Run> {
+    fn runs() -> Vec<LoadedRun> {
         let of = |workload| {
             let totals = |rewrites: u64, erases: u64| {
                 [
@@ -78,7 +78,7 @@ mod tests {
         ["Financial1", "Online"].into_iter().flat_map(of).collect()
     }
 
-    fn set(runs: Vec<Run>) -> Set {
+    fn set(runs: Vec<LoadedRun>) -> Set {
         let logging = ["Financial1", "Online"].map(|workload| Logging {
             workload: workload.to_owned(),
             parity: 1,
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn without_elastic_striping_there_is_none_of_it_and_zeros_are_no_panic() {
-        let in_place: Vec<Run> = runs().into_iter().filter(|run| run.scheme == "baseline").collect();
+        let in_place: Vec<LoadedRun> = runs().into_iter().filter(|run| run.scheme == "baseline").collect();
         assert!(all(&set(in_place)).is_empty());
         let own = Set::new(runs(), Beside::default());
         assert!(

@@ -5,7 +5,7 @@ use stripewise_reliability::closed_forms;
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::figures::cast::Cast;
 use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::{is_elastic, is_esap};
@@ -30,7 +30,7 @@ fn years(parity: usize, members: u32, alpha: f64) -> Option<f64> {
 }
 
 /// Erases of a run over those of eSAP.
-fn alpha(run: &Run, esap: &Run) -> Option<f64> {
+fn alpha(run: &LoadedRun, esap: &LoadedRun) -> Option<f64> {
     let (ours, theirs) = (run.total("erase_blocks")?, esap.total("erase_blocks")?);
     (ours > 0.0 && theirs > 0.0).then_some(ours / theirs)
 }
@@ -97,7 +97,7 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
     }
     let of_printed = "computed at an alpha that the paper printed, not measured".to_owned();
     let mut legend = vec![Key { look: OF_PRINTED, name: of_printed, is_line: false }];
-    let plays = |run: &Run| is_elastic(run) && !is_esap(run);
+    let plays = |run: &LoadedRun| is_elastic(run) && !is_esap(run);
     legend.extend(cast.keys(plays, false));
     Figure {
         id: id.to_owned(),

@@ -4,7 +4,7 @@ use crate::Logging;
 use crate::chart::{Look, Part, Strip, Strips, figure};
 use crate::figures::cast::Cast;
 use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::is_elastic;
@@ -14,7 +14,7 @@ const PARTS: [(&str, Look); 4] =
     [("pre-reads", Look(2)), ("log writes", Look(4)), ("GC rewrites", Look(1)), ("parity writes", Look(0))];
 
 /// Chunks of each part, in the order of [`PARTS`]; none where the run lacks a total.
-fn of_run(run: &Run) -> Option<[f64; 4]> {
+fn of_run(run: &LoadedRun) -> Option<[f64; 4]> {
     Some([0.0, 0.0, run.total("array_gc_moved_chunks")?, run.total("stripe_parity_chunks")?])
 }
 
@@ -23,7 +23,7 @@ fn of_logging(logging: &Logging) -> [f64; 4] {
 }
 
 /// Data chunks that hosts wrote: to stripes, and over chunks that were still in a buffer.
-fn host_chunks(run: &Run) -> f64 {
+fn host_chunks(run: &LoadedRun) -> f64 {
     run.total("stripe_data_chunks").unwrap_or(0.0) + run.total("buffer_absorbed_chunks").unwrap_or(0.0)
 }
 

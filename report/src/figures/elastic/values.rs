@@ -2,13 +2,13 @@
 
 use crate::figures::values::{Base, Shown, draw};
 use crate::figures::{Figure, about, cast::Cast, titled};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::{is_elastic, is_esap, policy, tiers};
 
 /// The base of comparison in a paper's reports; other reports compare with the first scheme.
-fn over(set: &Set, is_base: fn(&Run) -> bool, name: &'static str) -> Option<Base> {
+fn over(set: &Set, is_base: fn(&LoadedRun) -> bool, name: &'static str) -> Option<Base> {
     set.paper.map(|_| (is_base, name))
 }
 

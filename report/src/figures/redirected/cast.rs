@@ -2,7 +2,7 @@
 
 use crate::chart::Look;
 use crate::figures::Key;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 /// The schemes of the comparison, in the paper's order.
@@ -11,12 +11,12 @@ pub(super) const SCHEMES: [&str; 3] = ["Async_FIFO", "PIQ", "BRR"];
 /// How the runs of a panel were made, and the runs of each trace by scheme.
 pub(super) struct Scene<'a> {
     pub(super) kind: &'a str,
-    pub(super) traces: Vec<(&'a str, [Option<&'a Run>; 3])>,
+    pub(super) traces: Vec<(&'a str, [Option<&'a LoadedRun>; 3])>,
 }
 
 /// The runs, by their role in the paper.
 pub(super) struct Cast<'a> {
-    runs: &'a [Run],
+    runs: &'a [LoadedRun],
 }
 
 impl<'a> Cast<'a> {
@@ -49,10 +49,10 @@ impl<'a> Cast<'a> {
     pub(super) fn sweep(
         &self,
         key: &str,
-        of: fn(&Run) -> Option<u64>,
-    ) -> Vec<(&'a str, Vec<(u64, &'a Run)>)> {
-        let mut traces: Vec<(&'a str, Vec<(u64, &'a Run)>)> = Vec::new();
-        let ours = |run: &&Run| {
+        of: fn(&LoadedRun) -> Option<u64>,
+    ) -> Vec<(&'a str, Vec<(u64, &'a LoadedRun)>)> {
+        let mut traces: Vec<(&'a str, Vec<(u64, &'a LoadedRun)>)> = Vec::new();
+        let ours = |run: &&LoadedRun| {
             let mut own = run.scheme.split(',').skip(1);
             is_sweep(run) && scheme(run) == Some(2) && own.all(|setting| setting.starts_with(key))
         };
@@ -71,7 +71,7 @@ impl<'a> Cast<'a> {
 }
 
 /// The scheme of the comparison that a run has.
-fn scheme(run: &Run) -> Option<usize> {
+fn scheme(run: &LoadedRun) -> Option<usize> {
     let of = |key: &str| run.settings.get(key).map(String::as_str);
     match (of("scheme.read.policy"), of("scheme.dispatch.policy")) {
         (Some("brr"), _) => Some(2),
@@ -82,11 +82,11 @@ fn scheme(run: &Run) -> Option<usize> {
 }
 
 /// The trace of a run, and how it was made.
-fn names(run: &Run) -> (&str, &str) {
+fn names(run: &LoadedRun) -> (&str, &str) {
     run.workload.split_once(", ").unwrap_or((&run.workload, ""))
 }
 
-fn is_sweep(run: &Run) -> bool {
+fn is_sweep(run: &LoadedRun) -> bool {
     names(run).1.ends_with("sweeps")
 }
 
@@ -103,7 +103,13 @@ pub(super) mod tests {
     use stripewise_results::{Figure, Figures};
 
     /// A run of 64 chips with invented totals.
-    pub(in super::super) fn run(scheme: &str, workload: &str, groups: u64, queue: u64, wait: u64) -> Run {
+    pub(in super::super) fn run(
+        scheme: &str,
+        workload: &str,
+        groups: u64,
+        queue: u64,
+        wait: u64,
+    ) -> LoadedRun {
         let (dispatch, read) = match scheme.split(',').next() {
             Some("paper002-brr") => ("piq", "brr"),
             Some("paper002-piq") => ("piq", "direct"),
@@ -127,7 +133,7 @@ pub(super) mod tests {
         for name in ["read_bus_mean_ns", "read_cell_mean_ns"] {
             totals.add(name, Figure::Count(10)).expect("each once");
         }
-        Run {
+        LoadedRun {
             digest: format!("{scheme}-{workload}"),
             workload: workload.to_owned(),
             scheme: scheme.to_owned(),
@@ -135,7 +141,7 @@ pub(super) mod tests {
             settings: settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             totals,
             members: [("member".to_owned(), (0..64).collect())].into(),
-            ..Run::default()
+            ..LoadedRun::default()
         }
     }
 

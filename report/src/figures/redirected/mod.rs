@@ -5,7 +5,7 @@ mod cast;
 mod sweeps;
 mod values;
 
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::Figure;
@@ -15,7 +15,7 @@ use cast::Cast;
 /// Waiting times and utilisation of any runs under their own names; none where no run redirects reads.
 pub(super) fn of_any_runs(set: &Set) -> Vec<Figure> {
     let redirects =
-        |run: &Run| run.settings.get("scheme.read.policy").is_some_and(|policy| policy != "direct");
+        |run: &LoadedRun| run.settings.get("scheme.read.policy").is_some_and(|policy| policy != "direct");
     if !set.runs.iter().any(redirects) {
         return Vec::new();
     }
@@ -49,12 +49,12 @@ mod tests {
     use crate::{Beside, Paper};
 
     /// Two traces, sped up and in real time; sweeps of one.
-    fn runs() -> Vec<Run> {
+    fn runs() -> Vec<LoadedRun> {
         let main = |workload: &'static str| {
             [("paper002-fifo", 1000), ("paper002-piq", 800), ("paper002-brr", 600)]
                 .map(|(scheme, wait)| run(scheme, workload, 8, 64, wait))
         };
-        let mut all: Vec<Run> =
+        let mut all: Vec<LoadedRun> =
             ["HM_0, sped up", "PROJ_3, sped up", "HM_0, real time"].into_iter().flat_map(main).collect();
         all.push(run("paper002-brr", "HM_0, sweeps", 8, 64, 500));
         all.push(run("paper002-brr,dispatch.queue=1", "HM_0, sweeps", 8, 1, 1000));
@@ -63,7 +63,7 @@ mod tests {
         all
     }
 
-    fn set(runs: Vec<Run>) -> Set {
+    fn set(runs: Vec<LoadedRun>) -> Set {
         Set::new(runs, Beside { paper: Some(Paper::P002), ..Beside::default() })
     }
 

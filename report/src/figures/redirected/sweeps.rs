@@ -2,14 +2,14 @@
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::figures::{Data, Figure, Panel};
-use crate::run::Run;
+use crate::run::LoadedRun;
 
 use super::cast::Cast;
 use super::named;
 
 /// Figure 13.
 pub(super) fn queues(cast: &Cast<'_>) -> Figure {
-    let queue = |run: &Run| run.settings.get("scheme.dispatch.queue")?.parse().ok();
+    let queue = |run: &LoadedRun| run.settings.get("scheme.dispatch.queue")?.parse().ok();
     let about = "Mean waiting time of reads under BRR with chips' queues of this length, over that with queues of one \
                  operation; mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 13, \
                  finds 24.4 % less from 1 to 256, and 2.9 % less from 32 to 256.";
@@ -18,7 +18,7 @@ pub(super) fn queues(cast: &Cast<'_>) -> Figure {
 
 /// Figure 14.
 pub(super) fn groups(cast: &Cast<'_>) -> Figure {
-    let length = |run: &Run| {
+    let length = |run: &LoadedRun| {
         let groups: u64 = run.settings.get("scheme.geometry.groups")?.parse().ok()?;
         (run.column("member").len() as u64).checked_div(groups)
     };
@@ -33,7 +33,7 @@ pub(super) fn groups(cast: &Cast<'_>) -> Figure {
 }
 
 /// The runs of each trace by the swept value.
-type Sweep<'a> = Vec<(&'a str, Vec<(u64, &'a Run)>)>;
+type Sweep<'a> = Vec<(&'a str, Vec<(u64, &'a LoadedRun)>)>;
 
 fn draw(sweep: Sweep<'_>, (number, what, about): (u32, &str, &str), axis: &str) -> Figure {
     let (id, title) = named(number, what);
@@ -41,11 +41,11 @@ fn draw(sweep: Sweep<'_>, (number, what, about): (u32, &str, &str), axis: &str) 
     let mut values: Vec<u64> = sweep.iter().flat_map(|(_, runs)| runs.iter().map(|run| run.0)).collect();
     values.sort_unstable();
     values.dedup();
-    let wait = |run: &Run| run.total("read_wait_mean_ns").filter(|wait| *wait > 0.0);
+    let wait = |run: &LoadedRun| run.total("read_wait_mean_ns").filter(|wait| *wait > 0.0);
     let first = values.first().copied();
     let mut bars = Vec::new();
     for value in &values {
-        let over = |runs: &Vec<(u64, &Run)>| {
+        let over = |runs: &Vec<(u64, &LoadedRun)>| {
             let at = |which: u64| runs.iter().find(|run| run.0 == which).and_then(|run| wait(run.1));
             Some(at(*value)? / at(first?)?)
         };

@@ -3,7 +3,7 @@
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
 use crate::figures::values::Shown as OfAny;
 use crate::figures::{Data, Figure, Key, Panel};
-use crate::run::Run;
+use crate::run::LoadedRun;
 
 use super::cast::{Cast, SCHEMES, Scene, keys};
 use super::named;
@@ -158,7 +158,7 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
     for scene in cast.scenes() {
         let mut groups = Vec::new();
         for (trace, runs) in &scene.traces {
-            let value = |run: &Run| run.total(shown.total).unwrap_or(0.0);
+            let value = |run: &LoadedRun| run.total(shown.total).unwrap_or(0.0);
             let base = runs[0].map(value).filter(|value| *value > 0.0);
             let mut bars = Vec::new();
             for (place, run) in runs.iter().enumerate() {

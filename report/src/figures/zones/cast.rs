@@ -2,7 +2,7 @@
 
 use crate::chart::Look;
 use crate::figures::Key;
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 /// The arrays, in the order of the paper's figures.
@@ -13,7 +13,7 @@ const PRESETS: [&str; 4] = ["paper004-4k", "paper004-8k", "paper004-32k", "paper
 /// The runs of a workload, by array.
 pub(super) struct Scene<'a> {
     pub(super) workload: &'a str,
-    pub(super) runs: [Option<&'a Run>; ARRAYS.len()],
+    pub(super) runs: [Option<&'a LoadedRun>; ARRAYS.len()],
 }
 
 impl Scene<'_> {
@@ -39,7 +39,7 @@ pub(super) fn scenes(set: &Set) -> Vec<Scene<'_>> {
     scenes
 }
 
-fn place(run: &Run) -> Option<usize> {
+fn place(run: &LoadedRun) -> Option<usize> {
     let name = run.settings.get("scheme.name")?;
     PRESETS.iter().position(|preset| preset == name)
 }

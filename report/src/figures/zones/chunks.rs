@@ -4,7 +4,7 @@ use stripewise_base::units::Bytes;
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::figures::{Data, Figure, Key, Panel};
-use crate::run::Run;
+use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::named;
@@ -15,7 +15,7 @@ const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];
 /// Throughputs of a request size, by chunk size.
 struct Scene<'a> {
     workload: &'a str,
-    rates: Vec<(u64, f64, &'a Run)>,
+    rates: Vec<(u64, f64, &'a LoadedRun)>,
 }
 
 /// Figure 2.
@@ -82,7 +82,7 @@ fn scenes<'a>(set: &'a Set, access: &str) -> Vec<Scene<'a>> {
 }
 
 /// MiB a second.
-fn rate(run: &Run) -> Option<f64> {
+fn rate(run: &LoadedRun) -> Option<f64> {
     let bytes = run.total("read_bytes")? + run.total("written_bytes")?;
     Some(bytes / 1_048_576.0 * 1e9 / run.total("simulated_ns")?.max(1.0))
 }

@@ -27,12 +27,12 @@ fn named(id: &str, number: &str, what: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
+    use crate::run::LoadedRun;
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
 
     /// A run of an array with invented totals.
-    fn run(scheme: &str, chunk: &str, workload: &str, mean: u64, bytes: u64) -> Run {
+    fn run(scheme: &str, chunk: &str, workload: &str, mean: u64, bytes: u64) -> LoadedRun {
         let settings = [
             ("scheme.name", scheme.to_owned()),
             ("scheme.geometry.level", "raid5".to_owned()),
@@ -48,7 +48,7 @@ mod tests {
         ] {
             totals.add(name, Value::Count(value)).expect("each once");
         }
-        Run {
+        LoadedRun {
             digest: format!("{scheme}-{workload}"),
             workload: workload.to_owned(),
             scheme: scheme.to_owned(),
@@ -56,7 +56,7 @@ mod tests {
             settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
             totals,
             members: [("member".to_owned(), (0..4).collect())].into(),
-            ..Run::default()
+            ..LoadedRun::default()
         }
     }
 
@@ -70,7 +70,7 @@ mod tests {
             .map(|(scheme, chunk, mean)| run(scheme, chunk, workload, mean, 0))
         };
         let names = ["proj_0", "proj_0, used SSDs", "proj_0, 3 SSDs", "proj_0, zones of 120 GB", "x; slice"];
-        let mut all: Vec<Run> = names.into_iter().flat_map(of).collect();
+        let mut all: Vec<LoadedRun> = names.into_iter().flat_map(of).collect();
         for (workload, bytes) in [("random reads, 4 KiB", 2 << 20), ("random reads, 16 KiB", 3 << 20)] {
             all.push(run("paper004-4k", "4KiB", workload, 1, bytes));
             all.push(run("paper004-4k,geometry.chunk=16KiB", "16KiB", workload, 1, bytes * 2));

@@ -72,7 +72,7 @@ pub(super) fn unpack(
             continue;
         }
         let within = format!("{}: {name}", path.display());
-        let member = Box::new(Member { shared: shared.clone(), left: entry.size() });
+        let member = Box::new(ArchiveMember { shared: shared.clone(), left: entry.size() });
         let Content::Stream(mut input) = Content::of_stream(Path::new(&within), member, None)? else {
             continue;
         };
@@ -141,12 +141,12 @@ impl Read for Shared {
 
 /// One file of the archive. It reads from the archive's stream itself, since a decoder cannot take the reader that
 /// the library lends.
-struct Member {
+struct ArchiveMember {
     shared: Shared,
     left: u64,
 }
 
-impl Read for Member {
+impl Read for ArchiveMember {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
         let mut taken = self.shared.lock();
