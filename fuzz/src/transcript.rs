@@ -96,7 +96,7 @@ fn record(folder: &Path) -> Vec<u8> {
     let text = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
                 buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16\nacknowledge = \"buffered\"\nwait = \"1ms\"\n";
     let scheme = Scheme::from_toml("the check", text).expect("a scheme");
-    let paths: Vec<_> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
+    let paths: Vec<_> = (0..4).map(|nth| folder.join(format!("member-{nth}"))).collect();
     let files = MemberFile::create_all(&paths, 1 << 20, PAGE_BYTES).expect("files");
     let mut media = FileMedia::new(files, PAGE_BYTES);
     let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();

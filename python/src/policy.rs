@@ -88,18 +88,18 @@ impl ParityUpdate {
             (&mut self.rcw_reads, choice.rcw),
         ] {
             list.clear();
-            list.extend(elements(geometry, place, members));
+            list.extend(on_members(geometry, place, members));
         }
         self.queued_reads.clone_from(&choice.loads.reads);
         self.queued_writes.clone_from(&choice.loads.writes);
         let every = 0..self.queued_reads.len() as u16;
         self.gc_average_ns.clear();
-        self.gc_average_ns.extend(every.clone().map(|element| state.gc_average_ns(element)));
+        self.gc_average_ns.extend(every.clone().map(|member| state.gc_average_ns(member)));
         self.gc_remaining_ns.clear();
-        self.gc_remaining_ns.extend(every.clone().map(|element| state.gc_remaining_ns(element)));
-        let read_ns = |element| {
-            let told = state.read_ns(element, place.page, false);
-            told.or(choice.times.read_ns(element)).unwrap_or_default()
+        self.gc_remaining_ns.extend(every.clone().map(|member| state.gc_remaining_ns(member)));
+        let read_ns = |member| {
+            let told = state.read_ns(member, place.page, false);
+            told.or(choice.times.read_ns(member)).unwrap_or_default()
         };
         self.read_ns.clear();
         self.read_ns.extend(every.map(read_ns));
@@ -108,7 +108,7 @@ impl ParityUpdate {
 }
 
 /// The members that hold the columns of a mask.
-fn elements(geometry: &Geometry, place: Place, mut columns: u64) -> impl Iterator<Item = u16> {
+fn on_members(geometry: &Geometry, place: Place, mut columns: u64) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let column = columns.trailing_zeros();
         columns &= columns.wrapping_sub(1);

@@ -3,9 +3,9 @@
 use stripewise_code::Code;
 
 use super::assemble::Assembly;
+use super::in_place_deferred as deferred;
 use super::in_place_intent as intents;
 use super::in_place_journal::JournalFindings;
-use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
 use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
@@ -293,7 +293,7 @@ fn redo(
         Err(OpenError::Refused(reason.into()))
     };
     if opening.read_only {
-        if !late::rows(&found, site.geometry).is_empty() {
+        if !deferred::rows(&found, site.geometry).is_empty() {
             return undone();
         }
     } else {
@@ -301,7 +301,7 @@ fn redo(
         check_next("version of the table of checksums", table.greatest_version(), NUMBERS_BEGIN_MAX)?;
         found.secure(site)?;
         tables::make_whole(site, &table, &behind)?;
-        if !late::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
+        if !deferred::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
             // A member that returns before this assembly is complete may have records that were dropped without it, or
             // records that an earlier assembly wrote for other rows under the same numbers.
             superblock.update += 1;
@@ -310,7 +310,7 @@ fn redo(
         if !opening.has_bug(Bug::LateParityForgotten) {
             // If records are lost, the place of the next record is unknown.
             let is_recorded = found.is_whole() && !opening.has_bug(Bug::LateParityNotRecorded);
-            late::cover(site, &mut found, &table, code, is_recorded)?;
+            deferred::cover(site, &mut found, &table, code, is_recorded)?;
         }
     }
     let changes = found.changes(site.geometry);

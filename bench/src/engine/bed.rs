@@ -33,7 +33,7 @@ impl Bed {
     }
 
     fn path(&self, nth: u16) -> PathBuf {
-        self.folder.path().join(format!("element-{nth:02}"))
+        self.folder.path().join(format!("member-{nth:02}"))
     }
 
     fn paths(&self) -> Vec<PathBuf> {

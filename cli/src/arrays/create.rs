@@ -199,7 +199,7 @@ struct Plan {
 impl Plan {
     fn new_files(folder: &Path, count: u16, size: Bytes, page_bytes: u32, force: bool) -> Outcome<Self> {
         let digits = count.saturating_sub(1).to_string().len();
-        let path = |nth| folder.join(format!("element-{nth:0digits$}"));
+        let path = |nth| folder.join(format!("member-{nth:0digits$}"));
         let paths: Vec<PathBuf> = (0..count).map(path).collect();
         let (mut contents, mut replaced) = (Vec::new(), Vec::new());
         for path in &paths {
@@ -345,7 +345,7 @@ mod tests {
 
     /// Five files full of `byte`.
     fn files(folder: &Path, byte: u8) -> Vec<PathBuf> {
-        let paths: Vec<PathBuf> = (0..5).map(|nth| folder.join(format!("element-{nth}"))).collect();
+        let paths: Vec<PathBuf> = (0..5).map(|nth| folder.join(format!("member-{nth}"))).collect();
         paths.iter().for_each(|path| fs::write(path, vec![byte; BYTES]).unwrap());
         paths
     }
@@ -360,7 +360,7 @@ mod tests {
         fs::rename(&paths[3], folder.path().join("away")).unwrap();
         fs::write(&paths[3], vec![9; BYTES]).unwrap();
         let told = carry_out(plan).expect_err("one is another");
-        assert!(told.message().contains("element-3` became another file"), "{}", told.message());
+        assert!(told.message().contains("member-3` became another file"), "{}", told.message());
         assert!(fs::read(&paths[3]).unwrap() == vec![9; BYTES]);
         assert!(fs::read(&paths[0]).unwrap() == vec![7; BYTES], "and nothing else was changed");
         let plan = Plan::there_already(paths.clone(), PAGE, true).unwrap();
@@ -378,7 +378,7 @@ mod tests {
         fs::rename(&paths[0], folder.path().join("away")).unwrap();
         fs::write(&paths[0], "theirs").unwrap();
         let told = carry_out(plan).expect_err("one is another");
-        assert!(told.message().contains("element-0` became another file"), "{}", told.message());
+        assert!(told.message().contains("member-0` became another file"), "{}", told.message());
         assert_eq!(fs::read(&paths[0]).unwrap(), b"theirs");
         carry_out(new(true).unwrap()).unwrap();
         assert!(FileMedia::superblock(&paths[0]).unwrap().is_some());

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise dump pool", "an array whose members are the files of a folder"),
-    ("stripewise dump pool/element-0 pool/element-1 --segment 0", "one segment of the log, batch by batch"),
+    ("stripewise dump pool/member-0 pool/member-1 --segment 0", "one segment of the log, batch by batch"),
     ("stripewise dump pool --json", "as JSON"),
 ];
 

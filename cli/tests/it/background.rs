@@ -96,10 +96,10 @@ fn a_copy_of_a_member_does_not_keep_the_array_from_being_served() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
     let pool = |name: &str| sandbox.path().join("pool").join(name);
-    std::fs::copy(pool("element-2"), pool("copy")).unwrap();
+    std::fs::copy(pool("member-2"), pool("copy")).unwrap();
     let hint = sandbox.path().join("state/pool.json");
     let text = std::fs::read_to_string(&hint).unwrap();
-    let last = pool("element-4").display().to_string();
+    let last = pool("member-4").display().to_string();
     let both = text.replace(&last, &format!("{last}\", \"{}", pool("copy").display()));
     assert_ne!(both, text, "{text}");
     std::fs::write(&hint, both).unwrap();
@@ -109,15 +109,15 @@ fn a_copy_of_a_member_does_not_keep_the_array_from_being_served() {
     let served = Served::start(&sandbox, "pool", "");
     served.disk().write(0, &[7; 4096]);
     let status = sandbox.run("status pool").success();
-    assert!(status.contains("pool/element-2") && !status.contains("pool/copy"), "{status}");
+    assert!(status.contains("pool/member-2") && !status.contains("pool/copy"), "{status}");
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     // Writes in the meantime make the member newer than its copy, in whatever order they are remembered.
     let text = std::fs::read_to_string(&hint).unwrap();
-    let (first, copy) = (pool("element-0").display().to_string(), pool("copy").display().to_string());
+    let (first, copy) = (pool("member-0").display().to_string(), pool("copy").display().to_string());
     std::fs::write(&hint, text.replace(&first, &format!("{copy}\", \"{first}"))).unwrap();
     let served = Served::start(&sandbox, "pool", "");
     let status = sandbox.run("status pool").success();
-    assert!(status.contains("pool/element-2") && !status.contains("pool/copy"), "{status}");
+    assert!(status.contains("pool/member-2") && !status.contains("pool/copy"), "{status}");
     assert_eq!(served.disk().read(0, 4096), [7; 4096]);
 }

@@ -83,7 +83,7 @@ fn what_happens_to_a_member_is_in_the_file_and_reaches_the_program() {
     assert_eq!(kinds(&found), expected);
     let failed = &found[1];
     assert_eq!((&failed["member"], &failed["severity"]), (&Value::from(2), &Value::from("error")));
-    assert!(failed["path"].as_str().unwrap().ends_with("pool/element-2"), "{failed}");
+    assert!(failed["path"].as_str().unwrap().ends_with("pool/member-2"), "{failed}");
     assert_eq!(failed["reason"], "it was taken out of service");
     assert!(found[2]["path"].as_str().unwrap().ends_with("pool/new-2"), "{}", found[2]);
     assert_eq!(found[6]["spares_left"], 0);
@@ -109,7 +109,7 @@ fn damage_that_a_scrub_finds_and_repairs_is_reported_and_makes_its_member_degrad
     let mut disk = served.disk();
     (0..1000).for_each(|chunk| disk.write(chunk * 4096, &[chunk as u8 | 1; 4096]));
     disk.flush();
-    let file = OpenOptions::new().write(true).open(sandbox.path().join("pool/element-1")).unwrap();
+    let file = OpenOptions::new().write(true).open(sandbox.path().join("pool/member-1")).unwrap();
     file.write_all_at(&vec![0xdb; 256 << 10], 256 << 10).unwrap();
     sandbox.run("scrub pool --wait").success();
     // The event is reported at once; later events are reported before the end of the scrub.
@@ -154,7 +154,7 @@ fn dying(scheme: &str, options: &str, prepare: impl FnOnce(&Sandbox)) -> (Sandbo
     prepare(&sandbox);
     OpenOptions::new()
         .write(true)
-        .open(sandbox.path().join("pool/element-2"))
+        .open(sandbox.path().join("pool/member-2"))
         .unwrap()
         .set_len(128 << 10)
         .unwrap();
@@ -207,7 +207,7 @@ fn a_member_whose_file_is_deleted_is_noticed() {
     let _served = Served::start(&sandbox, "pool", "");
     // The server checks the path of the member before this.
     std::thread::sleep(Duration::from_millis(200));
-    std::fs::remove_file(sandbox.path().join("pool/element-4")).unwrap();
+    std::fs::remove_file(sandbox.path().join("pool/member-4")).unwrap();
     assert_eq!(event(&sandbox, "member-unlinked")["member"], 4);
     let told = sandbox.run("status pool");
     assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");

@@ -16,7 +16,7 @@ const ESAP: &str = "name = \"esap\"\nmetadata = \"on\"\n[geometry]\nlevel = \"ra
 const FILES: usize = 5;
 
 fn paths(sandbox: &Sandbox) -> Vec<PathBuf> {
-    (0..FILES).map(|nth| sandbox.path().join(format!("pool/element-{nth}"))).collect()
+    (0..FILES).map(|nth| sandbox.path().join(format!("pool/member-{nth}"))).collect()
 }
 
 /// A sandbox with an array in `pool`; chunks 0 to 49 are written.
@@ -56,7 +56,7 @@ fn a_new_array_is_reported_and_clean() {
     let created = sandbox.run("create --files pool --size 8MiB --name mine").success();
     assert!(created.ends_with(", called \"mine\": 5 members of 8MiB in pool\n"), "{created}");
     let told = sandbox.run("dump pool").success();
-    assert!(told.starts_with("#0: pool/element-0, 8MiB\n"), "{told}");
+    assert!(told.starts_with("#0: pool/member-0, 8MiB\n"), "{told}");
     assert!(told.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{told}");
     assert!(told.contains("RAID-5 (xor) in a log, 1 group of 5, contiguous\n"), "{told}");
     assert!(sandbox.run("check pool").success().ends_with("0 chunks can be read, 0 are lost\nclean\n"));
@@ -67,13 +67,13 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     let sandbox = Sandbox::new();
     let create = "create --files pool --size 8MiB --count 3";
     sandbox.run(create).success();
-    let first = std::fs::read(sandbox.path().join("pool/element-0")).unwrap();
+    let first = std::fs::read(sandbox.path().join("pool/member-0")).unwrap();
     let refused = sandbox.run(create).failure(1);
-    assert!(refused.contains("`pool/element-0` exists already; `--force` replaces it"), "{refused}");
-    assert!(std::fs::read(sandbox.path().join("pool/element-0")).unwrap() == first);
+    assert!(refused.contains("`pool/member-0` exists already; `--force` replaces it"), "{refused}");
+    assert!(std::fs::read(sandbox.path().join("pool/member-0")).unwrap() == first);
     sandbox.run(&format!("{create} --force")).success();
     assert!(
-        std::fs::read(sandbox.path().join("pool/element-0")).unwrap() != first,
+        std::fs::read(sandbox.path().join("pool/member-0")).unwrap() != first,
         "another array has other names"
     );
 }

@@ -43,11 +43,11 @@ fn names_on_media_are_shown_and_never_obeyed() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 8MiB").success();
     for nth in 0..5 {
-        rename(&sandbox.path().join(format!("pool/element-{nth}")));
+        rename(&sandbox.path().join(format!("pool/member-{nth}")));
     }
     // The file gets the name too, as far as a folder accepts it.
     let file = sandbox.path().join("pool").join(HOSTILE);
-    fs::rename(sandbox.path().join("pool/element-4"), &file).unwrap();
+    fs::rename(sandbox.path().join("pool/member-4"), &file).unwrap();
     fs::write(sandbox.path().join("other"), "").unwrap();
     let settings = sandbox.run("scheme show durable-was").success();
     let scheme = sandbox.write("scheme.toml", &settings);
@@ -60,7 +60,7 @@ fn names_on_media_are_shown_and_never_obeyed() {
         &format!("check pool --scheme {scheme}"),
         "check pool",
         "serve other --files pool --scheme nonsense",
-        "create next pool/element-0 pool/element-1 pool/element-2",
+        "create next pool/member-0 pool/member-1 pool/member-2",
     ] {
         let ended = sandbox.run(line);
         is_harmless(&ended);
@@ -89,5 +89,5 @@ fn no_array_is_created_with_such_a_name() {
     let ended = sandbox.run(&format!("create pool --files pool --size 8MiB --scheme {}", path.display()));
     is_harmless(&ended);
     assert!(ended.code != 0 && ended.stderr.contains("\"a\\u{1b}[2J\" has control characters"), "{ended:?}");
-    assert!(!sandbox.path().join("pool/element-0").exists());
+    assert!(!sandbox.path().join("pool/member-0").exists());
 }

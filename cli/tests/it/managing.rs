@@ -110,26 +110,26 @@ fn where_a_member_was_is_remembered_while_it_is_away() {
     };
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    std::fs::rename(in_pool("element-1"), in_pool("away")).unwrap();
+    std::fs::rename(in_pool("member-1"), in_pool("away")).unwrap();
     // Nothing is written meanwhile, so the member can serve at once when it returns.
     assert_eq!(serve("--read-only"), "degraded");
-    std::fs::rename(in_pool("away"), in_pool("element-1")).unwrap();
+    std::fs::rename(in_pool("away"), in_pool("member-1")).unwrap();
     assert_eq!(serve(""), "clean");
     // A replaced member has no place in the array, wherever it is.
-    std::fs::remove_file(in_pool("element-1")).unwrap();
+    std::fs::remove_file(in_pool("member-1")).unwrap();
     let served = Served::start(&sandbox, "pool", "");
     sandbox.run("replace pool 1 pool/new --wait").success();
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    assert!(knows("element-1") && knows("new"));
+    assert!(knows("member-1") && knows("new"));
     assert_eq!(serve(""), "clean");
-    assert!(!knows("element-1") && knows("new"));
+    assert!(!knows("member-1") && knows("new"));
 }
 
 #[test]
 fn a_member_of_several_names_is_found_once() {
     let (sandbox, served) = served("");
-    std::os::unix::fs::symlink("element-0", sandbox.path().join("pool/by-id")).unwrap();
+    std::os::unix::fs::symlink("member-0", sandbox.path().join("pool/by-id")).unwrap();
     sandbox.run("fail pool 0").success();
     sandbox.run("replace pool 0 pool/by-id --wait").success();
     assert!(remembered(&sandbox)["paths"].to_string().contains("by-id"), "both names are remembered");
@@ -251,7 +251,7 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
 fn an_array_that_lost_something_is_not_clean() {
     let (sandbox, _served) = served("");
     // More damage than parity tolerates, in the same stripes.
-    for member in ["element-0", "element-1"] {
+    for member in ["member-0", "member-1"] {
         let path = sandbox.path().join("pool").join(member);
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
         file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();

@@ -134,7 +134,7 @@ fn a_rebuild_that_lost_something_is_a_warning_until_one_has_lost_nothing() {
     (0..300).for_each(|chunk| disk.write(chunk * CHUNK, &content(chunk)));
     disk.flush();
     // With the replaced member, more damage than parity tolerates, in the same stripes.
-    let file = std::fs::OpenOptions::new().write(true).open(sandbox.path().join("pool/element-0")).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(sandbox.path().join("pool/member-0")).unwrap();
     file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     sandbox.run("fail pool 1").success();
     let told = sandbox.run("replace pool 1 pool/new --wait").failure(1);

@@ -47,7 +47,7 @@ fn health(sandbox: &Sandbox) -> Value {
 /// redundant may lose any member.
 fn an_older_copy_returns(scheme: &str, is_in_place: bool) {
     let sandbox = Sandbox::new();
-    let member = |number: u32| sandbox.path().join(format!("members/element-{number}"));
+    let member = |number: u32| sandbox.path().join(format!("members/member-{number}"));
     sandbox.run(&format!("create pool --files members --size 16MiB --scheme {scheme}")).success();
     let served = Served::start(&sandbox, "pool", "");
     write(&served, 1);
@@ -59,7 +59,7 @@ fn an_older_copy_returns(scheme: &str, is_in_place: bool) {
     sandbox.run("fail pool 2").success();
     if is_in_place {
         fs::rename(sandbox.path().join("copy"), member(2)).unwrap();
-        sandbox.run("replace pool 2 members/element-2 --wait").success();
+        sandbox.run("replace pool 2 members/member-2 --wait").success();
     } else {
         sandbox.run("replace pool 2 copy --wait").success();
     }

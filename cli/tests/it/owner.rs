@@ -33,7 +33,7 @@ struct Pages {
 
 impl Pages {
     fn of(sandbox: &Sandbox) -> Self {
-        let path = |nth: u32| -> PathBuf { sandbox.path().join(format!("pool/element-{nth}")) };
+        let path = |nth: u32| -> PathBuf { sandbox.path().join(format!("pool/member-{nth}")) };
         let open = |nth| File::options().read(true).write(true).open(path(nth)).unwrap();
         let files: Vec<File> = (0..5).map(open).collect();
         let mut bytes = [0; 4096];
@@ -155,7 +155,7 @@ fn of_version_1(sandbox: &Sandbox) {
     std::fs::create_dir(sandbox.path().join("old")).unwrap();
     let files: Vec<File> = (0..3)
         .map(|nth| {
-            let file = File::create_new(sandbox.path().join(format!("old/element-{nth}"))).unwrap();
+            let file = File::create_new(sandbox.path().join(format!("old/member-{nth}"))).unwrap();
             file.set_len(160 << 10).unwrap();
             file
         })
@@ -199,7 +199,7 @@ fn an_array_of_version_1_is_served_as_it_is_and_upgraded_when_that_is_asked_for(
 fn an_array_that_is_degraded_is_not_upgraded() {
     let sandbox = Sandbox::new();
     of_version_1(&sandbox);
-    let refused = sandbox.run("upgrade old/element-0 old/element-1").failure(1);
+    let refused = sandbox.run("upgrade old/member-0 old/member-1").failure(1);
     assert!(refused.contains("member 2 is missing") && refused.contains("offer it too"), "{refused}");
 }
 
@@ -226,13 +226,13 @@ fn an_array_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
         assert_ne!(ended.code, 0, "{line}");
         ended.stderr
     };
-    let member = |nth: u32| sandbox.path().join(format!("pool/element-{nth}"));
+    let member = |nth: u32| sandbox.path().join(format!("pool/member-{nth}"));
     make_newer(&member(3));
     // One member was upgraded and four were not: the array may be of the newer version.
-    for line in ["serve pool", "check pool/element-0 pool/element-3", "dump pool"] {
+    for line in ["serve pool", "check pool/member-0 pool/member-3", "dump pool"] {
         let refused = refused(line);
         assert!(
-            refused.contains("element-3") && refused.contains("has version 3 of the format"),
+            refused.contains("member-3") && refused.contains("has version 3 of the format"),
             "{line}: {refused}"
         );
     }

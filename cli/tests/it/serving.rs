@@ -171,7 +171,7 @@ fn a_member_is_lost_and_replaced_under_load_and_returns() {
     // A second member, whose own file returns.
     sandbox.run("fail pool 0").success();
     fill(&mut disk, 700..800);
-    sandbox.run("replace pool 0 pool/element-0 --wait").success();
+    sandbox.run("replace pool 0 pool/member-0 --wait").success();
     verify(&mut disk, 0..800);
     let scrubbed = sandbox.run("scrub pool --wait").success();
     assert!(scrubbed.ends_with(" 0 damaged, 0 repaired, 0 lost\n"), "{scrubbed}");
@@ -180,7 +180,7 @@ fn a_member_is_lost_and_replaced_under_load_and_returns() {
     assert!(sandbox.run("check pool").success().ends_with("clean\n"));
     // The replaced member is known as such, and the array is found without it.
     let found = sandbox.run("scan pool").success();
-    assert!(found.contains("member 2   replaced    pool/element-2"), "{found}");
+    assert!(found.contains("member 2   replaced    pool/member-2"), "{found}");
     let served = Served::start(&sandbox, "pool", "");
     verify(&mut served.disk(), 0..800);
 }
@@ -199,11 +199,11 @@ fn a_spare_steps_in_and_a_missing_member_is_borne() {
     }
     assert_eq!(status(&sandbox)["spares"].as_array().map(Vec::len), Some(0));
     sandbox.run("stop pool").success();
-    std::fs::remove_file(sandbox.path().join("pool/element-1")).unwrap();
+    std::fs::remove_file(sandbox.path().join("pool/member-1")).unwrap();
     let served = Served::start(&sandbox, "pool", "--files pool");
     verify(&mut served.disk(), 0..300);
     assert_eq!(status(&sandbox)["health"], "degraded");
-    sandbox.run("replace pool 1 pool/element-1 --wait").success();
+    sandbox.run("replace pool 1 pool/member-1 --wait").success();
     assert_eq!(status(&sandbox)["health"], "clean");
     verify(&mut served.disk(), 0..300);
 }
@@ -211,7 +211,7 @@ fn a_spare_steps_in_and_a_missing_member_is_borne() {
 #[test]
 fn a_member_that_comes_late_is_waited_for_and_one_that_has_failed_is_not() {
     let sandbox = created();
-    let (place, away) = (sandbox.path().join("pool/element-2"), sandbox.path().join("away"));
+    let (place, away) = (sandbox.path().join("pool/member-2"), sandbox.path().join("away"));
     std::fs::rename(&place, &away).unwrap();
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -242,7 +242,7 @@ fn a_member_that_comes_late_is_waited_for_and_one_that_has_failed_is_not() {
 fn what_an_array_is_made_of_is_its_users_alone() {
     let sandbox = created();
     let mode = |name| std::fs::metadata(sandbox.path().join(name)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("pool"), mode("pool/element-0")), (0o700, 0o600));
+    assert_eq!((mode("pool"), mode("pool/member-0")), (0o700, 0o600));
 }
 
 #[test]

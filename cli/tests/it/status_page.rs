@@ -66,7 +66,7 @@ fn the_page_shows_members_requests_and_a_rebuild() {
         "pool",
         "clean",
         "RAID-5",
-        "pool/element-4",
+        "pool/member-4",
         "500",
         "free segments",
         "Streams of the log",

@@ -42,7 +42,7 @@ fn verify(served: &Served) {
 
 /// Zeroes the first and the last 64 KiB of a member.
 fn wipe(sandbox: &Sandbox, member: u32) {
-    let path = sandbox.path().join(format!("pool/element-{member}"));
+    let path = sandbox.path().join(format!("pool/member-{member}"));
     let file = OpenOptions::new().write(true).open(path).unwrap();
     let end = file.metadata().unwrap().len();
     for at in [0, end - (64 << 10)] {
@@ -51,7 +51,7 @@ fn wipe(sandbox: &Sandbox, member: u32) {
 }
 
 fn is_wiped(sandbox: &Sandbox, member: u32) -> bool {
-    let file = File::open(sandbox.path().join(format!("pool/element-{member}"))).unwrap();
+    let file = File::open(sandbox.path().join(format!("pool/member-{member}"))).unwrap();
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, 0).unwrap();
     bytes == [0; 8]
@@ -165,7 +165,7 @@ fn members_without_superblocks_are_recognized_by_force() {
     let log = std::fs::read_to_string(log).unwrap();
     for member in [0, 2] {
         let line =
-            log.lines().find(|line| line.contains(&format!("pool/element-{member}` had no superblock: ")));
+            log.lines().find(|line| line.contains(&format!("pool/member-{member}` had no superblock: ")));
         let line = line.unwrap_or_else(|| panic!("{log}"));
         assert!(line.contains(&format!("it is member {member}: ")), "{line}");
         assert!(line.contains("its superblocks are reconstructed"), "{line}");
@@ -189,10 +189,10 @@ fn the_user_names_members_where_nothing_proves_them() {
     wipe(&sandbox, 2);
     let refused = sandbox.run("serve pool --force").failure(1);
     assert!(refused.contains("name it"), "{refused}");
-    let refused = sandbox.run("serve pool --force --member 0=pool/element-1").failure(1);
+    let refused = sandbox.run("serve pool --force --member 0=pool/member-1").failure(1);
     assert!(refused.contains("has a superblock"), "{refused}");
     let _served =
-        Served::start(&sandbox, "pool", "--force --member 0=pool/element-0 --member 2=pool/element-2");
+        Served::start(&sandbox, "pool", "--force --member 0=pool/member-0 --member 2=pool/member-2");
     let status = status(&sandbox);
     assert_eq!(
         status["health"], "degraded",
@@ -203,7 +203,7 @@ fn the_user_names_members_where_nothing_proves_them() {
 #[test]
 fn a_member_that_was_cut_short_is_failed_by_a_scrub() {
     let (sandbox, served) = served("durable-was");
-    let path = sandbox.path().join("pool/element-2");
+    let path = sandbox.path().join("pool/member-2");
     OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
     sandbox.run("scrub pool --wait").success();
     let status = status(&sandbox);

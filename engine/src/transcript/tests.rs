@@ -23,7 +23,7 @@ const PAGE: u64 = 4096;
 const MEMBER_BYTES: u64 = 4 << 20;
 
 fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
-    let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
+    let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("member-{nth}"))).collect();
     let files = MemberFile::create_all(&paths, MEMBER_BYTES, PAGE as u32).unwrap();
     let mut media = FileMedia::new(files, PAGE as u32);
     let members = (1..=4).map(|nth| Uuid([nth; 16])).collect();

@@ -13,7 +13,7 @@ const SCHEMES: [&str; 2] = [
 ];
 
 fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
-    let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
+    let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("member-{nth}"))).collect();
     let files = MemberFile::create_all(&paths, 2 << 20, 4096).unwrap();
     let mut media = FileMedia::new(files, 4096);
     let members = media.members();

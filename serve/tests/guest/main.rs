@@ -44,7 +44,7 @@ impl Served {
     fn opened(scheme: &str, opening: Opening) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("test", scheme).unwrap();
-        let paths: Vec<PathBuf> = (0..4).map(|nth| folder.path().join(format!("element-{nth}"))).collect();
+        let paths: Vec<PathBuf> = (0..4).map(|nth| folder.path().join(format!("member-{nth}"))).collect();
         let files = MemberFile::create_all(&paths, 16 << 20, 4096).unwrap();
         let mut media = FileMedia::new(files, 4096);
         let members = media.members();

@@ -118,7 +118,7 @@ fn parity_that_turns_in_step_with_the_packages_lies_on_one_of_them() {
     let share = |rotate_every: u32| {
         let config = config(4, ssd(4), "fresh", &format!("rotate_every = {rotate_every}\n"));
         let totals = totals(&config, 4_000, 10, 1_000_000, 5);
-        let busiest = totals.members.iter().map(|row| row.busiest_die_ns).max().expect("elements");
+        let busiest = totals.members.iter().map(|row| row.busiest_die_ns).max().expect("members");
         (busiest * 4) as f64 / totals.sum(|row| row.cell_busy_ns) as f64 * totals.members.len() as f64 / 4.0
     };
     let (in_step, spread) = (share(1), share(4));

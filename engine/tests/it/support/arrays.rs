@@ -15,7 +15,7 @@ pub const IN_PLACE: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\n
 
 /// Creates an array of `count` files of `bytes` each.
 pub fn created(scheme: &Scheme, folder: &Path, count: u8, bytes: u64) -> Vec<PathBuf> {
-    let paths: Vec<PathBuf> = (0..count).map(|nth| folder.join(format!("element-{nth}"))).collect();
+    let paths: Vec<PathBuf> = (0..count).map(|nth| folder.join(format!("member-{nth}"))).collect();
     let files = MemberFile::create_all(&paths, bytes, 4096).unwrap();
     let mut media = FileMedia::new(files, 4096);
     let members = media.members();
