@@ -25,7 +25,7 @@ const OF: Key = Key {
 
 pub(super) const ABOUT: About = About {
     name: "phases",
-    summary: "a mix that changes: a mix that changes: several generators take turns of a fixed length, repeatedly",
+    summary: "a mix that changes: several generators take turns of a fixed length, repeatedly",
     example: "phases:of=(wriw:size=4KiB,span=8GiB)(wriw:size=1MiB,span=8GiB),each=10s,requests=100k",
     keys: &[OF, EACH, REQUESTS],
     build,
