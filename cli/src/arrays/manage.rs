@@ -75,7 +75,7 @@ const SPARE: &[Example] = &[("stripewise spare pool pool/spare", "a file")];
 
 /// Add a hot spare to a served array
 ///
-/// The spare replaces the first member that fails. It stays a spare when the array is served again, unless it was used.
+/// The spare replaces the first member that fails. It stays a spare when the server is restarted, unless it was used.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(SPARE))]
 pub(crate) struct Spare {
@@ -104,7 +104,8 @@ pub(crate) struct Scrub {
     #[command(flatten)]
     array: Served,
 
-    /// Wait until it is complete, and print its findings; exit code 1 if data or metadata is lost, or if it ended early
+    /// Wait until it is complete, and print its findings; exit code 1 if data is lost, if damaged metadata could not be repaired,
+    /// or if it ended early
     #[arg(long, conflicts_with = "stop")]
     wait: bool,
 

@@ -43,7 +43,7 @@ impl Work {
     /// What happens to it when its server is gone.
     fn later(self) -> &'static str {
         match self {
-            Self::Rebuild => "it continues when the array is served again",
+            Self::Rebuild => "it continues when the server is restarted",
             Self::Scrub => "it begins again when it is requested again",
         }
     }
