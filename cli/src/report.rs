@@ -21,9 +21,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Make a report of runs: one HTML file with figures
 ///
-/// The report needs only a browser and no network. Every figure shows each run that has data for it, under the name of its scheme;
-/// the seeds of one scheme and workload are one bar with its 95 % interval. The runs of a directory are in the order of their
-/// update policies; runs that are named are in the order given.
+/// The report needs only a browser and no network. Every figure shows each run that has data for it, under the name of its
+/// scheme; the seeds of one scheme and workload are one bar with its 95 % interval. The runs of a directory are in the order of
+/// their update policies; runs that are named are in the order given.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -10,7 +10,7 @@ use stripewise_trace::profile::{Builtin, Profile, builtin};
 use crate::describe::sizes;
 use crate::error::{Error, What};
 
-/// A scheme that comes with the program.
+/// A built-in scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeEntry {
     /// Its name.
@@ -28,7 +28,7 @@ pub fn schemes() -> Result<Vec<SchemeEntry>, Error> {
     SCHEMES.into_iter().map(entry).collect()
 }
 
-/// A device that comes with the program.
+/// A built-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceEntry {
     /// Its name.

@@ -301,7 +301,7 @@ fn one_seed_and_seeds_that_change_nothing_have_no_intervals() {
     assert!(!alone.contains("seed"), "there is nothing to compare with: {alone}");
 }
 
-/// Other schemes change nothing in a scheme's own row.
+/// The header names the unit of each column; the cells are numbers without units.
 #[test]
 fn counts_and_times_have_three_digits_in_one_unit_a_column() {
     let text = Summary::new(two()).unwrap().text(300);

@@ -1,4 +1,4 @@
-//! The default span: every scheme that comes with the program has room for it.
+//! The default span: every built-in scheme has room for it.
 
 use stripewise_array::{PRESETS as SCHEMES, Scheme};
 use stripewise_base::units::Span;
