@@ -74,6 +74,18 @@ impl Idioms {
         messages.flat_map(|(number, literal)| self.in_prose(path, number, literal)).collect()
     }
 
+    /// The idioms in a preset: its comments and its description.
+    pub fn in_preset(&self, path: &str, text: &str) -> Vec<Complaint> {
+        let prose = |line: &'_ str| -> Option<String> {
+            let comment = line.split_once('#').map(|(_, comment)| comment);
+            let description = line.strip_prefix("description = ");
+            (comment.is_some() || description.is_some())
+                .then(|| [description, comment].map(Option::unwrap_or_default).join(" "))
+        };
+        let lines = (1..).zip(text.lines()).filter_map(|(number, line)| Some((number, prose(line)?)));
+        lines.flat_map(|(number, line)| self.in_prose(path, number, &line)).collect()
+    }
+
     fn in_prose(&self, path: &str, number: usize, line: &str) -> Vec<Complaint> {
         let words = without_targets(&without_code(line));
         if !self.any.is_match(&words) {
@@ -195,6 +207,14 @@ mod tests {
         };
         assert_eq!(lines("a/src/b.rs"), [3, 5]);
         assert_eq!(lines("a/tests/it/b.rs"), [0; 0]);
+    }
+
+    #[test]
+    fn comments_and_descriptions_of_presets_are_prose_and_values_are_not() {
+        let text =
+            "# It goes on.\nname = \"nobody\"\ndescription = \"nobody waits\"\nreads = 3 # printed: nobody\n";
+        let found = idioms().in_preset("schemes/a.toml", text);
+        assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [1, 3, 4]);
     }
 
     #[test]

@@ -66,6 +66,9 @@ fn is_text(path: &str) -> bool {
         || path.starts_with(".ci/")
 }
 
+/// Folders of presets, whose comments and descriptions are prose.
+const PRESETS: [&str; 3] = ["schemes/", "flash/presets/", "trace/profiles/"];
+
 /// Applies every rule to every file that it covers.
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
@@ -85,6 +88,9 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         }
         if path.ends_with("Cargo.toml") {
             complaints.extend(layers::arrows(path, text));
+        }
+        if PRESETS.iter().any(|folder| path.starts_with(folder)) {
+            complaints.extend(idioms.in_preset(path, text));
         }
         if path.ends_with(".md") {
             complaints.extend(idioms.in_document(path, text));
