@@ -7,9 +7,9 @@ The main job, in three lines::
     comparison = stripewise.compare(["baseline", "bpu", "adaptive"])
     print(comparison)
 
-Runs are made without the interpreter's lock, shown by a bar while they go on, ended by Ctrl-C, and kept in the same
-store under the same digests as those of the command `stripewise`: what is there is not computed again. Tables leave
-as Arrow tables, which polars, pandas and pyarrow take without copying.
+Runs release the interpreter's lock, show a progress bar, and stop on Ctrl-C. Their results are in the same store, under
+the same digests, as those of the command `stripewise`: a run in the store is not computed again. Tables are Arrow
+tables, which polars, pandas and pyarrow read without copying.
 """
 
 from ._stripewise import (

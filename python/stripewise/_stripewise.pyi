@@ -1,4 +1,4 @@
-"""The compiled part of the package; a test holds this stub against the module."""
+"""The compiled part of the package; a test compares this stub with the module."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -26,10 +26,10 @@ _COLUMNS = [
 
 
 class Comparison(Sequence[Run]):
-    """Several runs in the order of their schemes: a sequence, whose runs can be had by name too. Of a scheme with several
-    seeds the name means the first.
+    """Several runs in the order of their schemes: a sequence, indexed by position or by the scheme's name. If a scheme has
+    several seeds, its name means the run with the first.
 
-    Printed, it is the table that the command prints; in a notebook, a table.
+    `print` shows the table that the command prints; a notebook shows an HTML table.
 
     Attributes:
         settings: what the runs share, in words, where they were made together.

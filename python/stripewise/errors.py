@@ -53,6 +53,6 @@ class PolicyError(StripewiseError):
 
 
 class StripewiseWarning(UserWarning):
-    """What should be known before results are believed: a setting that changes nothing, or a trace whose format leaves
-    something open.
+    """A remark that readers of results should know: a setting that has no effect, or a trace whose format leaves a
+    question open.
     """

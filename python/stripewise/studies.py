@@ -195,14 +195,14 @@ def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | 
     own = ThreadPoolExecutor(max_workers=os.cpu_count() or 1) if executor is None else None
     pool = own or executor
     assert pool is not None
-    # Threads of this process can be told to stop; other workers hear of Ctrl-C themselves, or finish their task.
+    # Threads of this process can be told to stop; other workers receive Ctrl-C themselves, or finish their task.
     told = (stop,) if isinstance(pool, ThreadPoolExecutor) else (None,)
     futures: list[Future[Run]] = [pool.submit(work, *arguments, *told) for work, arguments in tasks]
     try:
         with Shown(progress) as shown:
             left = set(futures)
             while left:
-                # Not for ever: a signal that another thread receives does not wake this one.
+                # With a limit: a signal that another thread receives does not wake this one.
                 done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()

@@ -1,7 +1,7 @@
 """Measures what Python adds: processor time of a run from Python beside the command's, and the time of a policy call.
 
 Both are to be release builds: `make build`, `pip install .`, then `python python/tests/cost.py target/release/stripewise`.
-Medians of 7 interleaved runs, each computed anew.
+Medians of 7 interleaved runs, each computed again.
 """
 
 from __future__ import annotations
