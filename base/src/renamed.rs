@@ -21,6 +21,12 @@ pub fn value(path: &str, value: &str) -> Option<&'static str> {
     VALUES.iter().find(names).map(|(_, _, present)| *present)
 }
 
+/// Whether `word` is the former name of a key or value: messages do not propose it.
+pub fn is_former(word: &str) -> bool {
+    let keys = KEYS.iter().filter_map(|(former, _)| former.rsplit('.').next());
+    keys.chain(VALUES.iter().map(|(_, former, _)| *former)).any(|former| former == word)
+}
+
 /// Gives the keys and values of `table`, a scheme or a device, their present names. Returns a remark for each former name.
 pub fn modernize(table: &mut Table) -> Vec<String> {
     let mut remarks = Vec::new();

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
+use crate::renamed;
+
 /// The name of `known` nearest to `name`, if any is near enough to be the intended one: at most one edit in three
 /// characters, where case and the choice of `-`, `_` or a space do not count. Among equals the first wins.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -82,7 +84,8 @@ impl ConfigError {
         let shown = error.span().and_then(|span| text.get(span)).unwrap_or("");
         let exact = shown.trim_matches(['"', '\'']) == unknown.name;
         let span = if exact { error.span() } else { find_once(text, &unknown.name).or(error.span()) };
-        let known: Vec<&str> = unknown.known.iter().map(String::as_str).collect();
+        let known = unknown.known.iter().map(String::as_str).filter(|name| !renamed::is_former(name));
+        let known: Vec<&str> = known.collect();
         Self::at(file, text, span, self::unknown(unknown.what, &unknown.name, &known))
     }
 }

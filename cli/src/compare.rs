@@ -36,7 +36,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise compare -s baseline -s bpu --set gc.victim=fifo --set geometry.chunk=16KiB --json",
-        "other settings; for a program",
+        "other settings, as JSON",
     ),
 ];
 

@@ -26,7 +26,7 @@ const EXAMPLES: &[Example] = &[
     ),
     (
         "stripewise overhead --gen uniform:write=1,size=8KiB,span=1GiB,requests=50k --filled --json",
-        "every chunk holds data already; for a program",
+        "every chunk holds data already, as JSON",
     ),
     (
         "stripewise overhead --trace trace.csv --members 6 --chunk 64KiB --onto 2GiB --fold dense",

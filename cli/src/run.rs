@@ -19,10 +19,7 @@ const EXAMPLES: &[Example] = &[
         "stripewise run --trace trace.csv --scheme raid0 --rows --gc-rows --sample-every 10ms",
         "with all tables",
     ),
-    (
-        "stripewise run --gen zipf:size=8KiB,span=1GiB,requests=50k --pacing think:8,1ms --json",
-        "for a program",
-    ),
+    ("stripewise run --gen zipf:size=8KiB,span=1GiB,requests=50k --pacing think:8,1ms --json", "as JSON"),
     ("stripewise run --requests 50k --seed 2 --out elsewhere", "another seed, another directory"),
 ];
 

@@ -31,7 +31,7 @@ const EXAMPLES: &[Example] = &[
     ),
     ("stripewise paper 004 --quick --rows fig2", "how fast chunk sizes make random reads and writes"),
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
-    ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
+    ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
 ];
 
 /// Repeat a paper's evaluation, and judge its claims

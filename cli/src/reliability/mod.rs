@@ -28,10 +28,7 @@ const EXAMPLES: &[Example] = &[
         "stripewise reliability --level raid6 --members 12 --mttf 2Mh --capacity 8TB --rebuild-rate 200MB/s",
         "drives with a datasheet",
     ),
-    (
-        "stripewise reliability --level raid5 --alpha 1,0.5 --groups 4 --repair parallel --json",
-        "for a program",
-    ),
+    ("stripewise reliability --level raid5 --alpha 1,0.5 --groups 4 --repair parallel --json", "as JSON"),
     (
         "stripewise reliability stripewise-results --against paper000-baseline",
         "lifetimes estimated from the erases of each scheme's runs, made by `stripewise compare`",

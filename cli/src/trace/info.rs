@@ -21,7 +21,7 @@ use crate::{human, interrupt};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise trace info trace.csv", "statistics as text"),
-    ("stripewise trace info trace.csv trace.spc --json", "of several traces, for a program"),
+    ("stripewise trace info trace.csv trace.spc --json", "of several traces, as JSON"),
     (
         "stripewise trace info trace.csv trace.spc --tables",
         "the tables that papers print of traces, a row for each",

@@ -16,7 +16,10 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 fn expected(text: &str) -> Option<Vec<String>> {
     let error = toml::from_str::<DeviceSpec>(text).expect_err("nothing has this key or value").to_string();
     let (_, list) = error.split_once("expected ")?;
-    error.contains("unknown").then(|| quoted(list).map(str::to_owned).collect())
+    error.contains("unknown").then(|| {
+        let present = quoted(list).filter(|name| !stripewise_base::renamed::is_former(name));
+        present.map(str::to_owned).collect()
+    })
 }
 
 fn keys() -> Vec<(String, String)> {
