@@ -124,6 +124,6 @@ fn a_former_name_is_not_proposed() {
         #[serde(alias = "survivors")]
         _relocations: u32,
     }
-    let error = stripewise_base::suggest::read_toml::<Log>("my.toml", "survivor = 3\n").unwrap_err();
+    let error = read_toml::<Log>("my.toml", "survivor = 3\n").unwrap_err();
     assert!(!error.message.contains("survivors"), "{error}");
 }
