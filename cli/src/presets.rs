@@ -83,6 +83,7 @@ impl Show {
         context: &mut Context<'_>,
     ) -> Outcome {
         let document = Document::find(what, &self.name)?;
+        study::former_names(&document, &self.set).iter().for_each(|remark| context.remark(remark));
         let value = resolve(&document, &self.set)?;
         if self.json {
             return context.json(&value);

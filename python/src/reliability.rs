@@ -28,6 +28,12 @@ pub(crate) fn mttdl_years(
     let repair = repair.parse().map_err(|error: String| errors::setting(py, error))?;
     if elements.is_some() {
         errors::former_name(py, "elements", "members")?;
+        if members != 8 {
+            return Err(errors::setting(
+                py,
+                "`elements` is the former name of `members`; give one of them".to_owned(),
+            ));
+        }
     }
     let members = elements.unwrap_or(members);
     let model = Model { members, parity, groups, failures_per_year, repairs_per_year, repair }.aged(alpha);

@@ -98,6 +98,9 @@ def compare(
         TraceError, RunError, PolicyError, StoreError: a run that failed; the others are made all the same.
         KeyboardInterrupt: Ctrl-C.
     """
+    if elements is not None:
+        given = {"elements": elements} if members == "channel" else {"elements": elements, "members": members}
+        members = _renamed(given, 2)["members"]
     study = _specify(
         schemes,
         workload,
@@ -116,7 +119,6 @@ def compare(
         sample_every=sample_every,
         out=out,
         force=force,
-        elements=elements,
     )
     if executor is not None:
         count = len(study["schemes"]) * study["seeds"]
@@ -142,7 +144,7 @@ def run(scheme: AnyScheme = "baseline", workload: Workload | str | None = None, 
     """
     if study.get("seeds", 1) != 1:
         raise SettingError(f"seeds is {study['seeds']!r}; run makes one run: use compare([{scheme!r}], ..., seeds=...)")
-    return compare([scheme], workload, **study)[0]
+    return compare([scheme], workload, **_renamed(study, 2))[0]
 
 
 def sweep(
@@ -174,7 +176,8 @@ def sweep(
     if isinstance(points, Mapping):
         raise SettingError("points is one mapping; give a list of mappings")
     tasks: list[_Task] = []
-    for point in points:
+    common = _renamed(common, 2)
+    for point in (_renamed(point, 2) for point in points):
         arguments = {**_DEFAULTS, **common, **point}
         seed, seeds = _whole(arguments, "seed", 0), _whole(arguments, "seeds", 1)
         tasks += [(_point, ({**common, **point, "seed": seed + n, "seeds": 1},)) for n in range(seeds)]
@@ -227,13 +230,22 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+def _renamed(given: Mapping[str, Any], level: int) -> dict[str, Any]:
+    """The arguments under their present names; a warning of former ones points `level` callers up."""
+    arguments = dict(given)
+    if (former := arguments.pop("elements", None)) is not None:
+        if arguments.get("members", former) != former:
+            raise SettingError("`elements` is the former name of `members`; give one of them")
+        message = "`elements` is now `members`; the next release will refuse the former name"
+        warnings.warn(message, FutureWarning, stacklevel=level + 1)
+        arguments["members"] = former
+    return arguments
+
+
 def _specify(
     schemes: Iterable[AnyScheme], workload: Workload | str | None, **options: Any
 ) -> dict[str, Any]:
     """What `_stripewise.Study` takes, of what `compare` takes; it can be pickled."""
-    if (former := options.pop("elements", None)) is not None:
-        warnings.warn("`elements` is now `members`; the next release will refuse it", FutureWarning, stacklevel=3)
-        options["members"] = former
     unknown = sorted(set(options) - set(_DEFAULTS))
     if unknown:
         known = ", ".join(_DEFAULTS)

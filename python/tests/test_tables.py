@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import warnings
 
 import pytest
 import stripewise
@@ -32,8 +33,19 @@ def test_every_table_of_a_run_is_a_frame(study):
 
 
 def test_former_names_are_accepted_with_a_warning(study):
-    with pytest.warns(FutureWarning, match="`elements` is now `members`"):
+    with pytest.warns(FutureWarning, match="`elements` is now `members`") as warned:
         run = stripewise.run("baseline", WORKLOAD, elements="chip", **study)
+    assert warned[0].filename == __file__
+    with pytest.warns(FutureWarning, match="`elements` is now `members`") as warned:
+        swept = stripewise.sweep([{"scheme": "baseline", "workload": WORKLOAD}], elements="chip", **study)
+    assert warned[0].filename == __file__ and swept[0].run_digest == run.run_digest
+    for both in (
+        lambda: stripewise.run("baseline", WORKLOAD, elements="chip", members="channel", **study),
+        lambda: stripewise.compare(["baseline"], WORKLOAD, elements="ssd:3", members="chip", **study),
+        lambda: stripewise.mttdl_years(elements=12, members=6),
+    ):
+        with pytest.raises(stripewise.SettingError, match="give one of them"), warnings.catch_warnings(action="ignore"):
+            both()
     assert 'members = "chip:1"' in run.configuration
     with pytest.warns(FutureWarning, match="`elements` is now `members`"):
         assert run.table("elements").to_polars().equals(run.table("members").to_polars())

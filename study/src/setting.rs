@@ -65,18 +65,26 @@ fn value_of(text: &str) -> Value {
 }
 
 impl Setting {
-    /// Replaces a former name of the key or the value by the present one.
+    /// Replaces former names in the key or the value by the present ones, also in the text, which names of schemes show.
     fn modernize(&mut self) {
-        let named = usize::from(self.has_target());
-        let (target, key) = self.path.split_at(named.min(self.path.len()));
-        let path = key.join(".");
-        if let Some(present) = renamed::key(&path) {
-            self.former = Some(renamed::remark(&path, present));
-            self.path = target.iter().cloned().chain(present.split('.').map(str::to_owned)).collect();
-        } else if let Some(present) = self.value.as_str().and_then(|value| renamed::value(&path, value)) {
-            self.former = Some(renamed::remark(&self.typed, &format!("{path}={present}")));
-            self.value = present.into();
+        let (target, keys) = self.path.split_at(usize::from(self.has_target()));
+        let nested = |value: Value, key: &String| Value::Table(Table::from_iter([(key.clone(), value)]));
+        let Value::Table(mut table) = keys.iter().rev().fold(self.value.clone(), nested) else { return };
+        let remarks = renamed::modernize(&mut table);
+        if remarks.is_empty() {
+            return;
         }
+        // A key may have another name now, but lies as deep as before.
+        let (mut path, mut value) = (target.to_vec(), Value::Table(table));
+        for _ in keys {
+            let Value::Table(table) = value else { return };
+            let Some((key, inner)) = table.into_iter().next() else { return };
+            path.push(key);
+            value = inner;
+        }
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.typed = format!("{}={shown}", path.join("."));
+        (self.path, self.value, self.former) = (path, value, Some(remarks.join("; ")));
     }
 
     /// Whether the key begins with `scheme` or `device`.
@@ -346,6 +354,24 @@ mod tests {
         let scheme = scheme(&baseline(), &[set("update.tie=rcw"), set("geometry.chunk=16KiB")]).unwrap();
         assert_eq!(scheme.update, Update::Baseline { tie: Tie::Rcw });
         assert_eq!(scheme.geometry.chunk, Some(Bytes(16_384)));
+    }
+
+    #[test]
+    fn former_names_are_present_ones_from_the_start() {
+        for (former, present) in [
+            ("elastic.survivors=coldest", "elastic.relocations=coldest"),
+            ("scheme.elastic.survivors=coldest", "scheme.elastic.relocations=coldest"),
+            ("parity.window=elements", "parity.window=members"),
+            ("device.ftl.pool=element", "device.ftl.pool=member"),
+            ("elastic={survivors=\"coldest\"}", "elastic={ relocations = \"coldest\" }"),
+        ] {
+            let (former, present) = (set(former), set(present));
+            assert_eq!(
+                (&former.path, &former.value, &former.typed),
+                (&present.path, &present.value, &present.typed)
+            );
+            assert!(former.former.is_some() && present.former.is_none(), "{present}");
+        }
     }
 
     #[test]

@@ -10,7 +10,9 @@ use crate::observer::Observer;
 use crate::workload::Workload;
 
 /// The most requests of one workload that are kept: 128 MiB. Every run reads a longer workload itself.
-pub(crate) const KEPT_MAX: usize = 4 << 20;
+const KEPT_MAX: usize = 4 << 20;
+/// The most requests of all workloads that are kept: 512 MiB. With more, runs read their workloads themselves.
+const ALL_KEPT_MAX: usize = 16 << 20;
 /// Requests of a batch.
 const BATCH: usize = 4096;
 
@@ -57,6 +59,8 @@ impl Source for Replayed {
 #[derive(Debug)]
 pub(crate) struct Shared {
     entries: Vec<Entry>,
+    /// Requests kept, of all entries.
+    kept: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -81,7 +85,7 @@ impl Shared {
             runs: AtomicUsize::new(runs),
             state: Mutex::new(if runs > 1 { State::Unread } else { State::Apart }),
         };
-        Self { entries: runs.into_iter().map(entry).collect() }
+        Self { entries: runs.into_iter().map(entry).collect(), kept: AtomicUsize::new(0) }
     }
 
     /// The requests of `workload`, whose number is `at`; none if every run reads it. The first caller reads them, and
@@ -97,9 +101,20 @@ impl Shared {
     ) -> Result<Option<Arc<Kept>>, Error> {
         let mut state = self.entries[at].state.lock().expect("no thread panics while it reads requests");
         if matches!(*state, State::Unread) {
-            *state = match read(workload, observer)? {
-                Some(kept) => State::Kept(Arc::new(kept)),
-                None => State::Apart,
+            let is_full = self.kept.load(Ordering::Relaxed) + KEPT_MAX > ALL_KEPT_MAX;
+            let found = if is_full { Ok(None) } else { read(workload, observer) };
+            *state = match found {
+                Ok(Some(kept)) => {
+                    self.kept.fetch_add(kept.requests.len(), Ordering::Relaxed);
+                    State::Kept(Arc::new(kept))
+                }
+                Ok(None) => State::Apart,
+                Err(Error::Stopped) => return Err(Error::Stopped),
+                // The other runs find the same error at the same time.
+                Err(error) => {
+                    *state = State::Apart;
+                    return Err(error);
+                }
             };
         }
         Ok(match &*state {
@@ -112,7 +127,10 @@ impl Shared {
     pub(crate) fn ended(&self, at: usize) {
         let entry = &self.entries[at];
         if entry.runs.fetch_sub(1, Ordering::Relaxed) == 1 {
-            *entry.state.lock().expect("no thread panics while it reads requests") = State::Apart;
+            let mut state = entry.state.lock().expect("no thread panics while it reads requests");
+            if let State::Kept(kept) = std::mem::replace(&mut *state, State::Apart) {
+                self.kept.fetch_sub(kept.requests.len(), Ordering::Relaxed);
+            }
         }
     }
 }
@@ -132,12 +150,18 @@ fn read(workload: &Workload, observer: &dyn Observer) -> Result<Option<Kept>, Er
             return Err(Error::Stopped);
         }
         if batch.is_empty() {
+            requests.shrink_to_fit();
             return Ok(Some(Kept { requests, report: stream.source().report() }));
         }
         if requests.len() + batch.len() > KEPT_MAX {
             return Ok(None);
         }
         requests.extend_from_slice(&batch);
+        // A workload that is surely too long is not read up to the limit first.
+        let share = stream.progress().filter(|&share| share > 0.0);
+        if share.is_some_and(|share| requests.len() as f64 / share > 2.0 * KEPT_MAX as f64) {
+            return Ok(None);
+        }
     }
 }
 
@@ -190,6 +214,47 @@ mod tests {
     fn a_workload_of_one_run_or_of_too_many_requests_is_not_kept() {
         assert!(Shared::new([1]).requests(0, &workload(100), &()).unwrap().is_none());
         assert!(Shared::new([2]).requests(0, &workload(KEPT_MAX as u64 + 1), &()).unwrap().is_none());
+        let origin = Origin::generated("uniform:requests=1000G,arrival=none").unwrap();
+        let endless = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
+        let endless = Workload::new(&endless, 1, &()).unwrap();
+        let batches = Counting::default();
+        assert!(Shared::new([2]).requests(0, &endless, &batches).unwrap().is_none());
+        assert!(batches.0.load(Ordering::Relaxed) < 10, "it is not read up to the limit");
+    }
+
+    #[test]
+    fn all_workloads_together_keep_no_more_than_the_limit() {
+        let shared = Shared::new([2, 2]);
+        shared.kept.store(ALL_KEPT_MAX - KEPT_MAX, Ordering::Relaxed);
+        assert!(shared.requests(0, &workload(100), &()).unwrap().is_some());
+        assert!(shared.requests(1, &workload(100), &()).unwrap().is_none(), "a hundred more are kept now");
+        shared.ended(0);
+        shared.ended(0);
+        assert_eq!(shared.kept.load(Ordering::Relaxed), ALL_KEPT_MAX - KEPT_MAX);
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_read_is_an_error_and_every_run_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.csv");
+        std::fs::write(&path, "128166372000000000,host,0,Read,0,4096,100\n").unwrap();
+        let origin = Origin::Trace(path.clone(), Default::default());
+        let workload = Workload::new(&WorkloadSpec { origin, ..WorkloadSpec::default() }, 1, &()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let shared = Shared::new([2]);
+        assert!(shared.requests(0, &workload, &()).is_err());
+        assert!(shared.requests(0, &workload, &()).unwrap().is_none());
+    }
+
+    /// Counts how often it is asked whether to continue: at least once for each batch.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Observer for Counting {
+        fn go_on(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            true
+        }
     }
 
     /// Stops a study at once.

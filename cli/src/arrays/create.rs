@@ -202,7 +202,12 @@ impl Plan {
         let path = |nth| folder.join(format!("member-{nth:0digits$}"));
         let paths: Vec<PathBuf> = (0..count).map(path).collect();
         let (mut contents, mut replaced) = (Vec::new(), Vec::new());
-        for path in &paths {
+        // Earlier programs called the files so.
+        let former: Vec<PathBuf> =
+            (0..count).map(|nth| folder.join(format!("element-{nth:0digits$}"))).collect();
+        for (path, is_former) in
+            paths.iter().map(|path| (path, false)).chain(former.iter().map(|path| (path, true)))
+        {
             let found = Replaced::find(path, page_bytes)?;
             if found.is_some() && !force {
                 return Err(Failure::failed(format!(
@@ -210,7 +215,9 @@ impl Plan {
                     path.display()
                 )));
             }
-            contents.push(found.as_ref().map(|_| "a file of this name".to_owned()));
+            if !is_former {
+                contents.push(found.as_ref().map(|_| "a file of this name".to_owned()));
+            }
             replaced.extend(found);
         }
         let folder = Some(folder.to_owned());

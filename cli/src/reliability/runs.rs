@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use stripewise_base::renamed;
 use stripewise_results::{FinishedRun, RunInputs, Table};
 use stripewise_sim::uniformity::variation;
 
@@ -135,7 +136,11 @@ impl Worn {
 
     fn of(run: &FinishedRun) -> Outcome<Self> {
         let erases = run.numbers(Table::Members, "erase_blocks")?;
-        let configuration = document(run.inputs().configuration());
+        let mut configuration = document(run.inputs().configuration());
+        if let Some(device) = configuration.get_mut("device").and_then(toml::Value::as_table_mut) {
+            // Earlier programs recorded former names.
+            renamed::modernize(device);
+        }
         let scheme = configuration.get("scheme").and_then(toml::Value::as_table);
         let geometry = scheme.and_then(|scheme| scheme.get("geometry")).and_then(toml::Value::as_table);
         let of = |key: &str| geometry.and_then(|geometry| geometry.get(key));

@@ -113,6 +113,31 @@ fn results_of_an_earlier_program_have_the_present_names() {
     assert!(report.contains("old-log"), "the scheme has a bar");
 }
 
+#[test]
+fn runs_of_an_earlier_program_and_of_this_one_are_of_the_same_device() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "log.toml",
+        "name = 'new-log'\n[geometry]\nlevel = 'raid5'\n[placement]\npolicy = 'elastic'\n[elastic]\nrelocations = 'coldest'\n",
+    );
+    sandbox
+        .run("run -g uniform:size=4KiB,write=70%,requests=400 -s log.toml --set ftl.pool=member -o new")
+        .success();
+    let ended = sandbox.run_words(["reliability", fixture("results").to_str().unwrap(), "new"]);
+    assert!(!ended.stderr.contains("device"), "{}", ended.stderr);
+    assert!(ended.success().contains("new-log"));
+}
+
+#[test]
+fn members_of_an_earlier_array_are_not_left_beside_those_of_a_new_one() {
+    let sandbox = Sandbox::new();
+    lay_out(&sandbox, "log");
+    let create = "create other --files log --count 3 --size 16MiB";
+    assert!(sandbox.run(create).failure(1).contains("log/element-0` exists already"));
+    sandbox.run(&format!("{create} --force")).success();
+    assert!(!sandbox.path().join("log/element-0").exists() && sandbox.path().join("log/member-0").exists());
+}
+
 /// The output of a command, and its remarks.
 fn remarked(ended: Ended) -> (String, String) {
     let told = ended.stderr.clone();
@@ -132,13 +157,18 @@ fn former_names_of_options_and_keys_do_the_same_with_a_remark() {
             "-s was,elastic.relocations=coldest",
             "`elastic.survivors` is now",
         ),
-        ("--set ftl.pool=element", "--set ftl.pool=member", "is now `ftl.pool=member`"),
+        ("--set ftl.pool=element", "--set ftl.pool=member", "`ftl.pool = \"member\"`"),
+        (
+            "-s baseline,parity.window=elements",
+            "-s baseline,parity.window=members",
+            "`parity.window = \"members\"`",
+        ),
         ("-s old.toml", "-s old.toml", "old.toml: `elastic.survivors` is now `elastic.relocations`"),
     ] {
         let (old, told) = remarked(sandbox.run(&format!("{run} {former}")));
         let (new, _) = remarked(sandbox.run(&format!("{run} {present}")));
         assert!(told.contains(remark), "{former}: {told}");
-        let digest = |text: &str| serde_json::from_str::<Value>(text).unwrap()["results_digest"].clone();
+        let digest = |text: &str| serde_json::from_str::<Value>(text).unwrap()["run_digest"].clone();
         assert!(digest(&old).is_string() && digest(&old) == digest(&new), "{former}");
     }
 }

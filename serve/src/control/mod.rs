@@ -25,7 +25,8 @@ pub enum Command {
     /// Take a member out of service.
     Fail {
         /// Its number.
-        #[serde(alias = "element")]
+        // Servers of the previous release know the former name alone.
+        #[serde(rename(serialize = "element"), alias = "element")]
         member: u16,
         /// Whether the array may lose more members than parity tolerates.
         #[serde(default)]
@@ -34,7 +35,8 @@ pub enum Command {
     /// Put a file or device in the place of a member that is out of service, and rebuild it.
     Replace {
         /// The number of the member.
-        #[serde(alias = "element")]
+        // Servers of the previous release know the former name alone.
+        #[serde(rename(serialize = "element"), alias = "element")]
         member: u16,
         /// The file or device.
         path: PathBuf,

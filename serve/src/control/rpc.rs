@@ -144,7 +144,9 @@ mod tests {
         for params in ["{}", "{\"member\":-1}", "{\"member\":70000}", "3", "{\"members\":3}"] {
             refused(&fail(params), ControlError::INVALID_PARAMS, "fail: ");
         }
-        assert_eq!(code(&fail("{\"member\":3}")), Ok(Command::Fail { member: 3, force: false }));
+        for params in ["{\"member\":3}", "{\"element\":3}"] {
+            assert_eq!(code(&fail(params)), Ok(Command::Fail { member: 3, force: false }));
+        }
         assert_eq!(parse(&fail("{}").into_bytes()).0, json!(1), "an error carries the identifier");
     }
 }

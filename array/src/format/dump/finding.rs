@@ -243,7 +243,7 @@ impl Display for Finding<'_> {
             }
             Self::Remark { device, why } => writeln!(f, "#{device}: {why}"),
             Self::Absent { member, uuid } => {
-                writeln!(f, "ABSENT: member {member}, member {uuid}, was not offered")
+                writeln!(f, "ABSENT: member {member} ({uuid}) was not offered")
             }
             Self::Array { superblock } => write!(f, "{superblock}"),
             Self::Checkpoint { member, slot, header, segments_used, chunks_written } => {

@@ -230,7 +230,7 @@ fn members_of_others_older_ones_and_copies_are_named() {
         "#0: its copies differ: front has update 7, back 6\n",
         "#1: is of another array, 09090909-0909-0909-0909-090909090909, and left out\n",
         "#3: is member 2 as #2 is: a copy of it? left out\n",
-        "ABSENT: member 1, member 01010101-0101-0101-0101-010101010101, was not offered\n",
+        "ABSENT: member 1 (01010101-0101-0101-0101-010101010101) was not offered\n",
     ] {
         assert!(text.contains(said), "{said}{text}");
     }
