@@ -14,7 +14,7 @@ use stripewise_array::format::{
     write_seq,
 };
 use stripewise_array::{
-    Array, At, Found, Identity, Media, Members, Opening, Outcome, PageMemory, Scheme, create,
+    Array, AssemblyOptions, At, Found, Identity, Media, Members, Outcome, PageMemory, Scheme, create,
 };
 
 const PAGE_BYTES: u32 = 4096;
@@ -214,7 +214,8 @@ fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
     // Resets the peak of memory use, so that it is measured from here on.
     fs::write("/proc/self/clear_refs", "5")?;
     let (before, begun) = (status("VmRSS:"), Instant::now());
-    let opened = Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut media, Opening::default());
+    let opened =
+        Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut media, AssemblyOptions::default());
     let (_array, opened) = opened?;
     let took = begun.elapsed() - media.made;
     let [serving, most] = ["VmRSS:", "VmHWM:"].map(|name| status(name).saturating_sub(before) >> 20);

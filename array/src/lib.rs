@@ -52,8 +52,8 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use recovery::{
-    Checked, DamagedCopy, Identity, NamedMembers, OpenError, Opened, Opening, PAGES_PROVE, Reconstructed,
-    Reconstruction, Trouble, Upgrade, create, leaves_room_for_owner,
+    AssembleError, AssemblyOptions, Checked, DamagedCopy, Identity, NamedMembers, PAGES_PROVE, Reconstructed,
+    Reconstruction, RecoveryReport, Trouble, Upgrade, create, leaves_room_for_owner,
 };
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use row_locks::RowLock;

@@ -51,9 +51,9 @@ pub enum SubmitError {
     #[error("a request must be made of at least one whole sector of 512 bytes")]
     Shape,
     /// The array is read-only.
-    #[error("the array was opened read-only: it takes no writes and no trims")]
+    #[error("the array is read-only: it takes no writes and no trims")]
     ReadOnly,
-    /// A log has used up what tells versions of its chunks apart since it was opened.
+    /// A log has used up what tells versions of its chunks apart since the assembly.
     #[error("write sequence numbers are exhausted: the log takes no writes and no trims; restart the server")]
     EpochOver,
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stripewise_array::{OpenError, RejoinError, SchemeError, SubmitError};
+use stripewise_array::{AssembleError, RejoinError, SchemeError, SubmitError};
 
 use crate::jobs::Request;
 use crate::owner::OwnerError;
@@ -106,7 +106,7 @@ pub enum EngineError {
     Scheme(#[from] SchemeError),
     /// The array cannot be assembled.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] AssembleError),
     /// A transcript cannot be written. The array itself is not affected.
     #[error("the transcript `{}` cannot be written: {error}; name a new file where there is room", path.display())]
     Transcript {

@@ -71,7 +71,7 @@ impl fmt::Display for Failure {
                     "it did not answer the heartbeat of the owner for {waited:?}, and writes waited for it"
                 );
             }
-            Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
+            Self::Absent => return f.write_str("it was absent or stale at assembly"),
             Self::Shrunk { bytes, needed } => {
                 return write!(
                     f,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{SUPERBLOCK_BYTES, crc32c};
-use stripewise_array::{Array, Members, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host};
 
@@ -111,7 +111,7 @@ fn look(scheme: &str, disk: &mut Disk) {
     };
     let scheme = Scheme::from_toml("the check", scheme).expect("it is a scheme");
     for force in [false, true] {
-        let opening = Opening { read_only: true, force, ..Opening::default() };
+        let opening = AssemblyOptions { read_only: true, force, ..AssemblyOptions::default() };
         match Array::open(&scheme, members, PageMemory::new(PAGE as u32), disk, opening) {
             Ok((array, opened)) => {
                 array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));
@@ -126,7 +126,7 @@ fn look(scheme: &str, disk: &mut Disk) {
 
 /// Assembles the array for writing, and sends the usual requests.
 fn write(scheme: &str, disk: &Disk, force: bool) {
-    let opening = Opening { force, ..Opening::default() };
+    let opening = AssemblyOptions { force, ..AssemblyOptions::default() };
     let Ok(mut host) = Host::try_open_as(scheme, disk.clone(), opening) else { return };
     host.resume();
     for (kind, chunk) in [(RequestKind::Write, 5), (RequestKind::Flush, 0), (RequestKind::Read, 5)] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use stripewise_array::format::{Uuid, crc32c};
-use stripewise_array::{Identity, Opening, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_engine::transcript::{Event, Head, Replay, Replayed, Scribe};
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 
@@ -107,7 +107,7 @@ fn record(folder: &Path) -> Vec<u8> {
     let media = FileMedia::open(&paths, PAGE_BYTES).expect("its files");
     let options = Options { page_bytes: PAGE_BYTES, ..Options::default() };
     let scribe = Some(Scribe::create(&path).expect("a transcript"));
-    let opened = Engine::resume_transcribed(&scheme, media, options, Opening::default(), scribe);
+    let opened = Engine::resume_transcribed(&scheme, media, options, AssemblyOptions::default(), scribe);
     let (mut engine, _) = opened.expect("it opens");
     for nth in 0..40u64 {
         engine.write(nth % 16 * 512, &[nth as u8; 512]).expect("a write");

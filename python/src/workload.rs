@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use stripewise_study::{Error, Observer, Origin, Workload as Opened, WorkloadSpec};
+use stripewise_study::{Error, Observer, Origin, Workload as Resolved, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::profile::Profile;
 use stripewise_trace::stats::{Collector, Stats};
@@ -31,9 +31,9 @@ impl Observer for Stop {
 
 impl Workload {
     /// Opens the workload and takes its digest.
-    fn open(&self, py: Python<'_>, seed: u64) -> PyResult<Opened> {
+    fn open(&self, py: Python<'_>, seed: u64) -> PyResult<Resolved> {
         let stop = Stop::default();
-        let opened = patiently(py, &stop, |_| Ok(()), || Opened::new(&self.spec, seed, &stop))?;
+        let opened = patiently(py, &stop, |_| Ok(()), || Resolved::new(&self.spec, seed, &stop))?;
         opened.map_err(|error| errors::raised(py, error))
     }
 
@@ -44,7 +44,7 @@ impl Workload {
             &stop,
             |_| Ok(()),
             || {
-                let mut stream = Opened::new(&self.spec, seed, &stop)?.open(&stop)?;
+                let mut stream = Resolved::new(&self.spec, seed, &stop)?.open(&stop)?;
                 let mut collector = Collector::default();
                 let mut batch = Vec::with_capacity(4096);
                 loop {
@@ -89,7 +89,7 @@ impl Workload {
         let origin = Origin::generated(what).map_err(|error| errors::raised(py, error))?;
         let spec = WorkloadSpec { origin, requests, fold: way(py, fold)? };
         // An unknown name is reported now; no request is generated yet.
-        Opened::new(&spec, 1, &()).map_err(|error| errors::raised(py, error))?;
+        Resolved::new(&spec, 1, &()).map_err(|error| errors::raised(py, error))?;
         Ok(Self { spec, made: ("generated", what.into(), None, 0) })
     }
 

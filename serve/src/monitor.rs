@@ -5,7 +5,7 @@ mod bursts;
 
 use std::time::Duration;
 
-use stripewise_array::Opened;
+use stripewise_array::RecoveryReport;
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, Incident, Troubles};
 
@@ -493,7 +493,7 @@ fn member(engine: &Engine, number: u16) -> Member {
 }
 
 /// The events of a forced assembly that an operator must know.
-fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
+fn assembled(engine: &Engine, opened: &RecoveryReport) -> impl Iterator<Item = What> {
     let losses = opened.losses.clone();
     let forced = (!losses.is_empty()).then_some(What::AssemblyForced { losses });
     let taken = opened.reconstructed.iter().filter(|one| one.is_taken());

@@ -1,6 +1,6 @@
 //! Finds the members of the array, from the superblocks of all offered devices, in any order.
 
-use super::OpenError;
+use super::AssembleError;
 use super::superblocks::Copies;
 use crate::format::{MemberState, Superblock};
 use crate::geometry::Membership;
@@ -39,8 +39,8 @@ impl Assembly {
 /// # Errors
 /// There is no array or more than one, too few of its members are offered, or absent members may have continued without
 /// the offered ones.
-pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
-    let refuse = |reason: String| Err(OpenError::Refused(reason));
+pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
+    let refuse = |reason: String| Err(AssembleError::Refused(reason));
 
     let found: Vec<(u16, &Superblock)> =
         (0..).zip(offered).filter_map(|(at, copies)| Some((at, copies.newest()?))).collect();
@@ -150,7 +150,7 @@ fn check_enough(
     positions: &[Option<u16>],
     is_offered: &dyn Fn(usize) -> bool,
     troubles: &str,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let parity = superblock.level.parity() as usize;
     let missing: Vec<usize> = (0..positions.len()).filter(|&number| positions[number].is_none()).collect();
     let tell = |numbers: &[usize]| {
@@ -178,7 +178,7 @@ fn check_enough(
     for group in 0..groups {
         let gone = of_group(group, &missing);
         if gone.len() > parity {
-            return Err(OpenError::Refused(format!(
+            return Err(AssembleError::Refused(format!(
                 "too few members: {} of a group of {members} cannot be read, and {} tolerates {parity}: member {}{troubles}; \
                  offer those that are missing",
                 gone.len(),
@@ -192,7 +192,7 @@ fn check_enough(
     // The absent members could have been assembled if they were enough of each group.
     let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
     if parity > 0 && (0..groups).all(could_go_on) {
-        return Err(OpenError::Refused(format!(
+        return Err(AssembleError::Refused(format!(
             "members that are absent could have continued without these: {}{troubles}; offer one of them, or all",
             tell(&absent)
         )));

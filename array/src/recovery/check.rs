@@ -10,7 +10,7 @@ use std::fmt;
 use stripewise_code::Code;
 
 use super::walk::WalkFindings;
-use super::{DamagedCopy, Opened};
+use super::{DamagedCopy, RecoveryReport};
 use crate::controller::Array;
 use crate::format::{Structure, crc32c};
 use crate::geometry::COLUMNS_MAX;
@@ -132,7 +132,7 @@ impl<M: Memory> Array<M> {
     pub fn check_all(
         &self,
         media: &mut dyn Media,
-        opened: &Opened,
+        opened: &RecoveryReport,
         told: &mut dyn FnMut(&Trouble),
     ) -> Checked {
         assert!(M::CARRIES_DATA, "without data there is nothing to be checked");

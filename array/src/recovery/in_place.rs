@@ -8,7 +8,9 @@ use super::in_place_intent as intents;
 use super::in_place_journal::JournalFindings;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
+use super::{
+    AssembleError, AssemblyOptions, DamagedCopy, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest,
+};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
@@ -56,7 +58,7 @@ impl Site<'_> {
     }
 
     /// Writes pages in rounds, and flushes their members.
-    pub(super) fn write(&mut self, at: &[At], pages: &[impl AsRef<[u8]>]) -> Result<(), OpenError> {
+    pub(super) fn write(&mut self, at: &[At], pages: &[impl AsRef<[u8]>]) -> Result<(), AssembleError> {
         for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
             write_and_flush(self.media, at, pages)?;
         }
@@ -85,13 +87,13 @@ impl Site<'_> {
     }
 
     /// Refuses to continue if more members of a group are absent than its parity tolerates.
-    fn check_enough(&self) -> Result<(), OpenError> {
+    fn check_enough(&self) -> Result<(), AssembleError> {
         let tolerates = self.geometry.parity() as usize;
         for group in 0..self.geometry.groups {
             let is_gone = |member: &u32| self.positions[*member as usize].is_none();
             let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
             if gone.len() > tolerates {
-                return Err(OpenError::Refused(format!(
+                return Err(AssembleError::Refused(format!(
                     "too few members: {gone:?} of group {group} are absent, or the array continued without them, and its parity \
                      tolerates {tolerates}; offer those that are missing"
                 )));
@@ -108,11 +110,11 @@ pub(super) fn create(
     geometry: &Geometry,
     identity: &Identity,
     media: &mut dyn Media,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let layout = layout_of(scheme, members, geometry)?;
     let mut superblock = superblock_in_place(scheme, members, geometry, &layout, identity);
     superblock.place_owner(smallest(media));
-    superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
+    superblock.check().map_err(|error| AssembleError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let mut site = Site {
         media,
@@ -139,7 +141,7 @@ pub(super) fn create(
 }
 
 /// Clears pages that are not zeros. On members that were never used, only few pages need writing.
-fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Result<(), OpenError> {
+fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Result<(), AssembleError> {
     let zeros = vec![0; site.page_bytes()];
     for first in pages.clone().step_by(ROUND_PAGES) {
         let round: Vec<u32> = (first..pages.end.min(first + ROUND_PAGES as u32)).collect();
@@ -155,9 +157,13 @@ fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Resul
     Ok(())
 }
 
-fn layout_of(scheme: &Scheme, members: &Members, geometry: &Geometry) -> Result<InPlaceLayout, OpenError> {
+fn layout_of(
+    scheme: &Scheme,
+    members: &Members,
+    geometry: &Geometry,
+) -> Result<InPlaceLayout, AssembleError> {
     let layout = scheme.in_place_layout(members, geometry)?;
-    layout.ok_or_else(|| OpenError::Refused("the scheme keeps no metadata in place".into()))
+    layout.ok_or_else(|| AssembleError::Refused("the scheme keeps no metadata in place".into()))
 }
 
 /// Assembles an array in place.
@@ -167,8 +173,8 @@ pub(super) fn open<M: Memory>(
     memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
-    opening: Opening,
-) -> Result<(Array<M>, Opened), OpenError> {
+    opening: AssemblyOptions,
+) -> Result<(Array<M>, RecoveryReport), AssembleError> {
     let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
     let layout = layout_of(scheme, &members, &geometry)?.as_upgraded(&assembly.superblock);
     let mut superblock =
@@ -183,7 +189,7 @@ pub(super) fn open<M: Memory>(
         positions: assembly.positions.clone(),
         pages_read: 0,
     };
-    let mut opened = Opened::default();
+    let mut opened = RecoveryReport::default();
     let has_journal = scheme.has_redo_journal();
     let table = match scheme.code(&geometry, geometry.page_bytes)?.filter(|_| has_journal) {
         Some(code) => Some(redo(&mut site, &mut superblock, &mut opened, &code, opening)?),
@@ -229,7 +235,11 @@ pub(super) fn open<M: Memory>(
 }
 
 /// Checks that the scheme places all areas where they are.
-fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout) -> Result<(), OpenError> {
+fn check_areas(
+    superblock: &Superblock,
+    scheme: &Scheme,
+    layout: &InPlaceLayout,
+) -> Result<(), AssembleError> {
     let areas = [
         ("redo journal", superblock.journal, layout.journal),
         ("table of checksums", superblock.table, layout.table),
@@ -238,7 +248,7 @@ fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout)
     ];
     match areas.iter().find(|(_, found, asked)| found != asked) {
         None => Ok(()),
-        Some((what, found, asked)) => Err(OpenError::Refused(format!(
+        Some((what, found, asked)) => Err(AssembleError::Refused(format!(
             "the array has {} pages of {what} from page {} on, scheme `{}` asks for {} from page {} on; open it with the section \
              [journal] that it was created with",
             found.pages, found.first, scheme.name, asked.pages, asked.first
@@ -249,9 +259,9 @@ fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout)
 /// Reads the marks of the intent bitmap.
 fn read_marks(
     site: &mut Site<'_>,
-    opened: &mut Opened,
-    opening: Opening,
-) -> Result<intents::IntentFindings, OpenError> {
+    opened: &mut RecoveryReport,
+    opening: AssemblyOptions,
+) -> Result<intents::IntentFindings, AssembleError> {
     let found = intents::read(site, opened);
     site.leave_out(found.missing);
     site.check_enough()?;
@@ -267,10 +277,10 @@ fn read_marks(
 fn redo(
     site: &mut Site<'_>,
     superblock: &mut Superblock,
-    opened: &mut Opened,
+    opened: &mut RecoveryReport,
     code: &Code,
-    opening: Opening,
-) -> Result<Checksums, OpenError> {
+    opening: AssemblyOptions,
+) -> Result<Checksums, AssembleError> {
     let mut found = JournalFindings::read(site);
     opened.losses.extend(found.losses());
     if let Some(newest) = &found.newest {
@@ -281,7 +291,7 @@ fn redo(
     opened.damaged.extend(damaged);
     let tables::TableFindings { mut table, behind, lost } = tables::read(site, opened);
     if !opened.losses.is_empty() && !opening.force {
-        return Err(OpenError::Refused(format!(
+        return Err(AssembleError::Refused(format!(
             "{}; offer more members, or open it by force and lose that",
             opened.losses.join("; ")
         )));
@@ -290,7 +300,7 @@ fn redo(
     opened.replayed = found.records.len() as u64;
     let undone = || {
         let reason = "the journal has updates that are not done in place; open it for writing first";
-        Err(OpenError::Refused(reason.into()))
+        Err(AssembleError::Refused(reason.into()))
     };
     if opening.read_only {
         if !deferred::rows(&found, site.geometry).is_empty() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use stripewise_code::Code;
 
-use super::OpenError;
+use super::AssembleError;
 use super::in_place::Site;
 use super::in_place_journal::{Changes, JournalFindings, Record};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
@@ -41,7 +41,7 @@ pub(super) fn cover(
     table: &Checksums,
     code: &Code,
     is_recorded: bool,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let late = rows(found, site.geometry);
     let Some(newest) = found.newest.clone().filter(|_| !late.is_empty()) else { return Ok(()) };
     let changes = found.changes(site.geometry);
@@ -61,7 +61,7 @@ pub(super) fn cover(
         if is_recorded {
             let images = record.header.images();
             if !ring.has_room_to_cover(images, 0) {
-                return Err(OpenError::Refused(
+                return Err(AssembleError::Refused(
                     "the journal has no room for the parity that was late, which it keeps free; it is damaged".into(),
                 ));
             }

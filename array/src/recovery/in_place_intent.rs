@@ -2,7 +2,7 @@
 
 use super::damage::is_damaged;
 use super::in_place::Site;
-use super::{OpenError, Opened};
+use super::{AssembleError, RecoveryReport};
 use crate::format::{IntentPage, Structure};
 use crate::journal::Intent;
 use crate::media::At;
@@ -29,7 +29,7 @@ fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
 }
 
 /// Writes the bitmap of an empty array.
-pub(super) fn create(site: &mut Site<'_>) -> Result<(), OpenError> {
+pub(super) fn create(site: &mut Site<'_>) -> Result<(), AssembleError> {
     let mut intent = Intent::new(site.layout, site.geometry.groups, 0);
     (intent.array, intent.epoch) = (site.array, site.epoch);
     for group in 0..site.geometry.groups {
@@ -43,7 +43,7 @@ pub(super) fn create(site: &mut Site<'_>) -> Result<(), OpenError> {
 }
 
 /// Reads the bitmap of all groups.
-pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> IntentFindings {
+pub(super) fn read(site: &mut Site<'_>, opened: &mut RecoveryReport) -> IntentFindings {
     let mut found = IntentFindings { groups: Vec::new(), missing: 0, behind: (Vec::new(), Vec::new()) };
     for group in 0..site.geometry.groups {
         let mut copies: Vec<(At, IntentPage, Vec<u8>)> = Vec::new();

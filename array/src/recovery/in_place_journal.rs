@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::damage::is_damaged;
 use super::in_place::Site;
-use super::{DamagedCopy, OpenError, ROUND_PAGES};
+use super::{AssembleError, DamagedCopy, ROUND_PAGES};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;
@@ -31,7 +31,7 @@ impl Record {
     }
 
     /// Writes the record at its place on all present members, and flushes them.
-    pub(super) fn write(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+    pub(super) fn write(&self, site: &mut Site<'_>) -> Result<(), AssembleError> {
         let Self { header, images } = self;
         let page_bytes = site.page_bytes();
         let mut bytes = vec![0; site.layout.header_pages() as usize * page_bytes];
@@ -146,13 +146,13 @@ impl JournalFindings {
 
     /// Rewrites the newest record on all members. It may be on only one of them; if that member is lost before the replay
     /// is complete, the replay must be repeatable. Earlier records are where they should be.
-    pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+    pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), AssembleError> {
         self.records.last().map_or(Ok(()), |newest| newest.write(site))
     }
 
     /// Clears pages that could not be read, once their content is no longer needed, so that they do not count against the
     /// next assembly.
-    pub(super) fn clear_unread(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+    pub(super) fn clear_unread(&self, site: &mut Site<'_>) -> Result<(), AssembleError> {
         site.write(&self.unread, &vec![vec![0; site.page_bytes()]; self.unread.len()])
     }
 

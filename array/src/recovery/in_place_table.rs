@@ -4,7 +4,7 @@ use stripewise_code::Code;
 
 use super::damage::is_damaged;
 use super::in_place::Site;
-use super::{OpenError, Opened, ROUND_PAGES};
+use super::{AssembleError, ROUND_PAGES, RecoveryReport};
 use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::journal::Checksums;
 use crate::media::At;
@@ -19,7 +19,7 @@ pub(super) struct TableFindings {
 }
 
 /// Writes pages of the table in their next version, and flushes them.
-pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -> Result<(), OpenError> {
+pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -> Result<(), AssembleError> {
     let mut behind = Vec::new();
     for &page in pages {
         let version = table.begin_write(page);
@@ -33,7 +33,7 @@ pub(super) fn make_whole(
     site: &mut Site<'_>,
     table: &Checksums,
     behind: &[(u32, At)],
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     for round in behind.chunks(ROUND_PAGES) {
         let at: Vec<At> = round.iter().map(|&(_, at)| at).collect();
         let mut pages = vec![vec![0; site.page_bytes()]; at.len()];
@@ -56,7 +56,7 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
 }
 
 /// Reads the table. Lost pages are added to the losses.
-pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> TableFindings {
+pub(super) fn read(site: &mut Site<'_>, opened: &mut RecoveryReport) -> TableFindings {
     let mut table = Checksums::new(&site.layout, site.geometry.groups, true);
     let mut behind = Vec::new();
     let mut lost = Vec::new();

@@ -1,10 +1,10 @@
-//! Creates and assembles an array with a log: `docs/format.md`, "Opening a log".
+//! Creates and assembles an array with a log: `docs/format.md`, "AssemblyOptions a log".
 
 use super::assemble::Assembly;
 use super::install::Install;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
-use super::{Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
+use super::{AssembleError, AssemblyOptions, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
@@ -25,12 +25,12 @@ pub(super) fn create(
     geometry: &Geometry,
     identity: &Identity,
     media: &mut dyn Media,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     // A batch has the copies of its summary, skipped slots, and a stripe over all columns.
     let (columns, parity) = (geometry.columns, geometry.parity());
     let (room, slots) = (summary::room(members.page_bytes), columns + 2 * parity + 1);
     if room < slots {
-        return Err(OpenError::Refused(format!(
+        return Err(AssembleError::Refused(format!(
             "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {columns} members a group a \
              stripe takes up to {slots}; use fewer members a group, or larger pages",
             members.page_bytes
@@ -39,7 +39,7 @@ pub(super) fn create(
     let layout = scheme.log_layout(members).unwrap_or_default();
     let mut superblock = superblock_of_log(scheme, members, geometry, &layout, identity);
     superblock.place_owner(smallest(media));
-    superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
+    superblock.check().map_err(|error| AssembleError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let page_bytes = members.page_bytes as usize;
     // Content of an earlier array on these members cannot be mistaken for this array's content, because its identifier
@@ -88,7 +88,7 @@ fn write_checkpoint(
     (geometry, positions): (&Geometry, &[Option<u16>]),
     header: &CheckpointHeader,
     mut body: Vec<u8>,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let page_bytes = superblock.page_bytes as usize;
     let area = superblock.checkpoint;
     let first = area.first + (header.number % 2) as u32 * area.pages;
@@ -129,7 +129,7 @@ fn write_commit(
     superblock: &Superblock,
     (geometry, positions): (&Geometry, &[Option<u16>]),
     commit: &Commit,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let ring = superblock.commits;
     let page = ring.first + (commit.number % u64::from(ring.pages)) as u32;
     let keepers = keepers(geometry, positions, commit.number).into_iter();
@@ -146,14 +146,14 @@ pub(super) fn open<M: Memory>(
     memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
-    opening: Opening,
-) -> Result<(Array<M>, Opened), OpenError> {
+    opening: AssemblyOptions,
+) -> Result<(Array<M>, RecoveryReport), AssembleError> {
     let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
     let superblock = &assembly.superblock;
     let positions = &assembly.positions;
     let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
-        return Err(OpenError::Refused(
+        return Err(AssembleError::Refused(
             "no checkpoint of the array can be read; offer more of its members".into(),
         ));
     };
@@ -168,7 +168,7 @@ pub(super) fn open<M: Memory>(
     let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
     losses.extend(newer_checkpoint(&checkpoint.header, commit.as_ref()));
     if !losses.is_empty() && !opening.force {
-        return Err(OpenError::Refused(format!(
+        return Err(AssembleError::Refused(format!(
             "{}; offer more members, or open it by force and lose that",
             losses.join("; ")
         )));
@@ -272,14 +272,14 @@ pub(super) fn open<M: Memory>(
     if let Some(member) = rebuilding {
         array.begin_rebuild(member as u16, superblock.members[member].cursor as u32);
     }
-    let opened = Opened {
+    let opened = RecoveryReport {
         epoch: superblock.epoch,
         positions: positions.clone(),
         replayed,
         dropped,
         losses,
         pages_read,
-        ..Opened::default()
+        ..RecoveryReport::default()
     };
     Ok((array, opened))
 }
@@ -290,7 +290,7 @@ fn check_numbers(
     checkpoint: &Checkpoint,
     commit: Option<Commit>,
     ended: u64,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     check_next("batch", ended, NUMBERS_BEGIN_MAX)?;
     check_next("checkpoint", checkpoint.header.number, NUMBERS_BEGIN_MAX)?;
     check_next("commit record", commit.map_or(0, |commit| commit.number), NUMBERS_BEGIN_MAX)?;

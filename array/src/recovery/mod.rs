@@ -53,10 +53,10 @@ pub struct Identity {
 
 /// How to assemble an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opening {
+pub struct AssemblyOptions {
     /// Writes nothing: no new epoch, no repair. The array accepts no writes.
     pub read_only: bool,
-    /// Assembles an array despite losses that would otherwise be refused. [`Opened::losses`] lists them.
+    /// Assembles an array despite losses that would otherwise be refused. [`RecoveryReport::losses`] lists them.
     pub force: bool,
     /// Which members devices without superblocks are, as named by the user; with `force`, others are recognized by their
     /// content.
@@ -65,7 +65,7 @@ pub struct Opening {
     pub bug: Option<crate::bugs::Bug>,
 }
 
-impl Opening {
+impl AssemblyOptions {
     fn has_bug(self, bug: crate::bugs::Bug) -> bool {
         cfg!(debug_assertions) && self.bug == Some(bug)
     }
@@ -73,7 +73,7 @@ impl Opening {
 
 /// The result of assembling an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
+pub struct RecoveryReport {
     /// The epoch that began.
     pub epoch: u32,
     /// For each member of the array, its position among the offered devices; `None` if the member is absent or stale.
@@ -95,7 +95,7 @@ pub struct Opened {
 
 /// Why an array is not created or not assembled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum AssembleError {
     /// The scheme has no meaning over these members.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
@@ -116,8 +116,8 @@ pub fn create(
     members: Members,
     identity: &Identity,
     media: &mut dyn Media,
-) -> Result<(), OpenError> {
-    let refuse = |reason: String| Err(OpenError::Refused(reason));
+) -> Result<(), AssembleError> {
+    let refuse = |reason: String| Err(AssembleError::Refused(reason));
     if scheme.metadata == Metadata::Off {
         return refuse(format!(
             "scheme `{}` has metadata = \"off\", so nothing of its array could be found again; use \"on\"",
@@ -167,7 +167,7 @@ pub fn create(
 ///
 /// # Errors
 /// The scheme has no meaning over these members.
-pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, OpenError> {
+pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, AssembleError> {
     let geometry = scheme.resolve(&members, true)?;
     let identity = Identity::unnamed(members.count);
     let superblock = match scheme.placement.policy {
@@ -200,8 +200,8 @@ impl<M: Memory> Array<M> {
         members: Members,
         memory: M,
         media: &mut dyn Media,
-        opening: Opening,
-    ) -> Result<(Self, Opened), OpenError> {
+        opening: AssemblyOptions,
+    ) -> Result<(Self, RecoveryReport), AssembleError> {
         let mut media = Watched::new(media);
         let mut memory = Some(memory);
         let mut first = None;
@@ -209,11 +209,11 @@ impl<M: Memory> Array<M> {
             let result = Self::open_watched(scheme, members, &mut memory, &mut media, opening);
             match result {
                 // A member that cannot be written is treated as absent: the steps begun with it do not count.
-                Err(OpenError::Failed(reason)) if media.give_up() => {
+                Err(AssembleError::Failed(reason)) if media.give_up() => {
                     first.get_or_insert(reason);
                 }
-                Err(OpenError::Refused(why)) if first.is_some() => {
-                    return Err(OpenError::Failed(format!("{}; {why}", first.unwrap_or_default())));
+                Err(AssembleError::Refused(why)) if first.is_some() => {
+                    return Err(AssembleError::Failed(format!("{}; {why}", first.unwrap_or_default())));
                 }
                 result => return result,
             }
@@ -225,23 +225,23 @@ impl<M: Memory> Array<M> {
         members: Members,
         memory: &mut Option<M>,
         media: &mut dyn Media,
-        opening: Opening,
-    ) -> Result<(Self, Opened), OpenError> {
+        opening: AssemblyOptions,
+    ) -> Result<(Self, RecoveryReport), AssembleError> {
         let mut offered = superblocks::read_all(media);
         if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
-            return Err(OpenError::Refused(newer.to_string()));
+            return Err(AssembleError::Refused(newer.to_string()));
         }
         let reconstructed = reconstruct_superblocks(scheme, &members, media, &mut offered, &opening)?;
         let assembly = assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
         if assembly.superblock.is_read_only() && !opening.read_only {
             let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
-            return Err(OpenError::Refused(format!(
+            return Err(AssembleError::Refused(format!(
                 "the array has {unknown}, which this program does not know, so it can read the array and not write it; open it \
                  read-only, or use a newer program"
             )));
         }
         if assembly.epoch.max(assembly.superblock.epoch) + 1 >= EPOCHS_MAX && !opening.read_only {
-            return Err(OpenError::Refused(
+            return Err(AssembleError::Refused(
                 "the array was assembled as often as its epochs allow; assemble it read-only and copy it to another".into(),
             ));
         }
@@ -260,7 +260,7 @@ impl<M: Memory> Array<M> {
             PlacementPolicy::Elastic => log::open(scheme, members, memory, media, &assembly, opening),
             PlacementPolicy::InPlace => in_place::open(scheme, members, memory, media, &assembly, opening),
             PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
-                Err(OpenError::Refused("arrays of this placement cannot be opened".into()))
+                Err(AssembleError::Refused("arrays of this placement cannot be opened".into()))
             }
         };
         opened.map(|(mut array, mut opened)| {
@@ -282,8 +282,8 @@ fn reconstruct_superblocks(
     members: &Members,
     media: &mut dyn Media,
     offered: &mut [superblocks::Copies],
-    opening: &Opening,
-) -> Result<Vec<Reconstructed>, OpenError> {
+    opening: &AssemblyOptions,
+) -> Result<Vec<Reconstructed>, AssembleError> {
     let Some(model) = reconstruct::model_of(offered)
         .filter(|_| reconstruct::is_asked(opening) && reconstruct::is_wanted(offered))
     else {
@@ -297,20 +297,20 @@ fn reconstruct_superblocks(
 }
 
 /// Adds the findings about devices without superblocks to the reason of a refusal.
-fn with_blanks(error: OpenError, reconstructed: &[Reconstructed]) -> OpenError {
-    let OpenError::Refused(reason) = error else { return error };
+fn with_blanks(error: AssembleError, reconstructed: &[Reconstructed]) -> AssembleError {
+    let AssembleError::Refused(reason) = error else { return error };
     let left = reconstructed.iter().filter(|one| !one.is_taken());
     let words = left.map(|one| format!("; of offered member {}: {one}", one.offered));
-    OpenError::Refused(words.fold(reason, |reason, more| reason + &more))
+    AssembleError::Refused(words.fold(reason, |reason, more| reason + &more))
 }
 
 /// Refuses to write after `number`, the last of its kind, unless it is below `most`: otherwise there would eventually be
 /// no next number.
-fn check_next(what: &str, number: u64, most: u64) -> Result<(), OpenError> {
+fn check_next(what: &str, number: u64, most: u64) -> Result<(), AssembleError> {
     if number < most {
         return Ok(());
     }
-    Err(OpenError::Refused(format!(
+    Err(AssembleError::Refused(format!(
         "the last {what} has the number {number}, and from {most} on the last of all is too near; open the array \
          read-only and copy it to another"
     )))

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::OpenError;
+use super::AssembleError;
 use super::assemble::group_of;
 use super::in_place::Site;
 use super::in_place_journal as journal;
@@ -205,7 +205,7 @@ impl Remains<'_> {
         &mut self,
         model: Superblock,
         offered: &mut [Copies],
-    ) -> Result<Vec<Reconstructed>, OpenError> {
+    ) -> Result<Vec<Reconstructed>, AssembleError> {
         let mut model = model;
         let mut known: Vec<Option<u16>> = vec![None; model.members.len()];
         let mut holders = 0;
@@ -249,7 +249,7 @@ impl Remains<'_> {
         for (nth, one) in found.iter().enumerate() {
             let twin = found[..nth].iter().find(|other| one.member.is_some() && other.member == one.member);
             if let (Some(twin), Some(member)) = (twin, one.member) {
-                return Err(OpenError::Refused(format!(
+                return Err(AssembleError::Refused(format!(
                     "offered members {} and {} both have the content of member {member}, and no superblock; one is a copy: take \
                      it out",
                     twin.offered, one.offered
@@ -274,7 +274,7 @@ impl Remains<'_> {
         known: &[Option<u16>],
         offered: u16,
         tallies: Option<&[Tally]>,
-    ) -> Result<Reconstructed, OpenError> {
+    ) -> Result<Reconstructed, AssembleError> {
         let told = |member, how| Ok(Reconstructed { offered, member, how });
         let Some(tallies) = tallies else { return told(None, Reconstruction::TooSmall) };
         let all = || (0u16..).zip(tallies);
@@ -282,14 +282,14 @@ impl Remains<'_> {
         let named = self.named.of(offered);
         if let Some(named) = named {
             if usize::from(named) >= known.len() || known[usize::from(named)].is_some() {
-                return Err(OpenError::Refused(format!(
+                return Err(AssembleError::Refused(format!(
                     "offered member {offered} is named member {named}, which the array does not have, or which is there; name \
                      one that is missing"
                 )));
             }
             let other = all().find(|(number, tally)| *number != named && tally.right >= PAGES_PROVE);
             if let Some((other, tally)) = other {
-                return Err(OpenError::Refused(format!(
+                return Err(AssembleError::Refused(format!(
                     "offered member {offered} is named member {named}, and {} of its pages are those of member {other}; name it \
                      that, or leave it out",
                     tally.right
@@ -534,6 +534,6 @@ fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstru
 }
 
 /// Whether reconstruction of devices without superblocks was requested.
-pub(super) fn is_asked(opening: &super::Opening) -> bool {
+pub(super) fn is_asked(opening: &super::AssemblyOptions) -> bool {
     opening.force || !opening.named.is_empty()
 }

@@ -1,7 +1,7 @@
 //! Superblocks: the initial ones of a new array, reading all of them, and writing them so that one copy of each is always
 //! whole.
 
-use super::{Identity, OpenError};
+use super::{AssembleError, Identity};
 use crate::format::in_place::InPlaceLayout;
 use crate::format::layout::Layout;
 use crate::format::{
@@ -122,7 +122,7 @@ pub(crate) fn check_scheme(
     superblock: &Superblock,
     scheme: &Scheme,
     members: &Members,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let geometry = scheme.resolve(members, true)?;
     let placement = match scheme.placement.policy {
         PlacementPolicy::Elastic => Placement::Log,
@@ -146,7 +146,7 @@ pub(crate) fn check_scheme(
         ("the data area", format!("{:?}", superblock.data), format!("{data:?}")),
     ];
     match pairs.iter().find(|(_, found, asked)| found != asked) {
-        Some((what, found, asked)) => Err(OpenError::Refused(format!(
+        Some((what, found, asked)) => Err(AssembleError::Refused(format!(
             "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme and settings that it was \
              created with (`{}`)",
             scheme.name, superblock.scheme
@@ -226,7 +226,7 @@ pub(crate) fn write_all(
     media: &mut dyn Media,
     superblock: &Superblock,
     positions: &[Option<u16>],
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     write_copies(media, superblock, positions, Copy::Front)?;
     write_copies(media, superblock, positions, Copy::Back)
 }
@@ -240,7 +240,7 @@ pub(crate) fn write_copies(
     superblock: &Superblock,
     positions: &[Option<u16>],
     copy: Copy,
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let page_bytes = superblock.page_bytes as usize;
     let span = superblock_pages(superblock.page_bytes);
     let mut at = Vec::new();
@@ -266,7 +266,7 @@ pub(crate) fn write_and_flush(
     media: &mut dyn Media,
     at: &[At],
     pages: &[impl AsRef<[u8]>],
-) -> Result<(), OpenError> {
+) -> Result<(), AssembleError> {
     let contents: Vec<&[u8]> = pages.iter().map(AsRef::as_ref).collect();
     let outcomes = media.write(at, &contents);
     if let Some((at, outcome)) = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
@@ -282,7 +282,7 @@ pub(crate) fn write_and_flush(
 ///
 /// # Errors
 /// A member cannot be flushed.
-pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), OpenError> {
+pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), AssembleError> {
     let outcomes = media.flush(members);
     match members.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
         Some((member, outcome)) => Err(failed(*member, "flushed", *outcome)),
@@ -290,8 +290,8 @@ pub(crate) fn flush(media: &mut dyn Media, members: &[u16]) -> Result<(), OpenEr
     }
 }
 
-fn failed(member: u16, what: &str, outcome: Outcome) -> OpenError {
-    OpenError::Failed(format!(
+fn failed(member: u16, what: &str, outcome: Outcome) -> AssembleError {
+    AssembleError::Failed(format!(
         "offered member {member} cannot be {what} ({outcome:?}); take it out, and open the array without it"
     ))
 }

@@ -6,7 +6,7 @@
 use super::assemble::{Assembly, assemble};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
 use super::walk::WalkFindings;
-use super::{OpenError, ROUND_PAGES, check_next, smallest};
+use super::{AssembleError, ROUND_PAGES, check_next, smallest};
 use crate::format::{
     Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max,
@@ -37,10 +37,10 @@ impl Upgrade {
         members: Members,
         media: &mut dyn Media,
         dry_run: bool,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, AssembleError> {
         let offered = read_all(media);
         if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
-            return Err(OpenError::Refused(newer.to_string()));
+            return Err(AssembleError::Refused(newer.to_string()));
         }
         let assembly = assemble(&offered)?;
         let current = &assembly.superblock;
@@ -70,7 +70,7 @@ impl Upgrade {
         if dry_run || is_void(&assembly, media) {
             superblock.take_journal_page();
         }
-        superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
+        superblock.check().map_err(|error| AssembleError::Refused(error.to_string()))?;
         if !dry_run {
             write_all(media, &superblock, &assembly.positions)?;
         }
@@ -79,8 +79,8 @@ impl Upgrade {
 }
 
 /// Refuses an array with a missing member: when that member returned, it would have the old version.
-fn check_whole(assembly: &Assembly) -> Result<(), OpenError> {
-    let refuse = |reason: String| Err(OpenError::Refused(reason));
+fn check_whole(assembly: &Assembly) -> Result<(), AssembleError> {
+    let refuse = |reason: String| Err(AssembleError::Refused(reason));
     let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
     if !unknown.is_empty() {
         return refuse(format!(
@@ -135,7 +135,7 @@ fn horizon(
     scheme: &Scheme,
     members: &Members,
     media: &mut dyn Media,
-) -> Result<u64, OpenError> {
+) -> Result<u64, AssembleError> {
     if assembly.superblock.placement != Placement::Log {
         return Ok(0);
     }
@@ -143,7 +143,7 @@ fn horizon(
     let Assembly { superblock, positions, .. } = assembly;
     let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
-        return Err(OpenError::Refused(
+        return Err(AssembleError::Refused(
             "no checkpoint of the array can be read; `stripewise check` says more".into(),
         ));
     };

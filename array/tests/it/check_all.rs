@@ -4,7 +4,9 @@ use stripewise_array::format::dump::{Dump, Finding};
 use stripewise_array::format::{
     CheckpointHeader, EntryRole, REDO_MAGIC, RedoRecord, Structure, Summary, crc32c, summary,
 };
-use stripewise_array::{Array, Checked, DamagedCopy, Members, Opening, Outcome, PageMemory, Scheme, Trouble};
+use stripewise_array::{
+    Array, AssemblyOptions, Checked, DamagedCopy, Members, Outcome, PageMemory, Scheme, Trouble,
+};
 
 use crate::disk::{Disk, Host};
 
@@ -30,7 +32,7 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
         ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
-    let opening = Opening { read_only: true, ..Opening::default() };
+    let opening = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
     let (array, opened) =
         Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
-use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, RequestKind, SubmitError};
+use stripewise_array::{AssemblyOptions, Outcome, RejoinError, Rejoining, RequestKind, SubmitError};
 
 use crate::disk::{Disk, Host};
 
@@ -471,11 +471,13 @@ fn invariant_m_features_that_must_be_known_to_write_leave_an_array_for_reading_a
     host.write(3, 7);
     host.flush();
     change_superblocks(&mut host, |superblock| superblock.features.read_only = 1 << 40 | 1);
-    let refused = host.try_open(Opening::default()).err().map(|error| error.to_string()).unwrap_or_default();
+    let refused =
+        host.try_open(AssemblyOptions::default()).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused.contains("`text-area`, bit 40") && refused.contains("open it read-only"), "{refused}");
     let before = host.disk().clone();
-    let mut host =
-        host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
+    let mut host = host
+        .try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
+        .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.read(3), Some(7));
     assert_eq!(host.try_write(4, 1), Err(SubmitError::ReadOnly));
     host.flush();
@@ -487,7 +489,7 @@ fn invariant_m_an_array_of_a_newer_format_is_not_opened_at_all() {
     let mut host = host(400);
     change_superblocks(&mut host, |superblock| superblock.features.incompatible = 1 << 1 | 1 << 17);
     for read_only in [false, true] {
-        let opened = host.try_open(Opening { read_only, ..Opening::default() });
+        let opened = host.try_open(AssemblyOptions { read_only, ..AssemblyOptions::default() });
         let refused = opened.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains("needs features `covered-versions`, bit 17"), "{refused}");
         assert!(refused.contains("use a newer program"), "{refused}");
@@ -502,8 +504,9 @@ fn reading_an_array_read_only_repairs_nothing() {
     let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
     host.disk().members[member as usize].pages[page as usize][5] ^= 1;
     let before = host.disk().clone();
-    let mut host =
-        host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
+    let mut host = host
+        .try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
+        .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.read(11), Some(12));
     let found = host.scrub();
     assert_eq!((found.bad, found.repaired), (1, 0));

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Placement, Superblock};
-use stripewise_array::{Media, Members, OpenError, Scheme, Upgrade};
+use stripewise_array::{AssembleError, Media, Members, Scheme, Upgrade};
 
 use crate::disk::{Disk, DiskMember, Host, Recorder};
 
@@ -85,7 +85,7 @@ impl Fixture {
         }
     }
 
-    fn upgrade(&self, media: &mut dyn Media, dry_run: bool) -> Result<Upgrade, OpenError> {
+    fn upgrade(&self, media: &mut dyn Media, dry_run: bool) -> Result<Upgrade, AssembleError> {
         let scheme = Scheme::from_toml("test", self.scheme).unwrap();
         Upgrade::run(&scheme, Members::opaque(3, 512, self.pages), media, dry_run)
     }

@@ -7,7 +7,7 @@ use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{
     CheckpointHeader, MemberState, SUPERBLOCK_BYTES, SegmentEntry, Superblock, checkpoint, crc32c,
 };
-use stripewise_array::{Array, Members, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host};
 
@@ -96,9 +96,9 @@ fn open_and_look(scheme: &str, disk: &mut Disk) {
         ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
-    let reading = Opening { read_only: true, ..Opening::default() };
+    let reading = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
     for force in [false, true] {
-        let opening = Opening { force, ..reading };
+        let opening = AssemblyOptions { force, ..reading };
         let memory = PageMemory::new(PAGE);
         if let Ok((array, opened)) = Array::open(&scheme, members, memory, disk, opening) {
             array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));
@@ -112,7 +112,7 @@ fn open_and_look(scheme: &str, disk: &mut Disk) {
 /// Assembles the array for writing, with and without force, and does what every host does.
 fn open_and_write(scheme: &str, disk: &Disk) {
     for force in [false, true] {
-        let opening = Opening { force, ..Opening::default() };
+        let opening = AssemblyOptions { force, ..AssemblyOptions::default() };
         let Ok(mut host) = Host::try_open_as(scheme, disk.clone(), opening) else { continue };
         host.resume();
         for (kind, chunk) in [(RequestKind::Write, 5), (RequestKind::Flush, 0), (RequestKind::Read, 5)] {
@@ -190,7 +190,7 @@ fn refusal_with(scheme: &str, magic: &[u8; 8], at: usize, number: u64) -> String
     for structure in structures(&disk).into_iter().filter(|structure| structure.2 == kind) {
         change(&mut disk, structure, at - 8, &number.to_le_bytes());
     }
-    let reading = Opening { read_only: true, ..Opening::default() };
+    let reading = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
     Host::try_open_as(scheme, disk.clone(), reading).unwrap_or_else(|error| panic!("{error}"));
     Host::refusal(scheme, disk)
 }

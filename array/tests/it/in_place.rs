@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
-use stripewise_array::{Opening, Outcome, RequestKind};
+use stripewise_array::{AssemblyOptions, Outcome, RequestKind};
 
 use crate::disk::{Disk, Host};
 
@@ -322,7 +322,7 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
 fn an_array_whose_parity_is_late_is_not_opened_for_reading_alone() {
     for scheme in late(12) {
         let host = with_late_parity(&scheme);
-        let opening = Opening { read_only: true, ..Opening::default() };
+        let opening = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
         let refusal = host.try_open(opening).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refusal.contains("open it for writing first"), "{refusal}");
         assert!(host.lose_power().try_open(opening).is_ok());

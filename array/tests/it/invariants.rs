@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stripewise_array::format::{
     CheckpointHeader, Entry, EntryRole, MemberState, Summary, SummaryHeader, Superblock, Uuid, crc32c,
 };
-use stripewise_array::{Opening, Rejoining};
+use stripewise_array::{AssemblyOptions, Rejoining};
 
 use crate::disk::{Disk, Host};
 
@@ -233,10 +233,10 @@ fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone()
     host.flush();
     for when in ["behind a checkpoint while it served", "behind the one that opening it wrote"] {
         destroy_newest_checkpoint(&mut host);
-        let refused = host.try_open(Opening::default()).err().map(|error| error.to_string());
+        let refused = host.try_open(AssemblyOptions::default()).err().map(|error| error.to_string());
         let refused = refused.unwrap_or_else(|| panic!("{when} it is refused"));
         assert!(refused.contains("names checkpoint"), "{when}: {refused}");
-        let forced = host.try_open(Opening { force: true, ..Opening::default() });
+        let forced = host.try_open(AssemblyOptions { force: true, ..AssemblyOptions::default() });
         let forced = forced.unwrap_or_else(|error| panic!("{when}: {error}"));
         assert!(forced.opened.losses.iter().any(|loss| loss.contains("names checkpoint")), "{when}");
         host = forced.lose_power();
@@ -277,7 +277,7 @@ fn invariant_n_members_are_known_by_their_identifiers_in_whatever_order_they_are
     let mut disk = host.copy_of_disk();
     disk.members.rotate_left(1);
     disk.members.swap(0, 2);
-    let opened = Host::opened_as(RAID5, disk, Opening::default());
+    let opened = Host::opened_as(RAID5, disk, AssemblyOptions::default());
     assert_eq!(opened.positions, [Some(3), Some(2), Some(1), Some(0)]);
     assert_eq!(expected, (0..20).map(|chunk| host.read(chunk)).collect::<Vec<_>>());
     // A member that is present twice.

@@ -6,7 +6,7 @@ use stripewise_array::format::checkpoint::body_bytes;
 use stripewise_array::format::{
     CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
 };
-use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Outcome, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 
@@ -112,9 +112,9 @@ fn a_chunk_whose_summary_is_lost_reads_as_the_version_before_be_it_a_trim_and_in
     for (member, page, ..) in all.iter().filter(|(.., entries)| its(entries) == newest) {
         host.disk().members[*member].pages[*page].fill(0x5a);
     }
-    assert!(host.try_open(Opening::default()).is_err(), "something is lost");
+    assert!(host.try_open(AssemblyOptions::default()).is_err(), "something is lost");
     let mut host = host
-        .try_open(Opening { force: true, ..Opening::default() })
+        .try_open(AssemblyOptions { force: true, ..AssemblyOptions::default() })
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(host.read(5), Some(0));
     host.flush();

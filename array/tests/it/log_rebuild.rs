@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Opening, Rejoining};
+use stripewise_array::{AssemblyOptions, Rejoining};
 
 use crate::disk::{Disk, Host};
 
@@ -31,7 +31,7 @@ fn check_without_any(host: &Host) {
     for gone in 0..4 {
         let mut disk = host.copy_of_disk();
         disk.members[gone].is_gone = true;
-        let opened = Host::try_open_as(RAID5, disk, Opening::default());
+        let opened = Host::try_open_as(RAID5, disk, AssemblyOptions::default());
         let mut host = opened.unwrap_or_else(|error| panic!("without {gone}: {error}"));
         for chunk in 0..CHUNKS {
             assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without {gone}");

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
-use stripewise_array::{Halt, Opening, RejoinError, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Halt, RejoinError, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 
@@ -178,7 +178,7 @@ fn invariant_l_a_rebuild_in_place_continues_where_it_was_after_a_loss_of_power()
 /// All failed members have returned, except for member 1, which another device was about to replace.
 fn is_opened_without_1(mut host: Host, when: &str) {
     (0..5).for_each(|member| host.disk().members[member].is_gone = member == 1);
-    let opened = host.try_open(Opening::default());
+    let opened = host.try_open(AssemblyOptions::default());
     let mut host = opened.unwrap_or_else(|error| panic!("{when}: {error}"));
     for chunk in 0..host.capacity() {
         assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "{when}: chunk {chunk}");
@@ -258,7 +258,7 @@ fn a_member_that_returns_keeps_its_metadata_until_others_record_its_failure() {
                 for other in (0..5).filter(|&other| other != gone) {
                     let mut after = host.copy_of_disk();
                     after.members[other as usize].is_gone = true;
-                    let mut after = match Host::try_open_as(RAID5, after, Opening::default()) {
+                    let mut after = match Host::try_open_as(RAID5, after, AssemblyOptions::default()) {
                         Ok(after) => after,
                         Err(error) => {
                             assert!(
@@ -439,7 +439,8 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     host.rejoin(2, host.returned(2));
     host.fail(3);
     assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::Busy(2)));
-    let mut host = host.try_open(Opening { read_only: true, ..Opening::default() }).expect("it opens");
+    let mut host =
+        host.try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() }).expect("it opens");
     assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::ReadOnly));
 }
 
@@ -484,7 +485,9 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
             host.disk().members[member].pages[page + row][100] ^= 0x10;
         }
         let before = host.disk().clone();
-        let mut reader = host.try_open(Opening { read_only: true, ..Opening::default() }).expect("it opens");
+        let mut reader = host
+            .try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
+            .expect("it opens");
         let found = reader.scrub();
         assert_eq!((found.bad, found.repaired, found.lost), (3, 0, 0), "{found:?}");
         assert!(*reader.disk() == before, "nothing was written");

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use stripewise_array::Opening;
+use stripewise_array::AssemblyOptions;
 use stripewise_array::format::{CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, Superblock};
 use stripewise_array::placement::elastic::ScrubCounts;
 
@@ -205,7 +205,8 @@ fn a_read_only_array_counts_damaged_superblocks_and_repairs_none() {
         host.finish();
         // All begun updates are done: there is nothing to replay.
         let host = host.lose_power();
-        let mut host = host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap();
+        let mut host =
+            host.try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() }).unwrap();
         assert_eq!(found(host.scrub()).0, 0, "{scheme}");
         wipe(&mut host, 1);
         assert_eq!(found(host.scrub()), (2, 0), "{scheme}");

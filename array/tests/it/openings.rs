@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use stripewise_array::{Array, At, Members, Opening, PageMemory, RequestKind, Scheme};
+use stripewise_array::{Array, AssemblyOptions, At, Members, PageMemory, RequestKind, Scheme};
 
 use crate::disk::{Disk, Host, Recorder};
 
@@ -26,7 +26,8 @@ fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
     let members = Members::opaque(disk.members.len() as u32, PAGE_BYTES, pages);
     let mut recorder = Recorder::new(disk.clone());
     recorder.disk.members[gone].is_gone = true;
-    Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut recorder, Opening::default()).unwrap();
+    Array::open(&scheme, members, PageMemory::new(PAGE_BYTES), &mut recorder, AssemblyOptions::default())
+        .unwrap();
     let mut cut = disk.clone();
     let after = |call: Vec<(At, Box<[u8]>)>| {
         for (at, page) in call {
@@ -88,7 +89,7 @@ fn a_member_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_
                     let mut disk = host.copy_of_disk();
                     disk.members[gone].is_gone = true;
                     // Members that know that the array continued without the keeper are too few without another one.
-                    if let Ok(mut host) = Host::try_open_as(&scheme, disk, Opening::default()) {
+                    if let Ok(mut host) = Host::try_open_as(&scheme, disk, AssemblyOptions::default()) {
                         check(&mut host, &format!("{told}, without {gone} then"));
                     }
                 }

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{MemberState, Superblock};
-use stripewise_array::{NamedMembers, OpenError, Opening, Reconstructed, Reconstruction};
+use stripewise_array::{AssembleError, AssemblyOptions, NamedMembers, Reconstructed, Reconstruction};
 
 use crate::disk::{Disk, Host};
 
@@ -17,7 +17,8 @@ const JOURNAL6: &str =
 const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n\
     [geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
-const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE, bug: None };
+const FORCE: AssemblyOptions =
+    AssemblyOptions { read_only: false, force: true, named: NamedMembers::NONE, bug: None };
 
 /// Distinct chunks, on an array that is stopped.
 fn written(scheme: &str, chunks: u64) -> Disk {
@@ -40,15 +41,15 @@ fn wipe(disk: &mut Disk, member: usize) {
         .for_each(|(_, page)| page.fill(0));
 }
 
-fn open(scheme: &str, disk: Disk, opening: Opening) -> Result<Host, OpenError> {
+fn open(scheme: &str, disk: Disk, opening: AssemblyOptions) -> Result<Host, AssembleError> {
     Host::try_open_as(scheme, disk, opening)
 }
 
-fn refusal(scheme: &str, disk: Disk, opening: Opening) -> String {
+fn refusal(scheme: &str, disk: Disk, opening: AssemblyOptions) -> String {
     open(scheme, disk, opening).err().map(|error| error.to_string()).unwrap_or_default()
 }
 
-fn named(members: &[(u16, u16)]) -> Opening {
+fn named(members: &[(u16, u16)]) -> AssemblyOptions {
     let mut opening = FORCE;
     members.iter().for_each(|&(member, offered)| assert!(opening.named.name(member, offered)));
     opening
@@ -76,7 +77,10 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
             wipe(&mut disk, member);
         }
         disk.members.swap(2, 4);
-        assert!(refusal(scheme, disk.clone(), Opening::default()).contains("too few members"), "{scheme}");
+        assert!(
+            refusal(scheme, disk.clone(), AssemblyOptions::default()).contains("too few members"),
+            "{scheme}"
+        );
         let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert_eq!(
             members(&host.opened.reconstructed),
@@ -86,7 +90,8 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
         );
         assert!([1, 2, 4].iter().all(|&member| has_superblocks(&mut host, member)), "{scheme}");
         let disk = host.copy_of_disk();
-        let host = open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let host = open(scheme, disk, AssemblyOptions::default())
+            .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert!(host.opened.positions.iter().all(Option::is_some), "{scheme}");
         assert_eq!(host.opened.reconstructed, []);
     }
@@ -111,7 +116,7 @@ fn nothing_is_written_by_a_reconstruction_of_an_array_that_is_only_read() {
         let mut disk = written(scheme, 120);
         wipe(&mut disk, 0);
         wipe(&mut disk, 3);
-        let mut host = open(scheme, disk.clone(), Opening { read_only: true, ..FORCE }).unwrap();
+        let mut host = open(scheme, disk.clone(), AssemblyOptions { read_only: true, ..FORCE }).unwrap();
         assert_eq!(members(&host.opened.reconstructed), [(0, Some(0), true), (3, Some(3), true)]);
         assert_eq!(host.copy_of_disk(), disk, "{scheme}");
         is_intact(&mut host, 120);
@@ -122,7 +127,7 @@ fn nothing_is_written_by_a_reconstruction_of_an_array_that_is_only_read() {
 fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_without_it() {
     for scheme in [LOG5, JOURNAL5] {
         let old = written(scheme, 60);
-        let mut host = open(scheme, old.clone(), Opening::default()).unwrap();
+        let mut host = open(scheme, old.clone(), AssemblyOptions::default()).unwrap();
         (40..100).for_each(|chunk| host.write(chunk, 200));
         host.flush();
         host.begin_checkpoint();
@@ -176,11 +181,15 @@ fn superblocks_of_a_stale_member_do_not_decide() {
         let pages = disk.members[1].pages.clone();
         let mut without = disk;
         without.members[1] = Disk::new(1, 600, 1024).members.remove(0);
-        (open(scheme, without, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}")), pages)
+        (
+            open(scheme, without, AssemblyOptions::default())
+                .unwrap_or_else(|error| panic!("{scheme}: {error}")),
+            pages,
+        )
     };
     let fails = |disk: Disk, scheme: &str| {
-        let mut host =
-            open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let mut host = open(scheme, disk, AssemblyOptions::default())
+            .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         let pages = host.disk().members[1].pages.clone();
         host.fail(1);
         host.finish();
@@ -206,8 +215,8 @@ fn superblocks_of_a_stale_member_do_not_decide() {
             host.write(0, 101);
             host.flush();
             let disk = host.lose_power().copy_of_disk();
-            let mut host =
-                open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            let mut host = open(scheme, disk, AssemblyOptions::default())
+                .unwrap_or_else(|error| panic!("{scheme}: {error}"));
             is_right(&mut host);
         }
     }

@@ -4,7 +4,8 @@
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, At, Found, Identity, Media, Members, Opened, Opening, Outcome, PageMemory, Scheme, create,
+    Array, AssemblyOptions, At, Found, Identity, Media, Members, Outcome, PageMemory, RecoveryReport, Scheme,
+    create,
 };
 
 use crate::disk::{Disk, Host};
@@ -55,10 +56,10 @@ fn members() -> Members {
 }
 
 /// The largest number of pages in a round while the array of `disk` is assembled, and the findings.
-fn open(scheme: &Scheme, disk: Disk) -> (usize, Opened) {
+fn open(scheme: &Scheme, disk: Disk) -> (usize, RecoveryReport) {
     let mut media = Rounds { disk, most: 0 };
     let memory = PageMemory::new(PAGE_BYTES);
-    let opened = Array::open(scheme, members(), memory, &mut media, Opening::default());
+    let opened = Array::open(scheme, members(), memory, &mut media, AssemblyOptions::default());
     let (_, opened) = opened.unwrap_or_else(|error| panic!("{error}"));
     (media.most, opened)
 }

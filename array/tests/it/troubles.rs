@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Summary, Uuid};
-use stripewise_array::{Array, Checked, Members, Opening, PageMemory, Rejoining, Scheme, Trouble};
+use stripewise_array::{Array, AssemblyOptions, Checked, Members, PageMemory, Rejoining, Scheme, Trouble};
 
 use crate::disk::{Disk, Host};
 
@@ -17,12 +17,12 @@ const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n\
 type Stripe = Vec<(u16, u32, Option<u64>)>;
 
 /// Assembles the array read-only with `opening`, and checks it.
-fn check_so(scheme: &str, disk: &Disk, opening: Opening) -> (Checked, Vec<Trouble>) {
+fn check_so(scheme: &str, disk: &Disk, opening: AssemblyOptions) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
     let pages = disk.members[0].pages.len() as u32;
     let members = Members { discard: false, ..Members::opaque(disk.members.len() as u32, PAGE, pages) };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
-    let opening = Opening { read_only: true, ..opening };
+    let opening = AssemblyOptions { read_only: true, ..opening };
     let (array, opened) =
         Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();
@@ -31,7 +31,7 @@ fn check_so(scheme: &str, disk: &Disk, opening: Opening) -> (Checked, Vec<Troubl
 }
 
 fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
-    check_so(scheme, disk, Opening::default())
+    check_so(scheme, disk, AssemblyOptions::default())
 }
 
 /// A host that has written `chunks` chunks, each with its number plus 1.
@@ -238,7 +238,7 @@ fn chunks_that_were_lost_with_their_summary_are_counted_by_a_scrub_too() {
     host.flush();
     assert_eq!(copies.len(), 2, "P + 1 copies");
     copies.into_iter().for_each(|at| rot(&mut host, at));
-    let force = Opening { force: true, ..Opening::default() };
+    let force = AssemblyOptions { force: true, ..AssemblyOptions::default() };
     let (checked, _) = check_so(LOG, &host.copy_of_disk(), force);
     assert!(checked.lost > 0);
     let mut host = host.try_open(force).expect("it is forced");

@@ -3,7 +3,8 @@
 use anyhow::{Result, anyhow, bail};
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, HostRequest, Identity, Members, Opened, Opening, PageMemory, RequestKind, Scheme, Timing, create,
+    Array, AssemblyOptions, HostRequest, Identity, Members, PageMemory, RecoveryReport, RequestKind, Scheme,
+    Timing, create,
 };
 use stripewise_base::prng::Prng;
 
@@ -17,7 +18,7 @@ const OPERATION_NS: u64 = 100;
 
 pub(crate) struct Host {
     pub(crate) array: Array<PageMemory>,
-    pub(crate) opened: Opened,
+    pub(crate) opened: RecoveryReport,
     world: World,
     scheme: Scheme,
     members: Members,
@@ -43,7 +44,7 @@ impl Host {
 
     fn open(scheme: Scheme, members: Members, mut ram: Ram) -> Result<Self> {
         let memory = PageMemory::new(PAGE_BYTES);
-        let (array, opened) = Array::open(&scheme, members, memory, &mut ram, Opening::default())?;
+        let (array, opened) = Array::open(&scheme, members, memory, &mut ram, AssemblyOptions::default())?;
         let random = Prng::stream(1, 0);
         let world = World::new(ram);
         Ok(Self { array, opened, world, scheme, members, now: 0, tag: 0, under_way: 0, random })

@@ -69,11 +69,11 @@ fn bench(arguments: &Arguments) -> Result<()> {
         writes(arguments, &scheme)?
     );
     println!(
-        "Opening by capacity, nothing behind the last checkpoint\n{}\n",
+        "AssemblyOptions by capacity, nothing behind the last checkpoint\n{}\n",
         by_capacity(arguments, &scheme)?
     );
     println!(
-        "Opening by the length of the log behind the last checkpoint\n{}",
+        "AssemblyOptions by the length of the log behind the last checkpoint\n{}",
         by_length(arguments, &scheme)?
     );
     Ok(())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::{Identity, Opening, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options, random_uuid};
 use tempfile::TempDir;
@@ -84,7 +84,7 @@ impl Bed {
     pub(crate) fn open(&self) -> Result<Engine> {
         let media = FileMedia::open(&self.paths(), PAGE_BYTES)?;
         let options = Options { page_bytes: PAGE_BYTES, ..Options::default() };
-        let (engine, _) = Engine::resume(&self.scheme, media, options, Opening::default())
+        let (engine, _) = Engine::resume(&self.scheme, media, options, AssemblyOptions::default())
             .with_context(|| format!("the array in {}", self.folder.path().display()))?;
         Ok(engine)
     }

@@ -95,8 +95,8 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>12} crashes in {} lives of arrays", self.crashes, self.lives)?;
         writeln!(f, "{:>12} of them while requests were under way", self.under_load)?;
-        writeln!(f, "{:>12} while the array was opened", self.while_opening)?;
-        writeln!(f, "{:>12} right after it was opened", self.at_once)?;
+        writeln!(f, "{:>12} during assembly", self.while_opening)?;
+        writeln!(f, "{:>12} right after assembly", self.at_once)?;
         writeln!(f, "{:>12} with sectors of which several contents could be left", self.undecided)?;
         writeln!(f, "{:>12} with pages torn between sectors", self.torn)?;
         writeln!(f, "{:>12} openings that succeeded", self.opened)?;

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use stripewise_array::{
-    Acknowledgement, At, Bug, HostRequest, Media, OpenError, Opened, Operation, OperationId, OperationKind,
-    Outcome, RequestKind, SubmitError,
+    Acknowledgement, AssembleError, At, Bug, HostRequest, Media, Operation, OperationId, OperationKind,
+    Outcome, RecoveryReport, RequestKind, SubmitError,
 };
 use stripewise_base::Nanos;
 
@@ -59,15 +59,15 @@ fn read(media: &mut SimMedia<'_>, member: u16, page: u32) -> Vec<u8> {
     bytes
 }
 
-fn all_done(outcomes: &[Outcome]) -> Result<(), OpenError> {
+fn all_done(outcomes: &[Outcome]) -> Result<(), AssembleError> {
     match outcomes.iter().find(|&&outcome| outcome != Outcome::Done) {
         None => Ok(()),
-        Some(outcome) => Err(OpenError::Failed(format!("{outcome:?}"))),
+        Some(outcome) => Err(AssembleError::Failed(format!("{outcome:?}"))),
     }
 }
 
 impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
-    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), AssembleError> {
         for member in 0..shape.members {
             // The second page identifies the member.
             let name = [&member.to_le_bytes()[..], &[0; 510]].concat();
@@ -83,7 +83,7 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
         _: Option<Bug>,
         _: bool,
         media: &mut SimMedia<'_>,
-    ) -> Result<(Self, Opened), OpenError> {
+    ) -> Result<(Self, RecoveryReport), AssembleError> {
         let mut names = vec![None; shape.members.into()];
         let mut headers = Vec::new();
         for nth in 0..media.count() {
@@ -101,7 +101,8 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
             FLAW == EPOCH_OF_SOME_BELIEVED || members.all(|&(other, _, _)| other >= epoch)
         };
         let newest = headers.iter().rev().find(|&&(epoch, members, _)| reached(epoch, members));
-        let &(epoch, members, _) = newest.ok_or_else(|| OpenError::Refused("there is no array".into()))?;
+        let &(epoch, members, _) =
+            newest.ok_or_else(|| AssembleError::Refused("there is no array".into()))?;
         let is_current = |member: u16| {
             FLAW == STALE_READ
                 || members & 1 << member != 0
@@ -112,14 +113,14 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
             .collect();
         let current: Vec<u16> = positions.iter().flatten().copied().collect();
         let (&source, others) =
-            current.split_first().ok_or_else(|| OpenError::Refused("no member is left".into()))?;
+            current.split_first().ok_or_else(|| AssembleError::Refused("no member is left".into()))?;
         for page in (2..shape.pages).filter(|_| FLAW != NOT_MADE_EQUAL) {
             let content = read(media, source, page);
             let different: Vec<u16> =
                 others.iter().copied().filter(|&other| read(media, other, page) != content).collect();
             for other in different {
                 if content.len() != 512 {
-                    return Err(OpenError::Failed("no power".into()));
+                    return Err(AssembleError::Failed("no power".into()));
                 }
                 all_done(&media.write(&[At { member: other, page }], &[&content]))?;
             }
@@ -145,7 +146,7 @@ impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
             is_begun: false,
             found: Vec::new(),
         };
-        Ok((mirror, Opened { positions, ..Opened::default() }))
+        Ok((mirror, RecoveryReport { positions, ..RecoveryReport::default() }))
     }
 
     fn submit(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::placement::elastic::ScrubCounts;
-use stripewise_array::{Bug, OpenError, Opened};
+use stripewise_array::{AssembleError, Bug, RecoveryReport};
 use stripewise_base::prng::Prng;
 
 use super::case::{Comeback, CrashCase, Cut, Era, PutBack};
@@ -171,7 +171,7 @@ impl Scenario {
             return Ok(None);
         }
         let (system, opened) = result.map_err(|error| match error {
-            OpenError::Refused(reason) => format!("it is refused: {reason}"),
+            AssembleError::Refused(reason) => format!("it is refused: {reason}"),
             error => format!("it cannot be opened: {error}"),
         })?;
         // A member recognized by its content or by force is again part of the array, and checksums find what is missing.
@@ -196,7 +196,7 @@ impl Scenario {
     }
 
     /// The members without which the array is assembled; they must be the expected ones.
-    fn positions(&self, opened: &Opened, order: &[u16]) -> Result<u64, String> {
+    fn positions(&self, opened: &RecoveryReport, order: &[u16]) -> Result<u64, String> {
         if let Some(loss) = opened.losses.first().filter(|_| self.doubt.is_empty()) {
             return Err(format!("it says that something is lost: {loss}"));
         }
@@ -590,9 +590,9 @@ impl Scenario {
         let mut media = SimMedia::new(&mut members, order, None, seed);
         match S::open(&self.shape, self.bug, self.is_forced, &mut media) {
             Ok(_) => Ok(false),
-            Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),
+            Err(AssembleError::Refused(reason)) if !reason.is_empty() => Ok(true),
             // Also, one of the remaining members may fail on writes.
-            Err(OpenError::Failed(_)) if self.doubt.may_be_hopeless => Ok(true),
+            Err(AssembleError::Failed(_)) if self.doubt.may_be_hopeless => Ok(true),
             Err(error) => Err(format!("it cannot be opened: {error}")),
         }
     }

@@ -3,8 +3,8 @@
 use stripewise_array::format::{Superblock, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
-    Array, Bug, HostRequest, OpenError, Opened, Opening, OperationId, Outcome, PageMemory, Rejoining,
-    SubmitError, Timing,
+    Array, AssembleError, AssemblyOptions, Bug, HostRequest, OperationId, Outcome, PageMemory,
+    RecoveryReport, Rejoining, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -17,7 +17,7 @@ use super::sim_media::SimMedia;
 /// found.
 pub(crate) trait SystemUnderTest: Sized {
     /// Writes an empty array.
-    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError>;
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), AssembleError>;
 
     /// Assembles the offered members.
     fn open(
@@ -25,7 +25,7 @@ pub(crate) trait SystemUnderTest: Sized {
         bug: Option<Bug>,
         force: bool,
         media: &mut SimMedia<'_>,
-    ) -> Result<(Self, Opened), OpenError>;
+    ) -> Result<(Self, RecoveryReport), AssembleError>;
 
     /// Accepts a request.
     fn submit(
@@ -95,7 +95,7 @@ pub(crate) trait SystemUnderTest: Sized {
 }
 
 impl SystemUnderTest for Array<PageMemory> {
-    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), AssembleError> {
         stripewise_array::create(&shape.scheme(), shape.members(), &shape.identity(), media)
     }
 
@@ -104,9 +104,9 @@ impl SystemUnderTest for Array<PageMemory> {
         bug: Option<Bug>,
         force: bool,
         media: &mut SimMedia<'_>,
-    ) -> Result<(Self, Opened), OpenError> {
+    ) -> Result<(Self, RecoveryReport), AssembleError> {
         let memory = PageMemory::new(shape.page_bytes);
-        let opening = Opening { bug, force, ..Opening::default() };
+        let opening = AssemblyOptions { bug, force, ..AssemblyOptions::default() };
         #[allow(unused_mut)]
         let (mut array, opened) = Self::open(&shape.scheme(), shape.members(), memory, media, opening)?;
         #[cfg(debug_assertions)]

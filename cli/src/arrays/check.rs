@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use stripewise_array::{Array, Members, Opened, Opening, PageMemory};
+use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, RecoveryReport};
 use stripewise_base::human::count;
 use stripewise_base::text::visible;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let block = &files.superblock;
     let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block, context)?;
     let members = Members { count: block.members.len() as u32, pages: block.pages, ..files.media.members() };
-    let opening = Opening { read_only: true, force: args.force, ..Opening::default() };
+    let opening = AssemblyOptions { read_only: true, force: args.force, ..AssemblyOptions::default() };
     let memory = PageMemory::new(block.page_bytes);
     let opened = Array::open(&scheme, members, memory, &mut files.media, opening);
     let (array, opened) = opened.map_err(|error| Failure::Refused(error.to_string()))?;
@@ -95,14 +95,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         0 => Ok(writeln!(out, "clean")?),
         _ => Err(Failure::failed(format!(
             "not clean: {} chunks lost, {} damages that a scrub repairs, {absent} members absent or stale, {losses} losses found \
-             when the array was opened",
+             at assembly",
             checked.lost, checked.reduced
         ))),
     }
 }
 
 /// Reports the findings of the assembly.
-fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::io::Result<()> {
+fn describe(opened: &RecoveryReport, files: &Files, context: &mut Context<'_>) -> std::io::Result<()> {
     let block = &files.superblock;
     writeln!(context.out, "array {}, called \"{}\", {}", block.array, visible(&block.name), block.level)?;
     for (number, position) in opened.positions.iter().enumerate() {
@@ -111,7 +111,7 @@ fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::i
             None => writeln!(context.out, "member {number} is ABSENT, failed or stale")?,
         }
     }
-    let Opened { replayed, dropped, losses, .. } = opened;
+    let RecoveryReport { replayed, dropped, losses, .. } = opened;
     writeln!(
         context.out,
         "behind its last checkpoint: {replayed} that count, {dropped} begun and not finished"

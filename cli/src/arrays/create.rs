@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use stripewise_array::{
-    Identity, Members, Memory, OpenError, PageMemory, Scheme, create, leaves_room_for_owner,
+    AssembleError, Identity, Members, Memory, PageMemory, Scheme, create, leaves_room_for_owner,
 };
 use stripewise_base::units::Bytes;
 use stripewise_engine::{FileMedia, FileTrouble, MemberFile, capabilities, random_uuid};
@@ -322,10 +322,10 @@ impl Replaced {
     }
 }
 
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
+impl From<AssembleError> for Failure {
+    fn from(error: AssembleError) -> Self {
         match error {
-            OpenError::Scheme(error) => error.into(),
+            AssembleError::Scheme(error) => error.into(),
             other => Self::failed(other.to_string()),
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use stripewise_array::format::{MemberRecord, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
-use stripewise_array::{NamedMembers, Opened, Opening};
+use stripewise_array::{AssemblyOptions, NamedMembers, RecoveryReport};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::owner::{Claiming, Keeper};
 use stripewise_engine::transcript::Scribe;
@@ -213,7 +213,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let timeout = Duration::from_nanos(args.timeout.0);
     let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
-    let opening = Opening { read_only: args.read_only, force: args.force, named, ..Opening::default() };
+    let opening =
+        AssemblyOptions { read_only: args.read_only, force: args.force, named, ..AssemblyOptions::default() };
     let keeper = if args.read_only { None } else { claim(&args, &media, &block)? };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
     let (mut engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
@@ -353,7 +354,7 @@ fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> 
 
 /// Reports the fate of files without superblocks. Files that the array did not take are not remembered, unless they
 /// were before.
-fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
+fn tell_reconstructed(opened: &RecoveryReport, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
     let all = std::mem::take(paths);
     for (offered, path) in (0u16..).zip(all) {
         let found = opened.reconstructed.iter().find(|one| one.offered == offered);

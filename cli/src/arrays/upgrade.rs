@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_array::format::{Superblock, VERSION};
-use stripewise_array::{Members, Opening, Scheme, Upgrade};
+use stripewise_array::{AssemblyOptions, Members, Scheme, Upgrade};
 use stripewise_engine::{Engine, FileMedia, FileTrouble, Options};
 
 use super::places::Places;
@@ -106,7 +106,7 @@ fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome
     let members = Members { count: block.members.len() as u32, pages: block.pages, ..media.members() };
     Upgrade::run(scheme, members, &mut media, true)?;
     let options = Options { page_bytes: block.page_bytes, ..Options::default() };
-    let (engine, _) = Engine::resume(scheme, media, options, Opening::default())?;
+    let (engine, _) = Engine::resume(scheme, media, options, AssemblyOptions::default())?;
     Ok(FileMedia::new(engine.close()?, block.page_bytes))
 }
 

@@ -26,7 +26,8 @@ fn written() -> Sandbox {
     let scheme = Scheme::from_toml("esap", ESAP).unwrap();
     let media = FileMedia::open(&paths(&sandbox), 4096).unwrap();
     let (mut engine, _) =
-        Engine::resume(&scheme, media, Options::default(), stripewise_array::Opening::default()).unwrap();
+        Engine::resume(&scheme, media, Options::default(), stripewise_array::AssemblyOptions::default())
+            .unwrap();
     for chunk in 0..50 {
         engine.write(chunk * 4096, &[chunk as u8 + 1; 4096]).unwrap();
     }

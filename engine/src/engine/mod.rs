@@ -14,7 +14,7 @@ use std::time::Duration;
 use stripewise_array::format::{Owner, Superblock};
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -117,7 +117,7 @@ pub struct Engine<B: Backend = Files> {
     has_news: bool,
     /// Bytes trimmed since the last turn began.
     trimmed_bytes: u64,
-    opened: Opened,
+    opened: RecoveryReport,
     edges: Edges,
 }
 
@@ -139,7 +139,7 @@ impl<B: Backend> Engine<B> {
             was_out_of_space: false,
             has_news: false,
             trimmed_bytes: 0,
-            opened: Opened::default(),
+            opened: RecoveryReport::default(),
             edges: Edges::default(),
         }
     }
@@ -160,7 +160,7 @@ impl<B: Backend> Engine<B> {
     }
 
     /// The findings of the array's assembly. Empty if the array has no metadata.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &RecoveryReport {
         &self.opened
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{
-    Array, Media, Members, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
+    Array, AssembleError, AssemblyOptions, Media, Members, Memory, Metadata, PagePool, RecoveryReport,
+    Scheme, SchemeError,
 };
 
 use super::rules::{capabilities, keeps_what_it_has, trims, with_own_times};
@@ -99,8 +100,8 @@ impl Engine<Files> {
         scheme: &Scheme,
         media: FileMedia,
         options: Options,
-        opening: Opening,
-    ) -> Result<(Self, Opened), EngineError> {
+        opening: AssemblyOptions,
+    ) -> Result<(Self, RecoveryReport), EngineError> {
         Self::resume_transcribed(scheme, media, options, opening, None)
     }
 
@@ -112,9 +113,9 @@ impl Engine<Files> {
         scheme: &Scheme,
         mut media: FileMedia,
         options: Options,
-        opening: Opening,
+        opening: AssemblyOptions,
         mut scribe: Option<Scribe>,
-    ) -> Result<(Self, Opened), EngineError> {
+    ) -> Result<(Self, RecoveryReport), EngineError> {
         if scheme.metadata == Metadata::Off {
             return Err(SchemeError::Setting {
                 scheme: scheme.name.clone(),
@@ -126,7 +127,7 @@ impl Engine<Files> {
         }
         let Some(newest) = media.newest_superblock() else {
             let reason = "none of the members has a superblock of Stripewise; create an array first";
-            return Err(OpenError::Refused(reason.into()).into());
+            return Err(AssembleError::Refused(reason.into()).into());
         };
         let discard = media.takes_discards(trims(scheme));
         let members =
@@ -139,7 +140,7 @@ impl Engine<Files> {
                 scribe.begin(&head(scheme, &newest, &media, opening));
                 let mut watched = WatchedMedia { media: &mut media, scribe };
                 let (array, opened) = Array::open(&own, members, memory, &mut watched, opening)?;
-                scribe.note(&Event::Opened { epoch: opened.epoch });
+                scribe.note(&Event::Assembled { epoch: opened.epoch });
                 (array, opened)
             }
         };
@@ -220,7 +221,7 @@ impl<B: Backend> Engine<B> {
 }
 
 /// The head of a transcript.
-fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Opening) -> Head {
+fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: AssemblyOptions) -> Head {
     Head {
         version: Head::current_version(),
         name: newest.name.clone(),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::{Area, Copy, Owner, SUPERBLOCK_BYTES, Superblock, Uuid};
-use stripewise_array::{Identity, Members, Opening, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, Members, Scheme, create};
 
 use super::keeper::Keeper;
 use super::page::OwnerPage;
@@ -103,7 +103,8 @@ impl Bench {
         let media = FileMedia::open(&self.paths, 4096).unwrap();
         let claiming = Claiming { interval, takeover: false };
         let keeper = Keeper::claim(&media, &self.block, &self::host(host), claiming).unwrap().unwrap();
-        let (mut engine, _) = Engine::resume(&self.scheme, media, options, Opening::default()).unwrap();
+        let (mut engine, _) =
+            Engine::resume(&self.scheme, media, options, AssemblyOptions::default()).unwrap();
         engine.keep(keeper, &self.block);
         engine
     }

@@ -21,7 +21,7 @@ pub enum Event {
     /// A page was written or a member flushed during the assembly.
     MediaDone(Outcome),
     /// The array was assembled, in this epoch.
-    Opened {
+    Assembled {
         /// The epoch that began.
         epoch: u32,
     },
@@ -247,7 +247,7 @@ impl fmt::Display for Event {
                 write!(f, "page {nth} of a round was not read: {error:?}")
             }
             Self::MediaDone(outcome) => write!(f, "a write or flush ended: {outcome:?}"),
-            Self::Opened { epoch } => write!(f, "the array was opened, epoch {epoch}"),
+            Self::Assembled { epoch } => write!(f, "the array was assembled, epoch {epoch}"),
             Self::Submitted { host, .. } => {
                 let HostRequest { tag, offset, bytes, kind, .. } = host;
                 match kind {

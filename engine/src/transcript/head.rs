@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::{NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX};
-use stripewise_array::{Members, Opening, Scheme, SchemeError};
+use stripewise_array::{AssemblyOptions, Members, Scheme, SchemeError};
 
 use crate::engine::capabilities;
 
@@ -77,9 +77,9 @@ impl Head {
         Members { discard: self.discard, ..known }
     }
 
-    pub(super) fn opening(&self) -> Opening {
+    pub(super) fn opening(&self) -> AssemblyOptions {
         let (read_only, force) = self.opening;
-        Opening { read_only, force, ..Opening::default() }
+        AssemblyOptions { read_only, force, ..AssemblyOptions::default() }
     }
 }
 

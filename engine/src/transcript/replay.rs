@@ -262,7 +262,7 @@ impl ScriptedMedia<'_> {
                 }
                 other => {
                     let recorded = other.map(ToString::to_string);
-                    self.script.differs(recorded, Some("a write or flush while the array was opened".into()));
+                    self.script.differs(recorded, Some("a write or flush during assembly".into()));
                     Outcome::Gone
                 }
             })
@@ -296,7 +296,7 @@ impl Media for ScriptedMedia<'_> {
             }
             let recorded = self.script.peek().map(ToString::to_string);
             let replayed = format!(
-                "page {} of offered member {} was read while the array was opened",
+                "page {} of offered member {} was read during assembly",
                 at.page, at.member
             );
             self.script.differs(recorded, Some(replayed));
@@ -442,7 +442,7 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
             return Ok(());
         }
     };
-    script.answered(&Event::Opened { epoch: opened.epoch });
+    script.answered(&Event::Assembled { epoch: opened.epoch });
     let stage = Stage {
         script,
         under_way: BTreeMap::new(),
@@ -547,7 +547,7 @@ impl Player<'_> {
             Event::Refused
             | Event::MediaRead { .. }
             | Event::MediaDone(_)
-            | Event::Opened { .. }
+            | Event::Assembled { .. }
             | Event::Busy
             | Event::Started { .. }
             | Event::Acknowledged { .. }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Class, Identity, Members, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
+    AssemblyOptions, Class, Identity, Members, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
 };
 use stripewise_base::prng::Prng;
 
@@ -42,7 +42,7 @@ fn open(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>) -> Engine
 fn open_with(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>, options: Options) -> Engine {
     let media = FileMedia::open(paths, PAGE as u32).unwrap();
     let scribe = transcript.map(|path| Scribe::create(path).unwrap());
-    let opening = Opening::default();
+    let opening = AssemblyOptions::default();
     Engine::resume_transcribed(scheme, media, options, opening, scribe).unwrap().0
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Identity, OpenError, Opening, Scheme, create};
+use stripewise_array::{AssembleError, AssemblyOptions, Identity, Scheme, create};
 use stripewise_engine::{Engine, EngineError, Failure, FileMedia, MemberFile, Options};
 
 const SCHEMES: [&str; 2] = [
@@ -28,7 +28,7 @@ fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
 
 fn resume(scheme: &Scheme, paths: &[PathBuf]) -> Result<Engine, EngineError> {
     let media = FileMedia::open(paths, 4096)?;
-    Ok(Engine::resume(scheme, media, Options::default(), Opening::default())?.0)
+    Ok(Engine::resume(scheme, media, Options::default(), AssemblyOptions::default())?.0)
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_copy_is_refused_and_one_member_may_be_missing() {
     let twice = folder.path().join("copy");
     std::fs::copy(&paths[1], &twice).unwrap();
     let refused = |paths: &[PathBuf]| match resume(&scheme, paths) {
-        Err(EngineError::Open(OpenError::Refused(reason))) => reason,
+        Err(EngineError::Open(AssembleError::Refused(reason))) => reason,
         other => panic!("{:?}", other.map(|_| ())),
     };
     let reason = refused(&[paths[0].clone(), paths[1].clone(), twice.clone(), paths[3].clone()]);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::Superblock;
-use stripewise_array::{Opening, Scheme, SubmitError};
+use stripewise_array::{AssemblyOptions, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
     Engine, EngineError, Failed, FileMedia, FileTrouble, IoMode, MemberCondition, MemberFile, Options, Rate,
@@ -96,7 +96,7 @@ impl Bench {
             let mut others = self.paths.clone();
             others.remove(member);
             let media = FileMedia::open_to_read(&others, 4096).unwrap();
-            let opening = Opening { read_only: true, ..Opening::default() };
+            let opening = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
             let (mut engine, _) = Engine::resume(&self.scheme, media, options, opening).unwrap();
             self.check(&mut engine);
         }
@@ -312,7 +312,7 @@ fn a_read_only_engine_changes_nothing() {
     let contents = || bench.paths.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
     let before = contents();
     let media = FileMedia::open_to_read(&bench.paths, 4096).unwrap();
-    let opening = Opening { read_only: true, ..Opening::default() };
+    let opening = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
     let (mut engine, _) = Engine::resume(&bench.scheme, media, Options::default(), opening).unwrap();
     bench.check(&mut engine);
     let refused = engine.submit(Request::write(0, &[1; 512])).unwrap_err();

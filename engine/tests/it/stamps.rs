@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Identity, Opening, RejoinError, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, RejoinError, Scheme, create};
 use stripewise_engine::{Engine, EngineError, FileMedia, MemberFile, Options};
 
 const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -32,7 +32,7 @@ fn created(text: &str, folder: &Path) -> Vec<PathBuf> {
 
 fn open(text: &str, paths: &[PathBuf]) -> Engine {
     let media = FileMedia::open(paths, PAGE).unwrap();
-    Engine::resume(&scheme(text), media, Options::default(), Opening::default()).unwrap().0
+    Engine::resume(&scheme(text), media, Options::default(), AssemblyOptions::default()).unwrap().0
 }
 
 fn write(engine: &mut Engine, value: u8) {

@@ -265,14 +265,14 @@ fn a_member_whose_errors_are_long_ago_has_recovered() {
 fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_reported() {
     let bench = Bench::new("raid5", 3, 1, None);
     let one = |offered, how| Reconstructed { offered, member: Some(offered), how };
-    let opened = Opened {
+    let opened = RecoveryReport {
         losses: vec!["batch 7".to_owned()],
         reconstructed: vec![one(1, Reconstruction::Proven(9)), one(2, Reconstruction::NotNeeded)],
-        ..Opened::default()
+        ..RecoveryReport::default()
     };
     let told: Vec<What> = assembled(&bench.engine, &opened).collect();
     assert_eq!(told[0], What::AssemblyForced { losses: vec!["batch 7".to_owned()] });
     assert_eq!(kinds(&told[1..]), [("superblock-reconstructed".to_owned(), Some(1))]);
     assert!(told[1].message().contains("member 1 had no superblock: it is member 1: 9 pages"), "{told:?}");
-    assert_eq!(assembled(&bench.engine, &Opened::default()).count(), 0);
+    assert_eq!(assembled(&bench.engine, &RecoveryReport::default()).count(), 0);
 }

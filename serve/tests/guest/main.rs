@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Identity, Opening, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 use stripewise_serve::{Client, Command, ServeError, Server, Settings, Status};
@@ -38,10 +38,10 @@ struct Served {
 
 impl Served {
     fn new(scheme: &str) -> Self {
-        Self::opened(scheme, Opening::default())
+        Self::opened(scheme, AssemblyOptions::default())
     }
 
-    fn opened(scheme: &str, opening: Opening) -> Self {
+    fn opened(scheme: &str, opening: AssemblyOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scheme = Scheme::from_toml("test", scheme).unwrap();
         let paths: Vec<PathBuf> = (0..4).map(|nth| folder.path().join(format!("member-{nth}"))).collect();
@@ -233,7 +233,7 @@ fn a_guest_learns_what_the_disk_is() {
 
 #[test]
 fn a_read_only_array_refuses_writes() {
-    let served = Served::opened(LOG, Opening { read_only: true, ..Opening::default() });
+    let served = Served::opened(LOG, AssemblyOptions { read_only: true, ..AssemblyOptions::default() });
     let mut machine = Machine::boot(&served.device("one"), 1);
     assert_ne!(machine.features & (1 << VIRTIO_BLK_F_RO), 0);
     assert_eq!(machine.done(0, &write(0, vec![1; 512])).status, FAILED);

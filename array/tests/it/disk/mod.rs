@@ -9,9 +9,9 @@ use std::rc::Rc;
 use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, At, Class, Driver, Found, HostRequest, Identity, Media, MemberLoad,
-    Members, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
-    RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
+    Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
+    Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory,
+    RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
 
 #[allow(unused_imports, reason = "each test uses what it needs of the disk")]
@@ -143,7 +143,7 @@ impl Driver<PageMemory> for World {
 /// A host, with an array and its disk.
 pub(crate) struct Host {
     pub(crate) array: Array<PageMemory>,
-    pub(crate) opened: Opened,
+    pub(crate) opened: RecoveryReport,
     world: World,
     scheme: Scheme,
     members: Members,
@@ -160,7 +160,7 @@ impl Host {
     }
 
     /// The findings of assembling the array of `disk`.
-    pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: Opening) -> Opened {
+    pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: AssemblyOptions) -> RecoveryReport {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
         let memory = PageMemory::new(members.page_bytes);
@@ -170,12 +170,16 @@ impl Host {
 
     /// The reason why the array of `disk` is not assembled.
     pub(crate) fn refusal(scheme: &str, disk: Disk) -> String {
-        let opened = Self::try_open_as(scheme, disk, Opening::default());
+        let opened = Self::try_open_as(scheme, disk, AssemblyOptions::default());
         opened.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     /// Assembles the array of `disk` with `opening`.
-    pub(crate) fn try_open_as(scheme: &str, disk: Disk, opening: Opening) -> Result<Self, OpenError> {
+    pub(crate) fn try_open_as(
+        scheme: &str,
+        disk: Disk,
+        opening: AssemblyOptions,
+    ) -> Result<Self, AssembleError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(&disk);
         Self::open_so(scheme, members, disk, opening)
@@ -211,7 +215,7 @@ impl Host {
         created.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    fn try_create(scheme: &str, disk: &mut Disk, array: Uuid) -> Result<(), OpenError> {
+    fn try_create(scheme: &str, disk: &mut Disk, array: Uuid) -> Result<(), AssembleError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Self::members_of(disk);
         let identity = Identity {
@@ -223,15 +227,16 @@ impl Host {
     }
 
     fn open(scheme: Scheme, members: Members, disk: Disk) -> Self {
-        Self::open_so(scheme, members, disk, Opening::default()).unwrap_or_else(|error| panic!("{error}"))
+        Self::open_so(scheme, members, disk, AssemblyOptions::default())
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn open_so(
         scheme: Scheme,
         members: Members,
         mut disk: Disk,
-        opening: Opening,
-    ) -> Result<Self, OpenError> {
+        opening: AssemblyOptions,
+    ) -> Result<Self, AssembleError> {
         let memory = PageMemory::new(members.page_bytes);
         let (array, opened) = Array::open(&scheme, members, memory, &mut disk, opening)?;
         Ok(Self::over(array, opened, scheme, members, disk))
@@ -244,10 +249,16 @@ impl Host {
         let members = Self::members_of(&disk);
         let array = Array::new(&scheme, members, PageMemory::new(members.page_bytes));
         let array = array.unwrap_or_else(|error| panic!("{error}"));
-        Self::over(array, Opened::default(), scheme, members, disk)
+        Self::over(array, RecoveryReport::default(), scheme, members, disk)
     }
 
-    fn over(array: Array<PageMemory>, opened: Opened, scheme: Scheme, members: Members, disk: Disk) -> Self {
+    fn over(
+        array: Array<PageMemory>,
+        opened: RecoveryReport,
+        scheme: Scheme,
+        members: Members,
+        disk: Disk,
+    ) -> Self {
         let disk = Rc::new(RefCell::new(disk));
         let world = World {
             disk,
@@ -420,7 +431,7 @@ impl Host {
     }
 
     /// Assembles a copy of the disk with `opening`.
-    pub(crate) fn try_open(&self, opening: Opening) -> Result<Self, OpenError> {
+    pub(crate) fn try_open(&self, opening: AssemblyOptions) -> Result<Self, AssembleError> {
         Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
     }
 

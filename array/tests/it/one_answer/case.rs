@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Superblock, superblock_pages};
-use stripewise_array::{Array, Checked, Members, Opening, PRESETS, PageMemory, RequestKind, Scheme, Trouble};
+use stripewise_array::{
+    Array, AssemblyOptions, Checked, Members, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
+};
 use stripewise_base::prng::Prng;
 
 use super::damage::{self, Damage};
@@ -188,7 +190,7 @@ impl Example {
 
     /// The array over the damaged members; `None` if assembly is refused.
     pub(crate) fn open(&self) -> Option<Host> {
-        let mut host = Host::try_open_as(&self.scheme, self.disk.clone(), Opening::default()).ok()?;
+        let mut host = Host::try_open_as(&self.scheme, self.disk.clone(), AssemblyOptions::default()).ok()?;
         host.resume();
         host.finish();
         Some(host)
@@ -275,7 +277,7 @@ pub(crate) fn check(scheme: &str, disk: &Disk) -> Option<(Checked, Vec<Trouble>)
         ..Members::opaque(disk.members.len() as u32, PAGE, disk.members[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
-    let opening = Opening { read_only: true, ..Opening::default() };
+    let opening = AssemblyOptions { read_only: true, ..AssemblyOptions::default() };
     let (array, opened) = Array::open(&scheme, members, PageMemory::new(PAGE), &mut read, opening).ok()?;
     let mut troubles = Vec::new();
     let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Identity, Opening, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_engine::{Engine, EngineError, FileMedia, IoMode, MemberFile, Options};
 
 /// A log with two streams, on RAID-5, with short segments.
@@ -31,7 +31,7 @@ pub fn created(scheme: &Scheme, folder: &Path, count: u8, bytes: u64) -> Vec<Pat
 /// Assembles it.
 pub fn opened(scheme: &Scheme, paths: &[PathBuf], options: Options) -> Result<Engine, EngineError> {
     let media = FileMedia::open(paths, 4096)?;
-    Ok(Engine::resume(scheme, media, options, Opening::default())?.0)
+    Ok(Engine::resume(scheme, media, options, AssemblyOptions::default())?.0)
 }
 
 /// Options for each backend.
