@@ -11,6 +11,10 @@ const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"rai
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\
     tiers = 2\n";
 
+fn read_only() -> AssemblyOptions {
+    AssemblyOptions { read_only: true, ..AssemblyOptions::default() }
+}
+
 fn host(pages: u32) -> Host {
     Host::create(WAS, Disk::new(4, pages, 1024))
 }
@@ -471,13 +475,10 @@ fn invariant_m_features_that_must_be_known_to_write_leave_an_array_for_reading_a
     host.write(3, 7);
     host.flush();
     change_superblocks(&mut host, |superblock| superblock.features.read_only = 1 << 40 | 1);
-    let refused =
-        host.try_open(AssemblyOptions::default()).err().map(|error| error.to_string()).unwrap_or_default();
+    let refused = host.try_open(AssemblyOptions::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("`text-area`, bit 40") && refused.contains("open it read-only"), "{refused}");
     let before = host.disk().clone();
-    let mut host = host
-        .try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut host = host.try_open(read_only()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.read(3), Some(7));
     assert_eq!(host.try_write(4, 1), Err(SubmitError::ReadOnly));
     host.flush();
@@ -504,9 +505,7 @@ fn reading_an_array_read_only_repairs_nothing() {
     let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
     host.disk().members[member as usize].pages[page as usize][5] ^= 1;
     let before = host.disk().clone();
-    let mut host = host
-        .try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut host = host.try_open(read_only()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.read(11), Some(12));
     let found = host.scrub();
     assert_eq!((found.bad, found.repaired), (1, 0));

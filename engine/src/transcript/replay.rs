@@ -295,10 +295,8 @@ impl Media for ScriptedMedia<'_> {
                 continue;
             }
             let recorded = self.script.peek().map(ToString::to_string);
-            let replayed = format!(
-                "page {} of offered member {} was read during assembly",
-                at.page, at.member
-            );
+            let replayed =
+                format!("page {} of offered member {} was read during assembly", at.page, at.member);
             self.script.differs(recorded, Some(replayed));
             found(place, Err(Outcome::Gone));
         }
