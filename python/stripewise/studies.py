@@ -78,9 +78,9 @@ def compare(
         request_rows: keep a row of every request (table `requests`).
         gc_rows: keep a row of every garbage collection (table `gcs`).
         gc_slice: the length of the slices of simulated time in which collecting members are counted (table
-        `gc_slices`); `0ns` for none.
+            `gc_slices`); `0ns` for none.
         sample_every: the interval of simulated time at which a row of each member's state is kept, as in `10ms`
-        (table `samples`).
+            (table `samples`).
         out: the directory of results.
         force: compute existing runs again and compare the results.
         threads: how many runs to make at a time; by default one a processor.

@@ -109,13 +109,9 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
         writeln!(f, "{:>12} losses of power while a member was rebuilt", self.while_rebuilding)?;
         writeln!(f, "{:>12} clean stops", self.stops)?;
-        writeln!(
-            f,
-            "{:>12} members put back to an earlier moment while the array was closed",
-            self.put_back
-        )?;
+        writeln!(f, "{:>12} members restored to an earlier time while the array was stopped", self.put_back)?;
         writeln!(f, "{:>12} while it served", self.rolled_back)?;
-        writeln!(f, "{:>12} that came back with the content of an earlier moment", self.older)?;
+        writeln!(f, "{:>12} that returned with earlier content", self.older)?;
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
         writeln!(f, "{:>12} arrays that lost more than parity tolerates", self.corrupted)?;
         writeln!(f, "{:>12} of them opened by force alone", self.forced)?;

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let version = Head::current_version();
     if head.version != version {
         context.remark(&format!(
-            "it was written by version {}, and this is {version}: what differs may be meant so",
+            "it was written by version {}, and this is {version}: differences may be intended",
             head.version
         ));
     }

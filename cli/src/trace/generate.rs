@@ -21,7 +21,7 @@ const EXAMPLES: &[Example] = &[
         "a generator",
     ),
     ("stripewise trace gen paper000/lun1 --requests 10k -o lun1.parquet --seed 7", "a workload of a paper"),
-    ("stripewise trace gen mine.toml -o mine.msr.zst --round-times", "a profile of yours"),
+    ("stripewise trace gen mine.toml -o mine.msr.zst --round-times", "your own profile"),
     ("stripewise trace gen sequential:requests=10 -o - --to disksim --round-times", "to the standard output"),
 ];
 

@@ -196,7 +196,7 @@ fn the_user_names_members_where_nothing_proves_them() {
     let status = status(&sandbox);
     assert_eq!(
         status["health"], "degraded",
-        "one of them is believed, and the other can be made from the rest: {status}"
+        "one of them is trusted, and the other can be made from the rest: {status}"
     );
 }
 

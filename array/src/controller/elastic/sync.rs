@@ -34,7 +34,7 @@ impl<M: Memory> Array<M> {
                 true
             }
             Phase::Drain => self.drain_for_sync(driver),
-            Phase::Settle => {
+            Phase::WriteBatches => {
                 let durable = self.elastic_mut().durable_mut();
                 if !durable.is_written(durable.sync.horizon) {
                     return false;
@@ -91,7 +91,7 @@ impl<M: Memory> Array<M> {
         let wants = wants_checkpoint || wants_note || is_crowded;
         if sync.waiting.is_empty() && (!wants || is_stuck) {
             let is_news = durable.is_news;
-            debug_assert!(!sync.is_checkpoint, "no moment was marked");
+            debug_assert!(!sync.is_checkpoint, "no sync point was marked");
             if is_news {
                 // No later batch need be on the members.
                 durable.sync.horizon = durable.horizon;
@@ -149,7 +149,7 @@ impl<M: Memory> Array<M> {
                 self.let_go(id, driver);
             }
             let durable = self.elastic_mut().durable_mut();
-            durable.abandon_moment();
+            durable.abandon_sync_point();
             durable.sync.phase = Phase::Idle;
             return true;
         }
@@ -213,7 +213,7 @@ impl<M: Memory> Array<M> {
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
         durable.sync.write_seq = durable.last_write_seq();
-        durable.sync.phase = if is_early { Phase::Clear } else { Phase::Settle };
+        durable.sync.phase = if is_early { Phase::Clear } else { Phase::WriteBatches };
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();
             durable.sync.buried.append(&mut durable.tombstones);
@@ -340,7 +340,7 @@ impl<M: Memory> Array<M> {
             }
             Phase::Name => Phase::FlushName,
             Phase::FlushName => return self.checkpointed(driver),
-            Phase::Idle | Phase::Over | Phase::Drain | Phase::Settle => Phase::Idle,
+            Phase::Idle | Phase::Over | Phase::Drain | Phase::WriteBatches => Phase::Idle,
         };
         self.enter_phase(next);
     }
@@ -359,7 +359,7 @@ impl<M: Memory> Array<M> {
         } else {
             durable.sync.phase = Phase::Idle;
             if has_lost {
-                durable.abandon_moment();
+                durable.abandon_sync_point();
             } else if durable.cover_rebuild() {
                 durable.sync.is_asked = true;
             }
@@ -377,7 +377,7 @@ impl<M: Memory> Array<M> {
         durable.sync.phase = Phase::Idle;
         let joined = std::mem::take(&mut durable.sync.joined);
         if has_lost {
-            durable.abandon_moment();
+            durable.abandon_sync_point();
         } else {
             durable.sync.is_checkpoint = false;
             durable.sync.buried.clear();

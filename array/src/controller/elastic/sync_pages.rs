@@ -20,7 +20,7 @@ impl<M: Memory> Array<M> {
         // Otherwise a segment would be freed whose last chunks are stored nowhere else.
         debug_assert!(
             log.buffer.queues.iter().all(|queue| queue.count == 0),
-            "memory is empty at that moment"
+            "memory is empty at the sync point"
         );
         if M::CARRIES_DATA {
             let durable = log.durable();

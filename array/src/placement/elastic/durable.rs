@@ -72,7 +72,7 @@ pub(crate) enum Phase {
     /// Chunks that wait in memory are written.
     Drain,
     /// Batches up to the new horizon are being written.
-    Settle,
+    WriteBatches,
     /// Old checkpoints and commit records on a joining member are invalidated.
     Clear,
     FlushData,
@@ -543,7 +543,7 @@ impl Durable {
     }
 
     /// Abandons the sync point, if one was marked: its content is left to the next checkpoint.
-    pub(crate) fn abandon_moment(&mut self) {
+    pub(crate) fn abandon_sync_point(&mut self) {
         let sync = &mut self.sync;
         sync.is_asked |= std::mem::take(&mut sync.is_checkpoint);
         sync.covers_rebuild = false;
