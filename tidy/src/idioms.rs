@@ -162,33 +162,33 @@ mod tests {
     use super::*;
 
     fn idioms() -> Idioms {
-        Idioms::parse("# a comment\n\\bnobody\\b   # write no server\n\\b(go|goes) on\\b # write continues\n")
+        Idioms::parse("# a comment\n\\butilize\\b   # write use\n\\b(go|goes) on\\b # write continues\n")
             .unwrap()
     }
 
     #[test]
     fn idioms_of_prose_are_found_with_their_remedy() {
-        let found = idioms().in_document("a.md", "# Title\n\nIt goes on,\nand Nobody cares.\n");
+        let found = idioms().in_document("a.md", "# Title\n\nIt goes on,\nand Utilize it.\n");
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let list = "(tidy/banned-idioms.txt)";
         assert_eq!(
             found,
             [
                 format!("a.md:3: `goes on`: write continues {list}"),
-                format!("a.md:4: `Nobody`: write no server {list}")
+                format!("a.md:4: `Utilize`: write use {list}")
             ]
         );
     }
 
     #[test]
     fn code_and_targets_of_links_are_no_prose() {
-        let text = "# Title\n\n`nobody` and [a link](nobody.md)\n\n```\nnobody\n```\n";
+        let text = "# Title\n\n`utilize` and [a link](utilize.md)\n\n```\nutilize\n```\n";
         assert_eq!(idioms().in_document("a.md", text), []);
     }
 
     #[test]
     fn comments_are_prose_and_code_is_not() {
-        let text = "// It goes on.\nlet nobody = 1; // nobody, behind code\n/// See [`nobody`].\n";
+        let text = "// It goes on.\nlet utilize = 1; // utilize, behind code\n/// See [`utilize`].\n";
         let found = idioms().in_comments("a.rs", text);
         assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [1]);
     }
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn messages_are_prose_and_names_and_tests_are_not() {
         let text = concat!(
-            "let name = \"nobody\"; // \"nobody here\"\n",
+            "let name = \"utilize\"; // \"utilize here\"\n",
             "let quote = '\"'; let other = '\\''; fn a<'a>() {}\n",
-            "let it = \"say \\\"so\\\": nobody \\\n    waits\";\n",
+            "let it = \"say \\\"so\\\": utilize \\\n    waits\";\n",
             "let raw = r#\"it \"goes on\" \"#;\n",
-            "#[cfg(test)]\nmod tests { const A: &str = \"nobody sees it\"; }\n",
+            "#[cfg(test)]\nmod tests { const A: &str = \"utilize it\"; }\n",
         );
         let lines = |path: &str| -> Vec<usize> {
             idioms().in_messages(path, text).iter().map(|complaint| complaint.line).collect()
@@ -212,14 +212,14 @@ mod tests {
     #[test]
     fn comments_and_descriptions_of_presets_are_prose_and_values_are_not() {
         let text =
-            "# It goes on.\nname = \"nobody\"\ndescription = \"nobody waits\"\nreads = 3 # printed: nobody\n";
+            "# It goes on.\nname = \"utilize\"\ndescription = \"utilize it\"\nreads = 3 # printed: utilize\n";
         let found = idioms().in_preset("schemes/a.toml", text);
         assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [1, 3, 4]);
     }
 
     #[test]
     fn a_list_with_a_bad_line_is_refused() {
-        assert_eq!(Idioms::parse("\\bnobody\\b\n").unwrap_err().0, 1);
+        assert_eq!(Idioms::parse("\\butilize\\b\n").unwrap_err().0, 1);
         assert_eq!(Idioms::parse("# x\n(  # write (\n").unwrap_err().0, 2);
     }
 }

@@ -1,6 +1,8 @@
 //! What is wrong in a paper's file is refused with file, line and remedy.
 
-use stripewise_papers::{Columns, Error, EvaluationOptions, Paper};
+use stripewise_papers::{Columns, Error, Paper};
+
+use crate::support::asked;
 
 const PAPER: &str = r#"paper = "900"
 
@@ -55,15 +57,7 @@ run = { columns = ["mean"] }
 /// Evaluates a paper over runs that have one column.
 fn evaluate(text: &str) -> Result<String, Error> {
     let paper = Paper::read("900.toml", text, "")?;
-    let claims = paper.claims();
-    let asked = EvaluationOptions {
-        requests: None,
-        quick: false,
-        traces: None,
-        claims,
-        seed: 1,
-        out: "results".into(),
-    };
+    let asked = asked(&paper);
     let mut all = Vec::new();
     for point in paper.points(&asked)? {
         paper.study(&point, &asked)?;

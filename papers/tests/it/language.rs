@@ -1,7 +1,9 @@
 //! The expressions of papers: what they give, against arithmetic in Rust and values computed by hand.
 
 use proptest::prelude::*;
-use stripewise_papers::{Columns, Error, EvaluationOptions, Paper, judge};
+use stripewise_papers::{Columns, Error, Paper, judge};
+
+use crate::support::asked;
 
 /// A paper of one scheme whose claim has this value, over a run with these columns.
 fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String, String), Error> {
@@ -39,15 +41,7 @@ run = {{ columns = [] }}
 "#
     );
     let paper = Paper::read("900.toml", &text, "")?;
-    let claims = paper.claims();
-    let asked = EvaluationOptions {
-        requests: None,
-        quick: false,
-        traces: None,
-        claims,
-        seed: 1,
-        out: "results".into(),
-    };
+    let asked = asked(&paper);
     let point = &paper.points(&asked)?[0];
     let mut run = Columns::default();
     columns.iter().for_each(|(name, value)| run.set(name, *value));
