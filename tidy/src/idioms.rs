@@ -86,6 +86,19 @@ impl Idioms {
         lines.flat_map(|(number, line)| self.in_prose(path, number, &line)).collect()
     }
 
+    /// The idioms in the comments and docstrings of Python code, outside code spans.
+    pub fn in_python(&self, path: &str, text: &str) -> Vec<Complaint> {
+        let mut is_inside = false;
+        let mut is_prose = |line: &str| {
+            let was_inside = is_inside;
+            let quotes = line.matches("\"\"\"").count();
+            is_inside ^= quotes % 2 == 1;
+            was_inside || quotes > 0 || line.trim_start().starts_with('#')
+        };
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| is_prose(line));
+        lines.flat_map(|(number, line)| self.in_prose(path, number, line)).collect()
+    }
+
     fn in_prose(&self, path: &str, number: usize, line: &str) -> Vec<Complaint> {
         let words = without_targets(&without_code(line));
         if !self.any.is_match(&words) {
@@ -215,6 +228,13 @@ mod tests {
             "# It goes on.\nname = \"utilize\"\ndescription = \"utilize it\"\nreads = 3 # printed: utilize\n";
         let found = idioms().in_preset("schemes/a.toml", text);
         assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [1, 3, 4]);
+    }
+
+    #[test]
+    fn comments_and_docstrings_of_python_are_prose_and_code_is_not() {
+        let text = "def utilize():\n    \"\"\"Utilize it.\n\n    It goes on.\n    \"\"\"\n    # utilize\n    return utilize\n";
+        let found = idioms().in_python("a.py", text);
+        assert_eq!(found.iter().map(|complaint| complaint.line).collect::<Vec<_>>(), [2, 4, 6]);
     }
 
     #[test]

@@ -89,6 +89,9 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         if path.ends_with("Cargo.toml") {
             complaints.extend(layers::arrows(path, text));
         }
+        if path.ends_with(".py") || path.ends_with(".pyi") {
+            complaints.extend(idioms.in_python(path, text));
+        }
         if PRESETS.iter().any(|folder| path.starts_with(folder)) {
             complaints.extend(idioms.in_preset(path, text));
         }
