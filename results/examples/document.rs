@@ -1,4 +1,4 @@
-//! Prints `docs/results.md`: `cargo run -p stripewise-results --example document > docs/results.md`.
+//! Prints `docs/reference/results.md`: `cargo run -p stripewise-results --example document > docs/reference/results.md`.
 
 fn main() {
     print!("{}", stripewise_results::schema::documentation());

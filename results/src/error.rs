@@ -1,5 +1,6 @@
 //! The errors of results, and their remedies.
 
+use crate::digest::Digest;
 use parquet::errors::ParquetError;
 use std::io;
 use std::path::PathBuf;
@@ -71,6 +72,28 @@ pub enum Error {
         /// The text.
         text: String,
     },
+    /// No run has a digest that begins so.
+    #[error(
+        "{root}: no run has a digest that begins with `{prefix}`, of {runs} runs there; `stripewise runs {root}` lists them"
+    )]
+    UnknownRun {
+        /// The directory of results.
+        root: PathBuf,
+        /// The beginning of a digest.
+        prefix: String,
+        /// The number of runs in the directory.
+        runs: usize,
+    },
+    /// Several runs have a digest that begins so.
+    #[error("{root}: {} runs have a digest that begins with `{prefix}`; give more digits of one:{}", candidates.len(), listed(candidates))]
+    AmbiguousRun {
+        /// The directory of results.
+        root: PathBuf,
+        /// The beginning of their digests.
+        prefix: String,
+        /// Their digests, in order.
+        candidates: Vec<Digest>,
+    },
     /// Two totals have the same name.
     #[error("the total `{name}` is given twice; a table has one column of a name")]
     DuplicateTotal {
@@ -85,6 +108,19 @@ pub enum Error {
         /// The name.
         name: String,
     },
+}
+
+/// The most candidates that an error lists.
+const LISTED: usize = 10;
+
+/// The beginnings of digests, a line each.
+fn listed(candidates: &[Digest]) -> String {
+    let line = |run: &Digest| format!("\n  {}", &run.to_string()[..16]);
+    let mut text: String = candidates.iter().take(LISTED).map(line).collect();
+    if candidates.len() > LISTED {
+        text += &format!("\n  and {} more", candidates.len() - LISTED);
+    }
+    text
 }
 
 const REMOVE: &str =

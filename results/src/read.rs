@@ -124,6 +124,24 @@ impl Batches {
         }
         Ok(columns)
     }
+
+    /// Passes the columns `names`, some rows at a time, to `each`, which gets them in the order of `names`.
+    pub(crate) fn scan(mut self, names: &[&str], mut each: impl FnMut(&[Vec<u64>])) -> Result<(), Error> {
+        let mut columns: Vec<Vec<u64>> = vec![Vec::new(); names.len()];
+        while let Some(batch) = self.next() {
+            let batch = batch.map_err(|error| self.explain(error))?;
+            for (column, name) in columns.iter_mut().zip(names) {
+                let missing = || Error::Read {
+                    table: self.table.clone(),
+                    message: format!("there is no column `{name}`"),
+                };
+                column.clear();
+                extend(column, batch.column_by_name(name).ok_or_else(missing)?);
+            }
+            each(&columns);
+        }
+        Ok(())
+    }
 }
 
 /// Runs a step of the Parquet library over a file of unknown origin. On some kinds of damage the library panics where

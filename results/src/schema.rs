@@ -1,5 +1,5 @@
 //! The tables of a run: their columns, types and meanings, in one list. The Arrow schemas, the files' columns and
-//! `docs/results.md` are all generated from it.
+//! `docs/reference/results.md` are all generated from it.
 
 use crate::totals::TOTALS;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -287,7 +287,7 @@ columns!(GcSliceRow is GcSlices {
     slices_at_work: u64 U64 "The same, without the pauses of collections that are preempted or in the background.",
 });
 
-/// The documentation of the tables, as Markdown: the complete `docs/results.md`.
+/// The documentation of the tables, as Markdown: the complete `docs/reference/results.md`.
 pub fn documentation() -> String {
     let mut text = String::from(include_str!("results.md"));
     text.push_str("\n| column | meaning |\n| --- | --- |\n");

@@ -14,6 +14,7 @@ use crate::sink::{Optional, Output, TableSink};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use stripewise_sim::tables::{
     GcRow, GcSliceRow, LatencyRow, MemberRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
@@ -57,12 +58,41 @@ impl Store {
     /// When the directory cannot be listed, or it has an entry that is named by a digest and is not a complete
     /// finished run.
     pub fn runs(&self) -> Result<Vec<FinishedRun>, Error> {
+        self.digests()?.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
+    }
+
+    /// The finished run whose digest begins with `prefix`.
+    ///
+    /// # Errors
+    /// When there is none, or several: the error then has their digests. When the directory cannot be listed, or the
+    /// run is damaged.
+    pub fn find_prefix(&self, prefix: &str) -> Result<FinishedRun, Error> {
+        let digests = self.digests()?;
+        let found: Vec<Digest> =
+            digests.iter().copied().filter(|run| run.to_string().starts_with(prefix)).collect();
+        match found[..] {
+            [run] => FinishedRun::open(&self.path(run), run),
+            [] => Err(Error::UnknownRun {
+                root: self.root.clone(),
+                prefix: prefix.to_owned(),
+                runs: digests.len(),
+            }),
+            _ => Err(Error::AmbiguousRun {
+                root: self.root.clone(),
+                prefix: prefix.to_owned(),
+                candidates: found,
+            }),
+        }
+    }
+
+    /// The digests of the finished runs, in order.
+    fn digests(&self) -> Result<Vec<Digest>, Error> {
         let list = Error::io(&self.root, "list the directory");
         let entries = fs::read_dir(&self.root).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let names = entries.map_err(list)?.into_iter().map(|entry| entry.file_name());
         let mut digests: Vec<Digest> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
         digests.sort_unstable();
-        digests.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
+        Ok(digests)
     }
 
     /// Starts writing a run, with its requested `optional` tables. Removes the directories that dead writers of any
@@ -377,6 +407,27 @@ impl FinishedRun {
         let wrong = |message: &str| Error::Read { table: name.clone(), message: message.to_owned() };
         let mut columns = self.columns(table)?.ok_or_else(|| wrong("the run left out this table"))?;
         columns.remove(column).ok_or_else(|| wrong(&format!("there is no column `{column}`")))
+    }
+
+    /// Passes columns of whole numbers to `each`, some rows at a time and in the order of `names`; tables of any size
+    /// take little memory. False when the run left out that table.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or there is no such column.
+    pub fn scan(&self, table: Table, names: &[&str], each: impl FnMut(&[Vec<u64>])) -> Result<bool, Error> {
+        let Some(batches) = self.batches(table)? else { return Ok(false) };
+        batches.scan(names, each)?;
+        Ok(true)
+    }
+
+    /// The time at which the run was finished, by its files.
+    ///
+    /// # Errors
+    /// When the file system does not tell it.
+    pub fn finished_at(&self) -> Result<SystemTime, Error> {
+        let path = self.path.join(RUN);
+        let time = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        time.map_err(Error::io(&path, "see when the run was finished"))
     }
 
     /// The totals.

@@ -6,10 +6,10 @@ use stripewise_results::schema::documentation;
 
 #[test]
 fn the_page_of_results_is_what_the_code_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results.md");
-    let page = fs::read_to_string(path).expect("docs/results.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/results.md");
+    let page = fs::read_to_string(path).expect("docs/reference/results.md is there");
     assert!(
         page == documentation(),
-        "docs/results.md is out of date: cargo run -p stripewise-results --example document > docs/results.md"
+        "docs/reference/results.md is out of date: cargo run -p stripewise-results --example document > docs/reference/results.md"
     );
 }

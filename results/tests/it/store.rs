@@ -265,3 +265,56 @@ fn a_directory_that_cannot_be_made_is_an_error_that_says_what_to_do() {
     fs::write(store.path(inputs(1).digest()), "in the way").unwrap();
     assert!(matches!(store.find(inputs(1).digest()), Err(Error::Damaged { .. })));
 }
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_digest_and_an_ambiguous_one_lists_the_candidates() {
+    let scratch = Scratch::new("prefix");
+    let store = scratch.store();
+    for seed in 0..20 {
+        run(&store, seed, 1, false).unwrap();
+    }
+    let digests: Vec<String> =
+        store.runs().unwrap().iter().map(|run| run.inputs().digest().to_string()).collect();
+    for digest in &digests {
+        // As many digits as it takes, and one fewer.
+        let shared =
+            |length: usize| digests.iter().filter(|other| other.starts_with(&digest[..length])).count();
+        let enough = (1..=64).find(|&length| shared(length) == 1).unwrap();
+        let found = store.find_prefix(&digest[..enough]).unwrap();
+        assert_eq!(found.inputs().digest().to_string(), *digest);
+        if enough > 1 {
+            let error = store.find_prefix(&digest[..enough - 1]).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                matches!(error, Error::AmbiguousRun { ref candidates, .. } if candidates.len() == shared(enough - 1))
+            );
+            assert!(text.contains(&digest[..16]) && text.contains("give more digits"), "{text}");
+        }
+    }
+    let all = store.find_prefix("").unwrap_err().to_string();
+    assert!(all.ends_with("and 10 more"), "{all}");
+    let none = store.find_prefix("0123456789abcdef").unwrap_err().to_string();
+    assert!(
+        none.contains("no run") && none.contains("of 20 runs") && none.contains("stripewise runs"),
+        "{none}"
+    );
+}
+
+#[test]
+fn a_scan_passes_the_chosen_columns_of_every_row_in_order() {
+    let scratch = Scratch::new("scan");
+    let store = scratch.store();
+    let finished = run(&store, 5, 10_000, true).unwrap();
+    let (mut latencies, mut kinds) = (Vec::new(), Vec::new());
+    let each = |columns: &[Vec<u64>]| {
+        latencies.extend_from_slice(&columns[0]);
+        kinds.extend_from_slice(&columns[1]);
+    };
+    assert!(finished.scan(Table::Requests, &["latency_ns", "kind"], each).unwrap());
+    assert_eq!(latencies, finished.numbers(Table::Requests, "latency_ns").unwrap());
+    assert_eq!(kinds, finished.numbers(Table::Requests, "kind").unwrap());
+    assert!(!finished.scan(Table::Updates, &["row"], |_| ()).unwrap(), "the run left this table out");
+    let error = finished.scan(Table::Requests, &["volumes"], |_| ()).unwrap_err().to_string();
+    assert!(error.contains("no column `volumes`"), "{error}");
+    assert!(finished.finished_at().unwrap().elapsed().is_ok(), "it was finished before now");
+}
