@@ -92,13 +92,13 @@ bench-caches: ## Measure the cost of write caches in the simulator, compared wit
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
 
-validate: ## Compare the simulator with theory and other simulators (docs/validation.md)
+validate: ## Compare the simulator with theory and other simulators (docs/evidence/validation.md)
 	$(CARGO) run --release --locked -p stripewise-validate
 
 fuzz: ## Run the tests with many more cases of each property (CASES=20000)
 	PROPTEST_CASES=$(CASES) $(CARGO) test --release --workspace --locked
 
-fuzz-readers: ## Fuzz everything that reads files, each target MINUTES=5 long (needs cargo-fuzz; docs/fuzzing.md)
+fuzz-readers: ## Fuzz everything that reads files, each target MINUTES=5 long (needs cargo-fuzz; docs/evidence/fuzzing.md)
 	fuzz/all.sh $(MINUTES)
 
 deny: ## Check licences and origins of dependencies (needs cargo-deny)

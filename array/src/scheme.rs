@@ -80,7 +80,7 @@ pub struct Scheme {
     /// The parity computation.
     #[serde(default)]
     pub parity: Parity,
-    /// Whether the array can be assembled again after failures of members and of power: see `docs/format.md`.
+    /// Whether the array can be assembled again after failures of members and of power: see `docs/design/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
     /// The record that is written before an update in place, with metadata.
@@ -255,7 +255,7 @@ pub enum Metadata {
     /// No metadata is written, as in the runs of the papers.
     #[default]
     Off,
-    /// The format of `docs/format.md`: the array can be assembled again after failures of members and of power.
+    /// The format of `docs/design/format.md`: the array can be assembled again after failures of members and of power.
     On,
 }
 

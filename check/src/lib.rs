@@ -3,7 +3,7 @@
 //! sector may hold.
 //!
 //! A [`Case`] contains everything that determines a run; [`stress::case`] draws one from a seed. [`run`] plays a case
-//! and returns the first violation of the fault contract (`docs/checking.md`).
+//! and returns the first violation of the fault contract (`docs/evidence/checking.md`).
 
 #![forbid(unsafe_code)]
 

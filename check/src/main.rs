@@ -18,8 +18,8 @@ use command::progress::Progress;
 use command::runner::{self, Runner};
 
 /// Run the array controller over modelled flash with real bytes, concurrent requests and faults, and check every promise of
-/// the fault contract (docs/checking.md). Exit code 1: a promise was broken; the last line is the command that replays the
-/// failure.
+/// the fault contract (docs/evidence/checking.md). Exit code 1: a promise was broken; the last line is the command that
+/// replays the failure.
 #[derive(Parser)]
 #[command(name = "stripewise-check", args_conflicts_with_subcommands = true)]
 struct Arguments {

@@ -147,7 +147,7 @@ const MOST_CHECKED: u64 = 1 << 20;
 /// Rows of a batch of requests.
 const ROWS: usize = 1 << 16;
 
-/// The schema of a trace's requests: that of `docs/trace-schema.md`.
+/// The schema of a trace's requests: that of `docs/reference/trace-schema.md`.
 fn request_schema() -> SchemaRef {
     let field = |name: &str, kind: DataType, description: &str| {
         let metadata = [("description".to_owned(), description.to_owned())];

@@ -64,6 +64,34 @@ impl Distribution {
         self.steps.iter().find(|step| step.1 >= rank).map(|step| step.0)
     }
 
+    /// The stairs from the least value to the largest, so that steps lie about evenly on an axis of `nines` nines:
+    /// latency and percentage.
+    pub(crate) fn whole(&self, nines: usize) -> Vec<(f64, f64)> {
+        let count = self.count() as f64;
+        let least = libm::pow(10.0, -(nines as f64));
+        // The number of nines that a share below has.
+        let place = |seen: u64| -libm::log10((1.0 - seen as f64 / count).max(least));
+        let gap = nines as f64 / STEPS_DRAWN as f64;
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let (mut reached, mut drawn) = (0.0, 0.0);
+        for (index, &(value, seen)) in self.steps.iter().enumerate() {
+            let is_end = index == 0 || index + 1 == self.steps.len();
+            if is_end || place(seen) - drawn >= gap {
+                points.push((value as f64, reached));
+                reached = seen as f64 * 100.0 / count;
+                points.push((value as f64, reached));
+                drawn = place(seen);
+            }
+        }
+        points.dedup();
+        points
+    }
+
+    /// The number of nines of an axis on which the largest of the values is seen: 3 for a thousand values, from 2 to 7.
+    pub(crate) fn nines(&self) -> usize {
+        (libm::log10(self.count().max(1) as f64) as usize).clamp(2, 7)
+    }
+
     /// The stairs from `from` percent to 100: latency and percentage.
     pub(crate) fn tail(&self, from: f64) -> Vec<(f64, f64)> {
         let count = self.count();
@@ -119,6 +147,20 @@ mod tests {
         assert_eq!(Distribution::of_values(vec![7; 5]).tail(99.0), [(7.0, 99.0), (7.0, 100.0)]);
         let long = Distribution::of_values((0..1_000_000).collect()).tail(99.0);
         assert!(long.len() <= 2 * STEPS_DRAWN + 4, "{}", long.len());
+    }
+
+    #[test]
+    fn the_whole_distribution_is_drawn_in_steps_that_are_even_on_its_axis() {
+        let values = Distribution::of_values((1..=100_000).collect());
+        assert_eq!((values.nines(), Distribution::default().nines()), (5, 2));
+        let points = values.whole(values.nines());
+        assert_eq!((points.first(), points.last()), (Some(&(1.0, 0.0)), Some(&(100_000.0, 100.0))));
+        assert!(points.len() <= 2 * STEPS_DRAWN + 4, "{}", points.len());
+        for (value, percent) in points.iter().skip(1).step_by(2) {
+            assert!((percent - value / 1_000.0).abs() < 1e-9, "a drawn step is exact: {value} {percent}");
+        }
+        let beyond = points.iter().filter(|point| point.1 > 99.0).count();
+        assert!(beyond > points.len() / 3, "more than a third of the steps is in the last percent: {beyond}");
     }
 
     #[test]

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod course;
 mod distribution;
 mod error;
 mod figures;
@@ -134,7 +135,9 @@ impl Report {
             return Err(Error::NoRuns);
         }
         let runs = self.sources.iter().map(LoadedRun::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(page::html(&Set::new(runs, self.beside.clone())))
+        let mut set = Set::new(runs, self.beside.clone());
+        set.runs.iter_mut().try_for_each(LoadedRun::read_time_spent)?;
+        page::html(&set)
     }
 
     /// Writes the report to the file `out`, and replaces an existing file.

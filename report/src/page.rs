@@ -113,9 +113,10 @@ fn section(figure: &Figure) -> String {
     for panel in &figure.panels {
         let title = escape(&panel.title);
         match &panel.body {
-            Ok(svg) => writeln!(
+            Ok(drawing) => writeln!(
                 text,
-                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{svg}</div></figure>"
+                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{}</div></figure>",
+                drawing.svg
             )
             .expect("a string takes all"),
             Err(why) => notes.push(format!("Not drawn: {}, {why}.", panel.title)),

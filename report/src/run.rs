@@ -4,6 +4,7 @@ use stripewise_array::Scheme;
 use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table, paired};
 use stripewise_sim::tables::LatencyKind;
 
+use crate::course::{self, TimeSpent};
 use crate::distribution::Distribution;
 use crate::error::Error;
 use stripewise_results::settings::{self, Settings};
@@ -48,11 +49,18 @@ pub(crate) struct LoadedRun {
     pub(crate) members: Columns,
     /// Response times of all requests of all seeds.
     pub(crate) responses: Option<Distribution>,
+    /// The same of reads, and of writes.
+    pub(crate) by_kind: [Option<Distribution>; 2],
     /// Latencies of the operations on each member, queueing included; empty when they were not kept.
     pub(crate) operations: Vec<Distribution>,
     /// The number of slices of time in which N members collected garbage, for N from zero; empty when they were not
     /// counted.
     pub(crate) collecting: Vec<u64>,
+    /// The run on disk; of the first seed where there are several.
+    pub(crate) finished: Option<FinishedRun>,
+    /// Where the time of its requests went; none when the run has no row for each request. Of the first seed where
+    /// there are several.
+    pub(crate) spent: Option<TimeSpent>,
 }
 
 /// The run of a further seed.
@@ -87,12 +95,26 @@ impl LoadedRun {
             settings,
             members,
             responses: kept(LatencyKind::Both, 0),
+            by_kind: [kept(LatencyKind::Read, 0), kept(LatencyKind::Write, 0)],
             operations: (0..count as u64).filter_map(|at| kept(LatencyKind::Operation, at)).collect(),
             collecting: run
                 .columns(Table::GcSlices)?
                 .and_then(|mut columns| columns.remove("slices"))
                 .unwrap_or_default(),
+            finished: Some(run.clone()),
+            spent: None,
         })
+    }
+
+    /// Reads where the time of the requests went, if the run has a row for each.
+    pub(crate) fn read_time_spent(&mut self) -> Result<(), Error> {
+        let Some(run) = &self.finished else { return Ok(()) };
+        // One seed's own percentile, not that of all of them together.
+        let own = run.columns(Table::Latencies)?.unwrap_or_default();
+        let parts = ((1.0 - course::SLOWEST) * 100_000.0) as u64;
+        let slow = distribution(&own, LatencyKind::Both, 0).and_then(|responses| responses.quantile(parts));
+        self.spent = course::time_spent(run, slow.unwrap_or(u64::MAX))?;
+        Ok(())
     }
 
     /// A total as a number, the mean over the seeds; none where one of them lacks it.
@@ -194,6 +216,9 @@ fn join(mut runs: Vec<LoadedRun>) -> LoadedRun {
             (Some(ours), Some(theirs)) => Some(ours.with(theirs)),
             _ => None,
         };
+        for (ours, theirs) in joined.by_kind.iter_mut().zip(&run.by_kind) {
+            *ours = ours.take().zip(theirs.as_ref()).map(|(ours, theirs)| ours.with(theirs));
+        }
         joined.operations =
             joined.operations.iter().zip(&run.operations).map(|(ours, theirs)| ours.with(theirs)).collect();
         let seed = run.settings.get(SEED).cloned().unwrap_or_default();

@@ -85,7 +85,11 @@ pub enum Error {
         runs: usize,
     },
     /// Several runs have a digest that begins so.
-    #[error("{root}: {} runs have a digest that begins with `{prefix}`; give more digits of one:{}", candidates.len(), listed(candidates))]
+    #[error(
+        "{root}: {} runs have a digest that begins with `{prefix}`; give more digits of one:{}",
+        candidates.len(),
+        listed(candidates)
+    )]
     AmbiguousRun {
         /// The directory of results.
         root: PathBuf,

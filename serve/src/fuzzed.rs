@@ -1,5 +1,5 @@
 //! Properties of the parsers of foreign bytes in this crate: the lines of the control socket, and the queues of guests.
-//! The fuzz targets call it (docs/fuzzing.md), and so do the tests of the crate for every file of `fuzz/corpus`.
+//! The fuzz targets call it (docs/evidence/fuzzing.md), and so do the tests of the crate for every file of `fuzz/corpus`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A status as Prometheus metrics (docs/metrics.md). Names, units and types follow Prometheus' naming conventions: base
+//! A status as Prometheus metrics (docs/reference/metrics.md). Names, units and types follow Prometheus' naming conventions: base
 //! units, `_total` for counters.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Records served requests as a trace in our Parquet schema (docs/trace-schema.md), so that the same requests can be
+//! Records served requests as a trace in our Parquet schema (docs/reference/trace-schema.md), so that the same requests can be
 //! replayed over other schemes.
 //!
 //! The loop only appends 32 bytes a request to a buffer; a separate thread encodes and writes. Buffers circulate

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bibliography;
 mod catalog;
 mod describe;
 mod error;

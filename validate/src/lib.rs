@@ -1,7 +1,7 @@
 //! Validates the simulator: against theory where theory has an answer, otherwise against independent simulators.
 //!
 //! Each [`Check`] is a claim that can fail: it names flaws ([`Bend`]) that it must find, and tests prove that it
-//! finds them. `cargo run --release -p stripewise-validate` runs all of them; `docs/validation.md` shows the results.
+//! finds them. `cargo run --release -p stripewise-validate` runs all of them; `docs/evidence/validation.md` shows the results.
 
 #![forbid(unsafe_code)]
 

@@ -26,8 +26,8 @@ struct Arguments {
     /// The seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Also write docs/validation.md; needs all checks in full
-    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = "docs/validation.md",
+    /// Also write docs/evidence/validation.md; needs all checks in full
+    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = "docs/evidence/validation.md",
           conflicts_with_all = ["quick", "checks"])]
     write: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The page `docs/validation.md`: the checks and their results.
+//! The page `docs/evidence/validation.md`: the checks and their results.
 
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ pub fn oracles() -> String {
     let mut text =
         "## Computed by hand, verified by other tests\n\n| case | test |\n| --- | --- |\n".to_owned();
     for oracle in ORACLES {
-        let _ = writeln!(text, "| {} | [`{}`](../{}) |", oracle.case, oracle.test, oracle.file);
+        let _ = writeln!(text, "| {} | [`{}`](../../{}) |", oracle.case, oracle.test, oracle.file);
     }
     text
 }

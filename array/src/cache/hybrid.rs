@@ -1,7 +1,8 @@
 //! The hybrid: WOW's write groups and SIW's short queues, with as many groups at a time as the load requires.
 //!
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
-//! workload"; all of it is ours. It takes from each policy the source of that policy's gains (docs/paper-003.md). From WOW:
+//! workload"; all of it is ours. It takes from each policy the source of that policy's gains
+//! (docs/evidence/paper-003.md). From WOW:
 //! writes are acknowledged at once, whatever time parity takes, and a group leaves as a whole, so that its SSDs stay in step.
 //! From SIW: little is in flight, one group, so that reads find short queues. SIW's members wait for each other to collect
 //! together; here groups leave in bursts, from half-way between the thresholds down to the low one: a collection that one

@@ -1,6 +1,6 @@
 //! Errors of parsing: what the bytes of a member are instead of the expected structure.
 
-/// A structure of `docs/format.md`.
+/// A structure of `docs/design/format.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// The superblock of a member.

@@ -1,4 +1,4 @@
-//! The registry of features that an array may use and that not every program knows. `docs/format.md`, "Features".
+//! The registry of features that an array may use and that not every program knows. `docs/design/format.md`, "Features".
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -129,10 +129,10 @@ mod tests {
         assert!(known.unknown(FeatureClass::Incompatible).is_empty());
     }
 
-    /// The table of `docs/format.md` has a row for each feature, with the same meaning.
+    /// The table of `docs/design/format.md` has a row for each feature, with the same meaning.
     #[test]
     fn the_registry_is_that_of_the_document() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/format.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/design/format.md");
         let document = std::fs::read_to_string(path).expect("the document lies beside the code");
         for Feature { class, bit, name, is_known } in FEATURES {
             let class = match class {
@@ -142,7 +142,7 @@ mod tests {
             };
             let state = if is_known { "in use" } else { "reserved" };
             let row = format!("| {class} | {bit} | `{name}` | {state} |");
-            assert!(document.contains(&row), "docs/format.md has no row \"{row}\"");
+            assert!(document.contains(&row), "docs/design/format.md has no row \"{row}\"");
         }
     }
 }

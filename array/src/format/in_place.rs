@@ -1,4 +1,4 @@
-//! The areas of a member of an array in place: `docs/format.md`, "A member" and "In place".
+//! The areas of a member of an array in place: `docs/design/format.md`, "A member" and "In place".
 
 use super::journal::{redo_entries_max, redo_header_pages};
 use super::paged::{CHECKSUMS_AT, INTENT_AT};

@@ -1,4 +1,4 @@
-//! The areas of a member: `docs/format.md`, "A member".
+//! The areas of a member: `docs/design/format.md`, "A member".
 
 use super::checkpoint::body_bytes;
 use super::superblock::{Area, superblock_pages};

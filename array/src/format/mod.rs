@@ -1,4 +1,4 @@
-//! The on-media format: everything on the members except for chunks, byte by byte. See `docs/format.md`.
+//! The on-media format: everything on the members except for chunks, byte by byte. See `docs/design/format.md`.
 //!
 //! Each structure has one module that writes and reads it. Readers accept arbitrary bytes: they never panic, and report
 //! what was wrong.

@@ -1,4 +1,4 @@
-//! The page that names the host serving an array: `docs/format.md`, "Owner".
+//! The page that names the host serving an array: `docs/design/format.md`, "Owner".
 
 use std::fmt::{Display, Formatter};
 

@@ -7,8 +7,8 @@
 //! with W the writes of a file and of a chunk, N the chunks of a file and Age the time between a chunk's last two writes.
 //! A chunk goes to the group whose similarity S, the mean hotness of its chunks, is nearest to the chunk's own hotness.
 //!
-//! Source: paper 001, section V-G, after its reference 25, printed: both formulas, the nearest group, 10 bytes for each
-//! chunk of which 8 are its access time and 2 its write count. Choices:
+//! Source: paper 001, section V-G, after its reference 25 (DSN 2015). Printed: both formulas, the nearest group, 10 bytes for
+//! each chunk of which 8 are its access time and 2 its write count. Choices:
 //! - An aligned extent represents a file, since block traces name no files.
 //! - Age counts write requests, at least 1; before a chunk's second write its second term is 0.
 //! - Hotness is a number of 16 integer and 16 binary places, each term rounded down. Similarities are compared exactly, as

@@ -1,4 +1,4 @@
-//! Creates and assembles an array in place: `docs/format.md`, "In place".
+//! Creates and assembles an array in place: `docs/design/format.md`, "In place".
 
 use stripewise_code::Code;
 

@@ -1,4 +1,4 @@
-//! Reconstructs superblocks of members that have none, from the rest of their content: `docs/format.md`, "Reconstruction".
+//! Reconstructs superblocks of members that have none, from the rest of their content: `docs/design/format.md`, "Reconstruction".
 //!
 //! The content of a page proves where it belongs: summaries (log) and the table of checksums (redo journal) of the other
 //! members list the CRC-32C of each page of every column. If all checksums of a row differ, and none is that of zeros, a

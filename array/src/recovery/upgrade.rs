@@ -1,4 +1,4 @@
-//! Upgrades an array from an older version of the format to the current one: `docs/format.md`, "Versions 1 and 2".
+//! Upgrades an array from an older version of the format to the current one: `docs/design/format.md`, "Versions 1 and 2".
 //!
 //! An upgrade is a single update of the superblocks. If power fails at any step, the array has either the old or the new
 //! version.

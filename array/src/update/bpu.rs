@@ -1,7 +1,7 @@
 //! BPU, balanced parity update: the routine whose most loaded member is less loaded, unless the array is overloaded or the
 //! difference is too small to be worth more pre-reads.
 //!
-//! Source: Y. Chen, Y. Li, Y. Lyu, Y. Xu: BPU, ICPADS 2016, according to its public prototype for Linux md (its rule and its
+//! Source: Y. Chen, Y. Xu, Y. Li, J. Xu: BPU, ICPADS 2016, according to its public prototype for Linux md (its rule and its
 //! constants); paper 000, section IV-A, which compares with it. The prototype counts the outstanding reads and writes of each
 //! disk in units of 4 KiB. Its array is one group of members, so the mean load here is that of the row's group.
 

@@ -1,5 +1,5 @@
 //! A member returns with content of an earlier time: the array trusts the stamp in the member's own superblocks, not its
-//! own record (row `rollback` of `docs/fault-contract.md`).
+//! own record (row `rollback` of `docs/design/fault-contract.md`).
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 

@@ -1,4 +1,4 @@
-//! The order in which the log writes the metadata that makes it durable, with the flushes in between (`docs/format.md`).
+//! The order in which the log writes the metadata that makes it durable, with the flushes in between (`docs/design/format.md`).
 //! The order determines after which write power may fail, and which members may then be missing.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::runner::{self, Runner};
 
 /// Runs combinations of members of all axes: a covering array in which any three members occur together that may, or all that
-/// are accepted (docs/composition.md)
+/// are accepted (docs/reference/composition.md)
 #[derive(Args)]
 pub(crate) struct Compose {
     /// Run all accepted combinations instead of the covering array, in a shuffled order, so that each part of them is a
@@ -24,7 +24,7 @@ pub(crate) struct Compose {
     /// One combination, AXIS=MEMBER,...; axes that are not named have their first member
     #[arg(long, group = "what", value_name = "COMBINATION", value_parser = Combination::parse)]
     of: Option<Combination>,
-    /// Print docs/composition.md
+    /// Print docs/reference/composition.md
     #[arg(long, group = "what")]
     table: bool,
     /// Print the combinations and run none

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::runner;
 
 /// Lose power at any time of an array's life, with any part of the unflushed writes and any members that parity tolerates, and
-/// check the content of the assembled array by docs/fault-contract.md
+/// check the content of the assembled array by docs/design/fault-contract.md
 #[derive(Args)]
 pub(crate) struct Crashes {
     /// Crashes, drawn from seeds

@@ -10,8 +10,8 @@ use stripewise_check::kill::{Broken, Counts, Settings, run};
 use super::progress::Progress;
 
 /// Kill `stripewise serve` (-9) at random times under the load of several NBD connections, let its members lose a part of the
-/// unflushed writes, start it again, and check each sector by docs/fault-contract.md; in the end `stripewise check` must be
-/// clean
+/// unflushed writes, start it again, and check each sector by docs/design/fault-contract.md; in the end `stripewise check`
+/// must be clean
 #[derive(Args)]
 pub(crate) struct Kill {
     /// The number of kills

@@ -1,4 +1,4 @@
-//! Generates docs/composition.md: which members can be combined, which cannot, and why.
+//! Generates docs/reference/composition.md: which members can be combined, which cannot, and why.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,9 +38,9 @@ fn head(text: &mut String, pairs: &Pairs) {
         "# Which settings combine
 
 Each choice on an axis combines with each choice on every other axis, unless the two contradict each other or their
-combination is not implemented. `stripewise-check compose --table > docs/composition.md` generates this page from the
-code that resolves a scheme at the start of every run; a test keeps it up to date. [checking.md](checking.md#composition)
-describes how combinations are run.
+combination is not implemented. `stripewise-check compose --table > docs/reference/composition.md` generates this page
+from the code that resolves a scheme at the start of every run; a test keeps it up to date.
+[checking.md](../evidence/checking.md#composition) describes how combinations are run.
 
 Of the {all} combinations of {COUNT} axes, {accepted} are accepted. Each refusal is due to two choices: {direct} pairs refuse
 each other (one of them is a choice that is always refused), and all other impossible combinations follow from these

@@ -1,5 +1,5 @@
 //! Corruption beyond the contract: one more copy of a structure is destroyed than parity tolerates. Rows `gap` and
-//! `beyond` of `docs/fault-contract.md` state the required behaviour of the array.
+//! `beyond` of `docs/design/fault-contract.md` state the required behaviour of the array.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,7 +12,7 @@ use crate::stamp::SECTOR;
 /// The content of a page. Snapshots share unchanged content.
 pub(crate) type Content = Rc<[u8]>;
 
-/// A fault of a member: rows of `docs/fault-contract.md`.
+/// A fault of a member: rows of `docs/design/fault-contract.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {

@@ -1,7 +1,7 @@
 //! The crash checker: arrays lose power at any time, keep any part of their unflushed writes, and are assembled
 //! again.
 //!
-//! The reference is `docs/fault-contract.md`. A [`CrashCase`] contains everything that determines one life of an array.
+//! The reference is `docs/design/fault-contract.md`. A [`CrashCase`] contains everything that determines one life of an array.
 //! Seeds are cases that are drawn at random; a [`Script`] stands for all crashes of a few requests.
 
 mod case;

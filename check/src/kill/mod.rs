@@ -1,5 +1,5 @@
 //! The kill test of a served array: a verifying client drives `stripewise serve` over several NBD connections; the
-//! server is killed at any time and restarted, and each sector is compared with docs/fault-contract.md.
+//! server is killed at any time and restarted, and each sector is compared with docs/design/fault-contract.md.
 //!
 //! A kill loses the content of the server's memory, but none of the data given to the system. Optionally power is
 //! lost at the same time: then each member loses some of its unflushed writes, sector by sector. Everything else is

@@ -156,12 +156,12 @@ fn every_refusal_was_reviewed_and_every_review_is_of_a_refusal() {
 #[test]
 fn the_document_is_up_to_date() {
     let space = Space::new();
-    let written = include_str!("../../../docs/composition.md");
+    let written = include_str!("../../../docs/reference/composition.md");
     let made = table::document(&space, &Pairs::new(&space));
     let differ = written.lines().zip(made.lines()).find(|(written, made)| written != made);
     assert!(
         differ.is_none() && written.len() == made.len(),
-        "{differ:?}; run `cargo run -p stripewise-check -- compose --table > docs/composition.md`"
+        "{differ:?}; run `cargo run -p stripewise-check -- compose --table > docs/reference/composition.md`"
     );
 }
 

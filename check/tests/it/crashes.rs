@@ -1,4 +1,4 @@
-//! The fault contract (`docs/fault-contract.md`), tested with seeds and with small cases for which every crash is
+//! The fault contract (`docs/design/fault-contract.md`), tested with seeds and with small cases for which every crash is
 //! tried. Test names begin with the row of the contract's table.
 
 use stripewise_check::crash::{

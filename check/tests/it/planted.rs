@@ -9,7 +9,7 @@ use stripewise_array::read::ReadPolicy;
 use stripewise_check::{Case, Failure, Faults, Options, Planted, run, stress};
 use stripewise_flash::Bug as Flash;
 
-/// The number of seeds from 0 within which the stress test must find each bug. `docs/checking.md` contains the same
+/// The number of seeds from 0 within which the stress test must find each bug. `docs/evidence/checking.md` contains the same
 /// table.
 const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::AcknowledgeBeforeWrite), 20),
@@ -178,7 +178,7 @@ fn every_bug_has_a_budget() {
 
 #[test]
 fn the_table_of_the_documents_is_the_one_that_is_tested() {
-    let text = include_str!("../../../docs/checking.md");
+    let text = include_str!("../../../docs/evidence/checking.md");
     for (bug, budget) in BUDGETS {
         let row = format!("| `{}` |", bug.name());
         let line = text.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("no row {row}"));

@@ -5,7 +5,7 @@
 use stripewise_array::Bug;
 use stripewise_check::crash::{Checker, Kind};
 
-/// The number of seeds from 0 within which each bug must be found. `docs/checking.md` contains the same table.
+/// The number of seeds from 0 within which each bug must be found. `docs/evidence/checking.md` contains the same table.
 const BUDGETS: &[(Bug, u64)] = &[
     (Bug::FlushDropped, 100),
     (Bug::CommitEarly, 50),
@@ -44,7 +44,7 @@ fn every_bug_of_the_log_is_found_within_its_budget() {
 
 #[test]
 fn the_table_of_the_documents_is_the_one_that_is_tested() {
-    let text = include_str!("../../../docs/checking.md");
+    let text = include_str!("../../../docs/evidence/checking.md");
     let (_, text) = text.split_once("## Crashes").expect("the section on crashes");
     for (bug, budget) in BUDGETS {
         let row = format!("| `{bug:?}` |");

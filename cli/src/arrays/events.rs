@@ -30,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Print the events of an array: failures, rebuilds, scrubs, damage
 ///
 /// The events come from a file that the server writes to the state folder, so the command works without a running server. The
-/// file keeps the latest one to two MiB. docs/events.md lists all kinds of events.
+/// file keeps the latest one to two MiB. docs/reference/events.md lists all kinds of events.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

@@ -113,7 +113,7 @@ pub(crate) struct Args {
     detach: bool,
 
     /// Start this program for each event, with its kind, the array and the member's path as arguments and the event as a line of
-    /// JSON on its standard input (docs/events.md)
+    /// JSON on its standard input (docs/reference/events.md)
     #[arg(long, value_name = "PROGRAM")]
     on_event: Option<PathBuf>,
 

@@ -1,5 +1,5 @@
 //! The server of an array is killed (-9) at random times, and its members lose some of the writes that no flush
-//! covered, as docs/checking.md describes. `stripewise-check kill` does so hundreds of times.
+//! covered, as docs/evidence/checking.md describes. `stripewise-check kill` does so hundreds of times.
 
 use std::time::Duration;
 

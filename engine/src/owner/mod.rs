@@ -1,4 +1,4 @@
-//! Ensures that only one host serves an array when several hosts see its members: `docs/format.md`, "Owner".
+//! Ensures that only one host serves an array when several hosts see its members: `docs/design/format.md`, "Owner".
 //!
 //! [`Keeper::claim`] claims an array before it is assembled, and a [`Keeper`] keeps it while it is served. Separate
 //! threads, one for each member, write heartbeats, so that serving never waits for a heartbeat. The design follows

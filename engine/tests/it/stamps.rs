@@ -1,4 +1,4 @@
-//! Files of members that were copied and are put back: row `rollback` of `docs/fault-contract.md`, on files.
+//! Files of members that were copied and are put back: row `rollback` of `docs/design/fault-contract.md`, on files.
 
 use std::path::{Path, PathBuf};
 

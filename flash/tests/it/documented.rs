@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use stripewise_flash::DeviceSpec;
 
-const PAGE: &str = include_str!("../../../docs/device.md");
+const PAGE: &str = include_str!("../../../docs/reference/device.md");
 
 /// The texts between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
@@ -75,7 +75,7 @@ fn every_value_of_a_choice_is_named_in_its_row() {
 fn the_example_is_a_device() {
     let example =
         PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    DeviceSpec::from_toml("docs/device.md", example).unwrap_or_else(|error| panic!("{error}"));
+    DeviceSpec::from_toml("docs/reference/device.md", example).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Cell {
 }
 
 /// Of paper 002's workloads one of half reads (its best there), the busiest, one of few and one of long reads, each with the
-/// speed-up at which as many chips are busy as its Table II prints, as its evaluation found it (docs/paper-002.md).
+/// speed-up at which as many chips are busy as its Table II prints, as its evaluation found it (docs/evidence/paper-002.md).
 const SPED_UP: [(&str, u64); 4] = [("HM_0", 1863), ("HM_1", 73129), ("PRN_0", 894), ("PROJ_1", 471)];
 
 /// The number of these requests, as in that evaluation's sweeps.

@@ -2,7 +2,8 @@
 
 use super::look::Look;
 use super::scale::{Scale, Unit};
-use super::svg::{Anchor, Svg};
+use super::svg::{Anchor, Plot, Svg};
+use super::values::{Drawing, Values};
 use super::{GROUND, LINE, WIDTH, clipped, text_width};
 
 /// One bar.
@@ -45,7 +46,7 @@ const BAR_MOST: f64 = 34.0;
 
 impl Bars<'_> {
     /// The drawing. `id` is unique in the page.
-    pub(crate) fn draw(&self, id: &str) -> String {
+    pub(crate) fn draw(&self, id: &str) -> Drawing {
         let heights = || {
             let bars = self.groups.iter().flat_map(|group| &group.bars);
             let values = bars.flat_map(|bar| [bar.value, bar.whisker.map(|(_, high)| high)]);
@@ -88,6 +89,7 @@ impl Bars<'_> {
             (unit, true) => format!("{} ({unit}, logarithmic)", self.axis),
         };
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &axis);
+        svg.begin_marks();
         for (index, group) in self.groups.iter().enumerate() {
             let middle = left + room * (index as f64 + 0.5);
             let first = middle - bar * group.bars.len() as f64 / 2.0;
@@ -95,18 +97,40 @@ impl Bars<'_> {
                 let x = first + bar * place as f64;
                 let Some(value) = of.value else { continue };
                 let rect = [x + 0.5, height(value), bar - 1.0, height(0.0) - height(value)];
-                svg.rect(&of.look.fill(), of.look.hatch(), rect, &of.tip);
+                svg.begin_series(of.look, &of.tip);
+                svg.rect(of.look, rect);
                 if let Some((low, high)) = of.whisker {
                     draw_whisker(&mut svg, x + bar / 2.0, bar, (height(low), height(high)));
                 }
+                svg.end_series();
             }
-            labels.draw(&mut svg, middle, top + GROUND, &group.label);
         }
         if let Some(reference) = self.reference {
             svg.line("reference", (left, height(reference)), (width - 6.0, height(reference)));
         }
+        svg.end_marks();
+        for (index, group) in self.groups.iter().enumerate() {
+            labels.draw(&mut svg, left + room * (index as f64 + 0.5), top + GROUND, &group.label);
+        }
         svg.line("base", (left, height(0.0)), (width - 6.0, height(0.0)));
-        svg.finish(id, self.title, self.description)
+        let names: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
+        let plot = Plot {
+            area: [left, top, left + groups * room, top + GROUND],
+            across: format!("band {}", serde_json::json!(names)),
+            upward: scale.told(),
+        };
+        let svg = svg.finish(id, self.title, self.description, &plot);
+        Drawing { svg, values: self.values() }
+    }
+
+    fn values(&self) -> Values {
+        let of = |group: &Group| {
+            let bars = group.bars.iter().filter_map(|bar| Some((bar.look, bar.value?, bar.whisker)));
+            let label = group.label.clone();
+            bars.map(move |(look, value, whisker)| (label.clone(), look, value, whisker)).collect::<Vec<_>>()
+        };
+        let axis = if self.unit.name.is_empty() { self.axis.to_owned() } else { format!("{} (ns)", self.axis) };
+        Values::Bars { axis, bars: self.groups.iter().flat_map(of).collect() }
     }
 }
 
@@ -114,8 +138,8 @@ impl Bars<'_> {
 pub(super) fn draw_ticks(svg: &mut Svg, scale: &Scale, (from, to): (f64, f64), height: impl Fn(f64) -> f64) {
     for (value, text) in scale.ticks() {
         let y = height(*value);
-        svg.line("grid", (from, y), (to, y));
-        svg.text("tick", (from - 4.0, y + 4.0), Anchor::End, text);
+        svg.line("grid gy", (from, y), (to, y));
+        svg.text("tick ty", (from - 4.0, y + 4.0), Anchor::End, text);
     }
 }
 
@@ -184,7 +208,7 @@ mod tests {
             groups: &groups,
             reference: None,
         };
-        chart.draw("x")
+        chart.draw("x").svg
     }
 
     #[test]

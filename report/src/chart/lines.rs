@@ -3,13 +3,16 @@
 use super::bars::draw_ticks;
 use super::look::Look;
 use super::scale::{Scale, Unit};
-use super::svg::{Anchor, Svg};
-use super::{GROUND, LINE, WIDTH, text_width};
+use super::svg::{Anchor, Plot, Svg};
+use super::values::{Drawing, Values, ValuesOfLine};
+use super::{GROUND, LINE, PAGE, WIDTH, text_width};
 
 /// One line.
 pub(crate) struct Line {
     /// None for one of many lines that need not be distinguished.
     pub(crate) look: Option<Look>,
+    /// Its name; empty where the legend has it.
+    pub(crate) name: String,
     /// The points from left to right.
     pub(crate) points: Vec<(f64, f64)>,
     /// Its tooltip.
@@ -21,8 +24,25 @@ pub(crate) struct Line {
 pub(crate) enum Across<'a> {
     /// Times in nanoseconds, with this name.
     Time(&'a str),
+    /// Times in nanoseconds on a logarithmic axis, with this name.
+    LogTime(&'a str),
+    /// Instants in nanoseconds from the beginning of a run, with this name; over the whole width of the page.
+    Instant(&'a str),
     /// Whole numbers, with this name.
     Count(&'a str),
+}
+
+/// The vertical axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Up {
+    /// Plain numbers in this range.
+    Range(f64, f64),
+    /// Percentages, of which each further nine takes the same height, up to this number of nines.
+    Tail(usize),
+    /// Times in nanoseconds, from the least to the largest on a logarithmic axis if they are far apart.
+    Time,
+    /// Plain numbers from zero on.
+    Amount,
 }
 
 /// Lines of shares over times or counts.
@@ -31,8 +51,7 @@ pub(crate) struct Lines<'a> {
     pub(crate) description: &'a str,
     pub(crate) across: Across<'a>,
     pub(crate) upward: &'a str,
-    /// The range of the vertical axis.
-    pub(crate) range: (f64, f64),
+    pub(crate) up: Up,
     /// The lines in drawing order, the last on top.
     pub(crate) lines: &'a [Line],
     /// A height that is marked.
@@ -48,29 +67,32 @@ const MARKERS: usize = 5;
 
 impl Lines<'_> {
     /// The drawing. `id` is unique in the page.
-    pub(crate) fn draw(&self, id: &str) -> String {
+    pub(crate) fn draw(&self, id: &str) -> Drawing {
         let times = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
         let most = times().fold(0.0, f64::max);
         let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
         let unit = match self.across {
-            Across::Time(_) => Unit::of_time(most),
             Across::Count(_) => Unit::ONE,
+            _ => Unit::of_time(most),
         };
-        let is_time = matches!(self.across, Across::Time(_));
-        let log = is_time && least > 0.0 && most / least >= LOG_FROM;
+        let is_count = matches!(self.across, Across::Count(_));
+        let is_time = matches!(self.across, Across::Time(_)) && most / least >= LOG_FROM;
+        let log = least > 0.0 && (is_time || matches!(self.across, Across::LogTime(_)));
         let across = match most / least.max(1.0) {
-            _ if !is_time => Scale::around(least, most, unit, (most - least) as usize),
+            _ if matches!(self.across, Across::Instant(_)) => Scale::linear(0.0, most, unit, 10),
+            _ if is_count => Scale::around(least, most, unit, (most - least) as usize),
             _ if log => Scale::log(least, most, unit),
             // Far from zero, the axis shows the differences.
             far if far < LINEAR_FROM_ZERO => Scale::around(least, most, unit, 4),
             _ => Scale::linear(0.0, most, unit, 5),
         };
-        let upward = Scale::linear(self.range.0, self.range.1, Unit::ONE, 5);
+        let (upward, unit_up, is_log_up) = self.upward();
 
         let widest_tick = upward.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
+        let width = if matches!(self.across, Across::Instant(_)) { PAGE } else { WIDTH };
         let last = across.ticks().last().map_or(0.0, |(_, text)| text_width(text) / 2.0);
-        let (left, right, top) = (widest_tick + 10.0, WIDTH - last.max(14.0) - 1.0, LINE + 8.0);
-        let mut svg = Svg::new(WIDTH, top + GROUND + 2.0 * LINE + 10.0);
+        let (left, right, top) = (widest_tick + 10.0, width - last.max(14.0) - 1.0, LINE + 8.0);
+        let mut svg = Svg::new(width, top + GROUND + 2.0 * LINE + 10.0);
         let height = |value: f64| top + GROUND * (1.0 - upward.share(value));
         let place = |time: f64| left + (right - left) * across.share(time);
         draw_ticks(&mut svg, &upward, (left, right), height);
@@ -78,44 +100,96 @@ impl Lines<'_> {
         let mut free_from = f64::NEG_INFINITY;
         for (time, text) in across.ticks() {
             let x = place(*time);
-            svg.line("grid", (x, top), (x, bottom));
+            svg.line("grid gx", (x, top), (x, bottom));
             let half = text_width(text) / 2.0;
             if x - half >= free_from {
-                svg.text("tick", (x, bottom + LINE), Anchor::Middle, text);
+                svg.text("tick tx", (x, bottom + LINE), Anchor::Middle, text);
                 free_from = x + half + 4.0;
             }
         }
-        svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, self.upward);
-        let scale = if log { ", logarithmic" } else { "" };
-        let name = match self.across {
-            Across::Time(name) => format!("{name} ({}{scale})", unit.name),
-            Across::Count(name) => name.to_owned(),
-        };
+        svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &titled(self.upward, unit_up, is_log_up));
+        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) = self.across;
+        let name = titled(name, unit, log);
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
         if let Some(reference) = self.reference {
             svg.line("reference", (left, height(reference)), (right, height(reference)));
         }
         svg.line("base", (left, bottom), (right, bottom));
+        svg.begin_marks();
         for (order, line) in self.lines.iter().enumerate() {
             let points: Vec<(f64, f64)> = line.points.iter().map(|&(x, y)| (place(x), height(y))).collect();
             let class = match line.look {
                 Some(look) => format!("line {}", look.stroke()),
                 None => "line many".to_owned(),
             };
+            if let Some(look) = line.look {
+                svg.begin_series(look, "");
+            }
             svg.path(&class, &points, &line.tip);
             if let Some(look) = line.look {
                 for point in markers(&points, order) {
                     svg.raw(&look.marker(point));
                 }
+                svg.end_series();
             }
         }
-        svg.finish(id, self.title, self.description)
+        svg.end_marks();
+        let plot =
+            Plot { area: [left, top, right, bottom], across: across.told(), upward: upward.told() };
+        let svg = svg.finish(id, self.title, self.description, &plot);
+        Drawing { svg, values: self.values() }
+    }
+
+    /// The vertical axis, its unit, and whether it is logarithmic.
+    fn upward(&self) -> (Scale, Unit, bool) {
+        let heights = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+        let heights = || heights().filter(|height| height.is_finite());
+        let most = heights().fold(0.0, f64::max);
+        match self.up {
+            Up::Range(low, high) => (Scale::linear(low, high, Unit::ONE, 5), Unit::ONE, false),
+            Up::Tail(nines) => (Scale::tail(nines), Unit::ONE, false),
+            Up::Amount => (Scale::linear(0.0, most, Unit::ONE, 5), Unit::ONE, false),
+            Up::Time => {
+                let least = heights().filter(|&height| height > 0.0).fold(most, f64::min);
+                let unit = Unit::of_time(most);
+                match least > 0.0 && most / least >= LOG_FROM {
+                    true => (Scale::log(least, most, unit), unit, true),
+                    false => (Scale::linear(0.0, most, unit, 5), unit, false),
+                }
+            }
+        }
+    }
+
+    fn values(&self) -> Values {
+        let of = |line: &Line| ValuesOfLine {
+            look: line.look,
+            name: line.name.clone(),
+            points: line.points.clone(),
+        };
+        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) = self.across;
+        let in_ns = |name: &str, is_time: bool| if is_time { format!("{name} (ns)") } else { name.to_owned() };
+        Values::Lines {
+            across: in_ns(name, !matches!(self.across, Across::Count(_))),
+            upward: in_ns(self.upward, matches!(self.up, Up::Time)),
+            lines: self.lines.iter().map(of).collect(),
+        }
+    }
+}
+
+/// The name of an axis with its unit.
+fn titled(name: &str, unit: Unit, is_log: bool) -> String {
+    match (unit.name, is_log) {
+        ("", false) => name.to_owned(),
+        ("", true) => format!("{name} (logarithmic)"),
+        (unit, false) => format!("{name} ({unit})"),
+        (unit, true) => format!("{name} ({unit}, logarithmic)"),
     }
 }
 
 /// Some points of a line, evenly spaced along it, and different ones on each line, so that markers do not hide each
 /// other.
 fn markers(points: &[(f64, f64)], order: usize) -> Vec<(f64, f64)> {
+    let points: Vec<_> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     let step = |pair: &[(f64, f64)]| {
         let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
         libm::sqrt(dx * dx + dy * dy)
@@ -147,12 +221,12 @@ mod tests {
     #[test]
     fn counts_have_a_tick_each_and_no_unit() {
         let points = (1..=9).map(|at| (f64::from(at), f64::from(at) / 9.0)).collect();
-        let lines = [Line { look: Some(Look(0)), points, tip: String::new() }];
+        let lines = [Line { look: Some(Look(0)), name: String::new(), points, tip: String::new() }];
         let (title, description, upward) = ("t", "d", "share");
         let across = Across::Count("SSDs");
         let chart =
-            Lines { title, description, across, upward, range: (0.0, 1.0), lines: &lines, reference: None };
-        let drawn = chart.draw("c");
+            Lines { title, description, across, upward, up: Up::Range(0.0, 1.0), lines: &lines, reference: None };
+        let drawn = chart.draw("c").svg;
         for tick in 1..=9 {
             assert!(drawn.contains(&format!(">{tick}</text>")), "{tick}: {drawn}");
         }
@@ -160,17 +234,17 @@ mod tests {
     }
 
     fn draw(points: Vec<(f64, f64)>) -> String {
-        let lines = [Line { look: Some(Look(2)), points, tip: "a scheme".to_owned() }];
+        let lines = [Line { look: Some(Look(2)), name: String::new(), points, tip: "a scheme".to_owned() }];
         let chart = Lines {
             title: "t",
             description: "d",
             across: Across::Time("latency"),
             upward: "requests (%)",
-            range: (99.0, 100.0),
+            up: Up::Range(99.0, 100.0),
             lines: &lines,
             reference: Some(99.9),
         };
-        chart.draw("x")
+        chart.draw("x").svg
     }
 
     #[test]

@@ -9,16 +9,20 @@ mod look;
 mod scale;
 mod strips;
 mod svg;
+mod values;
 
 pub(crate) use bars::{Bar, Bars, Group};
-pub(crate) use lines::{Across, Line, Lines};
+pub(crate) use lines::{Across, Line, Lines, Up};
 pub(crate) use look::{Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};
 pub(crate) use strips::{Part, Strip, Strips};
 pub(crate) use svg::escape;
+pub(crate) use values::{Drawing, Values};
 
 /// The default width of a drawing.
 const WIDTH: f64 = 360.0;
+/// The width of a drawing over the whole page.
+const PAGE: f64 = 1080.0;
 /// Height of the plot area.
 const GROUND: f64 = 190.0;
 /// Mean width of a letter of the axes' text, in the wider ones of the possible fonts.

@@ -57,8 +57,18 @@ pub(crate) fn figure(value: f64) -> String {
 pub(crate) struct Scale {
     low: f64,
     high: f64,
-    log: bool,
+    kind: Kind,
+    unit: Unit,
     ticks: Vec<(f64, String)>,
+}
+
+/// The spacing of values on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Linear,
+    Log,
+    /// Percentages by the logarithm of what is above them: 90, 99 and 99.9 are equally far apart.
+    Tail,
 }
 
 impl Scale {
@@ -88,7 +98,7 @@ impl Scale {
             (value * unit.size, grouped(value, decimals))
         };
         let ticks = (0..=last as usize).map(tick).collect();
-        Self { low: low * unit.size, high: (low + step * last) * unit.size, log: false, ticks }
+        Self { low: low * unit.size, high: (low + step * last) * unit.size, kind: Kind::Linear, unit, ticks }
     }
 
     /// A logarithmic axis between a low and a high value, both above zero.
@@ -110,7 +120,7 @@ impl Scale {
         });
         let inside = all.filter(|value| *value >= low * 0.999 && *value <= high * 1.001);
         let ticks = inside.map(|value| (value * unit.size, figure_of_tick(value))).collect();
-        Self { low: low * unit.size, high: high * unit.size, log: true, ticks }
+        Self { low: low * unit.size, high: high * unit.size, kind: Kind::Log, unit, ticks }
     }
 
     /// A logarithmic axis from a power of ten no higher than half of `low` to one at or above `high`; both are above
@@ -123,12 +133,33 @@ impl Scale {
         Self::log(libm::pow(10.0, below) * unit.size, libm::pow(10.0, above) * unit.size, unit)
     }
 
+    /// Percentages from 0 to `nines` nines: with 3, from 0 over 90 and 99 to 99.9 %.
+    pub(crate) fn tail(nines: usize) -> Self {
+        let at = |nines: usize| 100.0 - libm::pow(10.0, 2.0 - nines as f64);
+        let tick = |place: usize| (at(place), format!("{:.*}", place.saturating_sub(2), at(place)));
+        let ticks = (0..=nines).map(tick).collect();
+        Self { low: 0.0, high: at(nines), kind: Kind::Tail, unit: Unit { name: "%", size: 1.0 }, ticks }
+    }
+
+    /// The axis for the page's script: spacing, ends, the size of the unit and its name.
+    pub(crate) fn told(&self) -> String {
+        let kind = match self.kind {
+            Kind::Linear => "linear",
+            Kind::Log => "log",
+            Kind::Tail => "tail",
+        };
+        format!("{kind} {} {} {} {}", self.low, self.high, self.unit.size, self.unit.name)
+    }
+
     /// The position of a value, 0 at the low end and 1 at the high one.
     pub(crate) fn share(&self, value: f64) -> f64 {
-        let share = if self.log {
-            libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low)
-        } else {
-            (value - self.low) / (self.high - self.low)
+        let share = match self.kind {
+            Kind::Linear => (value - self.low) / (self.high - self.low),
+            Kind::Log => libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low),
+            Kind::Tail => {
+                let above = |percent: f64| libm::log10(1.0 - percent.min(self.high) / 100.0);
+                above(value) / above(self.high)
+            }
         };
         share.clamp(0.0, 1.0)
     }
@@ -223,6 +254,17 @@ mod tests {
             assert!(share > 0.1, "{low}: {share}");
         }
         assert_eq!(Scale::decades(0.0, 0.0, Unit::ONE).share(0.0), 0.0, "nothing is no panic");
+    }
+
+    #[test]
+    fn on_a_tail_axis_every_nine_is_as_far_as_the_one_before() {
+        let scale = Scale::tail(4);
+        assert_eq!(texts(&scale), ["0", "90", "99", "99.9", "99.99"]);
+        for (place, percent) in [0.0, 90.0, 99.0, 99.9, 99.99].into_iter().enumerate() {
+            assert!((scale.share(percent) - place as f64 / 4.0).abs() < 1e-9, "{percent}");
+        }
+        assert_eq!(scale.share(100.0), 1.0, "the largest value is at the end");
+        assert_eq!(scale.told(), "tail 0 99.99 1 %");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::look::Look;
+
 /// `text` as content or attribute value of HTML and SVG. Characters that XML does not allow become the replacement
 /// character.
 pub(crate) fn escape(text: &str) -> String {
@@ -32,6 +34,14 @@ pub(crate) enum Anchor {
     Start,
     Middle,
     End,
+}
+
+/// The plot area of a drawing, and its axes as the page's script reads them.
+pub(crate) struct Plot {
+    /// Left, top, right and bottom.
+    pub(crate) area: [f64; 4],
+    pub(crate) across: String,
+    pub(crate) upward: String,
 }
 
 /// An unfinished drawing.
@@ -72,28 +82,53 @@ impl Svg {
     pub(crate) fn slanted(&mut self, (x, y): (f64, f64), text: &str) {
         let text = escape(text);
         self.push(format_args!(
-            r#"<text transform="translate({x:.1} {y:.1}) rotate(-35)" text-anchor="end">{text}</text>"#
+            r#"<text class="label" transform="translate({x:.1} {y:.1}) rotate(-35)" text-anchor="end">{text}</text>"#
         ));
     }
 
-    /// A filled box with the tooltip `tip`; `hatch` lies over it.
-    pub(crate) fn rect(&mut self, class: &str, hatch: Option<usize>, place: [f64; 4], tip: &str) {
-        let [x, y, width, height] = place;
-        let place = format!(r#"x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}""#);
-        let tip = escape(tip);
-        self.push(format_args!(r#"<g><title>{tip}</title><rect class="{class}" {place}/>"#));
-        if let Some(hatch) = hatch {
-            self.push(format_args!(r#"<rect fill="url(#hatch-{hatch})" {place}/>"#));
-        }
+    /// Begins the marks in the plot area, which zooming moves.
+    pub(crate) fn begin_marks(&mut self) {
+        self.body.push_str(r#"<g class="plot">"#);
+    }
+
+    /// Ends the marks.
+    pub(crate) fn end_marks(&mut self) {
         self.body.push_str("</g>");
     }
 
-    /// A line through points, with the tooltip `tip`.
+    /// Begins a group of marks of one series, with the tooltip `tip`.
+    pub(crate) fn begin_series(&mut self, look: Look, tip: &str) {
+        let tip = if tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(tip)) };
+        self.push(format_args!(r#"<g data-s="{}">{tip}"#, look.0));
+    }
+
+    /// Ends the group.
+    pub(crate) fn end_series(&mut self) {
+        self.body.push_str("</g>");
+    }
+
+    /// A filled box in the look of its series, whose hatch lies over it.
+    pub(crate) fn rect(&mut self, look: Look, place: [f64; 4]) {
+        let [x, y, width, height] = place;
+        let place = format!(r#"x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}""#);
+        self.push(format_args!(r#"<rect class="{}" {place}/>"#, look.fill()));
+        if let Some(hatch) = look.hatch() {
+            self.push(format_args!(r#"<rect fill="url(#hatch-{hatch})" {place}/>"#));
+        }
+    }
+
+    /// A line through points, with the tooltip `tip`. A point that is no number interrupts it.
     pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)], tip: &str) {
         self.push(format_args!(r#"<g class="{class}"><title>{}</title><path d=""#, escape(tip)));
-        for (index, (x, y)) in points.iter().enumerate() {
-            let command = if index == 0 { 'M' } else { 'L' };
+        let mut is_down = false;
+        for (x, y) in points {
+            if !(x.is_finite() && y.is_finite()) {
+                is_down = false;
+                continue;
+            }
+            let command = if is_down { 'L' } else { 'M' };
             self.push(format_args!("{command}{x:.1} {y:.1}"));
+            is_down = true;
         }
         self.body.push_str(r#""/></g>"#);
     }
@@ -104,7 +139,7 @@ impl Svg {
     }
 
     /// The drawing, with a title and a description for screen readers. `id` is unique in the page.
-    pub(crate) fn finish(self, id: &str, title: &str, description: &str) -> String {
+    pub(crate) fn finish(self, id: &str, title: &str, description: &str, plot: &Plot) -> String {
         let Self { width, height, body } = self;
         let (title, description) = (escape(title), escape(description));
         // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond a readable text size.
@@ -114,7 +149,13 @@ impl Svg {
         let told = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
         let wide = if width > super::WIDTH * 1.1 { " wide" } else { "" };
         let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
-        format!(r#"<svg class="chart{wide}" {view} style="{size}" {label}>{told}{body}</svg>"#)
+        let [left, top, right, bottom] = plot.area;
+        let axes = format!(
+            r#"data-plot="{left:.1} {top:.1} {right:.1} {bottom:.1}" data-x="{}" data-y="{}""#,
+            escape(&plot.across),
+            escape(&plot.upward)
+        );
+        format!(r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{told}{body}</svg>"#)
     }
 }
 
@@ -129,9 +170,12 @@ mod tests {
         assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
         let mut svg = Svg::new(10.0, 10.0);
         svg.text("t", (0.0, 0.0), Anchor::Start, "</text><script>");
-        svg.rect("r", None, [0.0; 4], "</title><script>");
+        svg.begin_series(Look(0), "</title><script>");
+        svg.rect(Look(0), [0.0; 4]);
+        svg.end_series();
         svg.path("p", &[(0.0, 0.0)], "</title><script>");
         svg.slanted((0.0, 0.0), "<script>");
-        assert!(!svg.finish("a", "<script>", "<script>").contains("<script"));
+        let plot = Plot { area: [0.0; 4], across: "<script>".to_owned(), upward: "\"><script>".to_owned() };
+        assert!(!svg.finish("a", "<script>", "<script>", &plot).contains("<script"));
     }
 }

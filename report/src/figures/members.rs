@@ -1,6 +1,6 @@
 //! Figures 3, 12 and 13: the tails of the members' latencies.
 
-use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
+use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, Up, figure, time};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -42,7 +42,8 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             let tip = format!("member {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
             let look = (Some(member) == most).then_some(CONGESTED);
             if operations.count() > 0 {
-                lines.push(Line { look, points: operations.tail(99.0), tip });
+                let name = format!("member {member}");
+                lines.push(Line { look, name, points: operations.tail(99.0), tip });
             }
             data.row([
                 run.workload.clone(),
@@ -76,7 +77,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
                 description: "Share of the operations on each member within a latency, from 99 to 100 percent",
                 across: Across::Time("latency of a member's operation"),
                 upward: "operations within it (%)",
-                range: (99.0, 100.0),
+                up: Up::Range(99.0, 100.0),
                 lines: &lines,
                 reference: Some(99.9),
             };

@@ -14,7 +14,7 @@ mod values;
 mod zones;
 
 use crate::Paper;
-use crate::chart::Look;
+use crate::chart::{Drawing, Look};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -45,7 +45,7 @@ pub(crate) struct Panel {
     pub(crate) title: String,
     /// The drawing, or why there is none: a note of a figure that has others. A figure without any drawing is left
     /// out.
-    pub(crate) body: Result<String, String>,
+    pub(crate) body: Result<Drawing, String>,
 }
 
 /// A table of texts; columns after the first `texts` are numbers.

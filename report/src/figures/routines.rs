@@ -1,6 +1,6 @@
 //! Figure 6: the routines of parity updates.
 
-use crate::chart::{Look, Part, Strip, Strips, figure};
+use crate::chart::{Look, Part, Strip, Strips, Unit, figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -100,6 +100,7 @@ pub(super) fn shares(set: &Set) -> Figure {
                 title: structure,
                 description: "Shares of the routines of parity updates by workload and scheme",
                 axis: "parity updates (%)",
+                unit: Unit::ONE,
                 most: 100.0,
                 strips: &strips,
             };

@@ -1,6 +1,6 @@
 //! Figures 10 and 11: the tail of the response times.
 
-use crate::chart::{Across, Line, Lines, figure, time};
+use crate::chart::{Across, Line, Lines, Up, figure, time};
 use crate::set::Set;
 
 use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
@@ -34,7 +34,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
             if let Some(responses) = responses {
                 few = few.min(responses.count());
                 let tip = format!("{workload}, {scheme}: 99.9 % within {}{}", text(99_900), together(run));
-                lines.push(Line { look: Some(set.look(scheme)), points: responses.tail(99.0), tip });
+                lines.push(Line { look: Some(set.look(scheme)), name: String::new(), points: responses.tail(99.0), tip });
             }
         }
         if few < FEW {
@@ -55,7 +55,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
                 description: &description,
                 across: Across::Time("response time"),
                 upward: "requests within it (%)",
-                range: (99.0, 100.0),
+                up: Up::Range(99.0, 100.0),
                 lines: &lines,
                 reference: Some(99.9),
             };

@@ -1,4 +1,4 @@
-//! The control socket: commands for a server, as JSON-RPC 2.0, one line a message (docs/control.md).
+//! The control socket: commands for a server, as JSON-RPC 2.0, one line a message (docs/reference/control.md).
 
 mod client;
 pub(crate) mod rpc;

@@ -112,9 +112,12 @@ mod tests {
     fn every_method_is_named_as_the_document_names_it() {
         let names = all().map(|command| serde_json::to_value(command).unwrap()["method"].clone());
         assert_eq!(names.to_vec(), METHODS.map(Value::from).to_vec());
-        let document = include_str!("../../../docs/control.md");
+        let document = include_str!("../../../docs/reference/control.md");
         for method in METHODS {
-            assert!(document.contains(&format!("| `{method}` |")), "docs/control.md lacks {method}");
+            assert!(
+                document.contains(&format!("| `{method}` |")),
+                "docs/reference/control.md lacks {method}"
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! Events of an array that its operator must know (docs/events.md). The serving thread passes them to a thread that
+//! Events of an array that its operator must know (docs/reference/events.md). The serving thread passes them to a thread that
 //! writes them to the log and to a bounded file, and starts the operator's program.
 
 mod file;
@@ -55,7 +55,10 @@ fn readable<S: serde::Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok
 /// The content of an event. The names of kinds and fields are stable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "snake_case")]
-#[allow(missing_docs, reason = "docs/events.md says what each field means, and a test holds it to that")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/events.md says what each field means, and a test holds it to that"
+)]
 pub enum What {
     ServingBegan {
         read_only: bool,

@@ -87,17 +87,17 @@ fn every_event_is_read_as_it_was_written() {
 
 #[test]
 fn the_document_has_every_kind_with_its_fields_and_severity() {
-    let document = include_str!("../../../docs/events.md");
+    let document = include_str!("../../../docs/reference/events.md");
     let common = ["time", "severity", "array", "message", "kind", "member", "path"];
     for what in all() {
         let kind = what.kind();
         let row = document.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/events.md lacks {kind}"));
+        let row = row.unwrap_or_else(|| panic!("docs/reference/events.md lacks {kind}"));
         assert!(row.contains(what.severity().name()), "{row}");
         let value = serde_json::to_value(&what).unwrap();
         let fields = value.as_object().unwrap().keys();
         for field in fields.filter(|field| !common.contains(&field.as_str())) {
-            assert!(row.contains(&format!("`{field}`")), "docs/events.md: {kind} lacks {field}");
+            assert!(row.contains(&format!("`{field}`")), "docs/reference/events.md: {kind} lacks {field}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The tests of studies, in one program: linking one is faster than linking 4.
 
+mod bibliography;
 mod logging;
 mod overhead;
 mod runs;

@@ -47,7 +47,7 @@ formats![
     blkreplay, fio, vscsi_csv, cydonia, biotracer, etw,
 ];
 
-/// The name of our own Parquet schema, which is no text format: see `docs/trace-schema.md`.
+/// The name of our own Parquet schema, which is no text format: see `docs/reference/trace-schema.md`.
 pub const PARQUET: &str = "parquet";
 
 /// A text format: its name, and the reader of its lines.

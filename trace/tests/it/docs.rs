@@ -4,7 +4,7 @@ use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;
 use stripewise_trace::profile::builtin;
 
-const PAGE: &str = include_str!("../../../docs/traces.md");
+const PAGE: &str = include_str!("../../../docs/reference/traces.md");
 
 #[test]
 fn every_format_generator_and_profile_is_on_the_page() {
@@ -13,6 +13,6 @@ fn every_format_generator_and_profile_is_on_the_page() {
     let generators = catalog().iter().map(|about| about.name.to_owned());
     let profiles = builtin().into_iter().map(|builtin| builtin.name);
     for name in formats.chain(generators).chain(profiles) {
-        assert!(PAGE.contains(&format!("`{name}`")), "docs/traces.md lacks `{name}`");
+        assert!(PAGE.contains(&format!("`{name}`")), "docs/reference/traces.md lacks `{name}`");
     }
 }

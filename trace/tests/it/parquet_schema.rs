@@ -1,4 +1,4 @@
-//! Parquet traces as other programs write them: the forms that `docs/trace-schema.md` allows, and those that it
+//! Parquet traces as other programs write them: the forms that `docs/reference/trace-schema.md` allows, and those that it
 //! refuses.
 
 #![cfg(feature = "parquet")]

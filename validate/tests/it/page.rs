@@ -9,7 +9,8 @@ fn root() -> PathBuf {
 }
 
 fn page() -> String {
-    std::fs::read_to_string(root().join("docs/validation.md")).expect("docs/validation.md is there")
+    std::fs::read_to_string(root().join("docs/evidence/validation.md"))
+        .expect("docs/evidence/validation.md is there")
 }
 
 const REMEDY: &str = "run `cargo run --release -p stripewise-validate -- --write`";
@@ -20,13 +21,18 @@ fn the_page_shows_every_check_as_it_is_now_and_in_order() {
     let mut rest = page.as_str();
     for check in checks() {
         let at = rest.find(&heading(check));
-        let at =
-            at.unwrap_or_else(|| panic!("docs/validation.md lacks {}, or has another: {REMEDY}", check.name));
+        let at = at.unwrap_or_else(|| {
+            panic!("docs/evidence/validation.md lacks {}, or has another: {REMEDY}", check.name)
+        });
         rest = &rest[at..];
     }
     assert!(rest.contains(&oracles()), "the list of tests elsewhere is another: {REMEDY}");
     let sections = page.lines().filter(|line| line.starts_with("## ")).count();
-    assert_eq!(sections, checks().len() + 1, "docs/validation.md has checks that are no more: {REMEDY}");
+    assert_eq!(
+        sections,
+        checks().len() + 1,
+        "docs/evidence/validation.md has checks that are no more: {REMEDY}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Batches of stripes and their summaries (`docs/format.md`): they make appended stripes findable at assembly.
+//! Batches of stripes and their summaries (`docs/design/format.md`): they make appended stripes findable at assembly.
 
 use super::super::Array;
 use crate::bugs::Bug;

@@ -1,5 +1,5 @@
 //! Making the log durable up to a sync point: chunks waiting in memory are written, their batches are closed and written,
-//! members are flushed, and a commit record confirms it (`docs/format.md`). Flushes that arrive meanwhile share the next
+//! members are flushed, and a commit record confirms it (`docs/design/format.md`). Flushes that arrive meanwhile share the next
 //! round. A checkpoint continues from there, and frees the segments that were collected before the sync point.
 //!
 //! At the sync point no host chunk waits in memory, so the map has the location of all content of the batches up to then;

@@ -1,4 +1,4 @@
-//! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/format.md`).
+//! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/design/format.md`).
 
 use super::super::Array;
 use crate::bugs::Bug;

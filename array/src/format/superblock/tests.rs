@@ -1,4 +1,4 @@
-//! Tests of superblocks against the table of `docs/format.md`, and against damage.
+//! Tests of superblocks against the table of `docs/design/format.md`, and against damage.
 
 use proptest::prelude::*;
 
@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// A log of 5 members, 1 of which has failed, put together from the table of `docs/format.md`.
+/// A log of 5 members, 1 of which has failed, put together from the table of `docs/design/format.md`.
 fn from_the_table() -> Vec<u8> {
     let mut fields: Vec<(usize, &[u8])> = vec![
         (0, b"STRIPEWS"),

@@ -1,5 +1,5 @@
 //! The state that makes the log durable: batches of stripes with their summaries, checksums, generations of segments,
-//! tombstones, and the point up to which all of it is durable on the members. See `docs/format.md`.
+//! tombstones, and the point up to which all of it is durable on the members. See `docs/design/format.md`.
 //!
 //! A *batch* is the unit that one summary describes. It begins with the slots of the summary's copies, which are written last:
 //! by then, all content that they describe is written. Batches are numbered in the order in which they are closed, without a

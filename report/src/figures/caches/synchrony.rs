@@ -1,6 +1,6 @@
 //! Figures 4(c) and 4(d): how many SSDs collect at the same time.
 
-use crate::chart::{Across, Line, Lines, Look, figure};
+use crate::chart::{Across, Line, Lines, Look, Up, figure};
 use crate::figures::{Data, Figure, Panel, cast::Cast};
 use crate::run::LoadedRun;
 use crate::set::Set;
@@ -39,7 +39,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
             data.rows.push(cells);
             let two = figure(1.0 - share(1));
             let tip = format!("{}, {}: P(n >= 2) is {two}", scene.workload, CACHES[cache]);
-            lines.push(Line { look: Some(Look(cache)), points, tip });
+            lines.push(Line { look: Some(Look(cache)), name: String::new(), points, tip });
         }
         if lines.is_empty() {
             continue;
@@ -49,7 +49,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
             description: about,
             across: Across::Count("SSDs that collect"),
             upward: "slices with at most this number",
-            range: (0.0, 1.0),
+            up: Up::Range(0.0, 1.0),
             lines: &lines,
             reference: None,
         };
@@ -84,7 +84,7 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
                     two.clone(),
                 ]);
                 let tip = format!("{workload}, {label}: in {two} of them two or more collect");
-                lines.push(Line { look: Some(look), points, tip });
+                lines.push(Line { look: Some(look), name: String::new(), points, tip });
             }
             if lines.is_empty() {
                 continue;
@@ -95,7 +95,7 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
                 description: about,
                 across: Across::Count("members that collect"),
                 upward: "slices with no more than this many",
-                range: (0.0, 1.0),
+                up: Up::Range(0.0, 1.0),
                 lines: &lines,
                 reference: None,
             };

@@ -1,7 +1,7 @@
 //! Figure 12: the cost of parity updates in addition to the data, for parity logging and for elastic striping.
 
 use crate::Logging;
-use crate::chart::{Look, Part, Strip, Strips, figure};
+use crate::chart::{Look, Part, Strip, Strips, Unit, figure};
 use crate::figures::cast::Cast;
 use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
 use crate::run::LoadedRun;
@@ -82,6 +82,7 @@ pub(super) fn parts(set: &Set, cast: &Cast<'_>) -> Figure {
                 title: structure,
                 description: "Chunks that parity updates cost for each data chunk, by workload and scheme",
                 axis: "chunks for each data chunk that hosts wrote",
+                unit: Unit::ONE,
                 most,
                 strips: &strips,
             };

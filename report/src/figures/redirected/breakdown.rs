@@ -1,6 +1,6 @@
 //! Figure 6: the parts of a read's response time under Async_FIFO.
 
-use crate::chart::{Look, Part, Strip, Strips, figure, time};
+use crate::chart::{Look, Part, Strip, Strips, Unit, figure, time};
 use crate::figures::{Data, Figure, Key, Panel};
 
 use super::cast::Cast;
@@ -57,6 +57,7 @@ pub(super) fn responses(cast: &Cast<'_>) -> Figure {
                 title: &title,
                 description: "Shares of the mean response time of reads, by trace",
                 axis: "share of the mean response time of reads",
+                unit: Unit::ONE,
                 most: 1.0,
                 strips: &strips,
             };

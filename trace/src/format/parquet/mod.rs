@@ -1,4 +1,4 @@
-//! Our own Parquet schema, described in `docs/trace-schema.md`: the form for converted traces, since it needs no
+//! Our own Parquet schema, described in `docs/reference/trace-schema.md`: the form for converted traces, since it needs no
 //! parsing and loses nothing.
 
 mod columns;

@@ -84,7 +84,9 @@ impl Part {
         let column = |name| {
             position(metadata.schema_descr(), name).ok_or_else(|| TraceError::NotATrace {
                 path: path.clone(),
-                reason: format!("has no column `{name}`; docs/trace-schema.md says which there must be"),
+                reason: format!(
+                    "has no column `{name}`; docs/reference/trace-schema.md says which there must be"
+                ),
             })
         };
         let at = [column(TIME)?, column(OFFSET)?, column(SIZE)?, column(KIND)?];
