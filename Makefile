@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -106,6 +106,19 @@ deny: ## Check licences and origins of dependencies (needs cargo-deny)
 
 doc: ## Build the reference of all crates: target/doc
 	$(CARGO) doc --workspace --no-deps --locked
+
+# Where packages go, and where they are made; docs/develop/releases.md.
+DIST := $(TARGET)/dist
+DIST_WORK := $(TARGET)/dist-work
+
+dist: ## Build the packages of the commit into target/dist: wheel, static program, Debian package
+	packaging/dist.sh $(DIST) $(DIST_WORK)
+
+dist-check: ## Build the packages of target/dist a second time elsewhere, and compare them byte by byte
+	packaging/dist-check.sh $(DIST)
+
+dist-test: ## Install and use the packages of target/dist on an empty Debian system (as root; needs mmdebstrap)
+	packaging/dist-test.sh $(DIST) $(TARGET)/dist-test
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
