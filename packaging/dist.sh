@@ -59,8 +59,8 @@ if [ "$("$tools/bin/maturin" --version 2>/dev/null || true)" != "maturin $MATURI
     python3 -m venv "$tools"
     "$tools/bin/pip" install --quiet --disable-pip-version-check "maturin==$MATURIN"
 fi
-if [ "$("$tools/bin/cargo-deb" --version 2>/dev/null || true)" != "$CARGO_DEB" ]; then
-    "$cargo" install --quiet --locked --root "$tools" --target-dir "$work/cargo-deb" --version "$CARGO_DEB" cargo-deb
+if [ "$("$tools/bin/cargo-deb" --version 2>/dev/null || true)" != "cargo-deb $CARGO_DEB" ]; then
+    "$cargo" install --quiet --force --locked --root "$tools" --target-dir "$work/cargo-deb" --version "$CARGO_DEB" cargo-deb
     rm -rf "$work/cargo-deb"
 fi
 
