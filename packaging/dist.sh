@@ -89,7 +89,7 @@ rm -f "$out"/stripewise* "$out/SHA256SUMS"
 
 # --- Python: the sources, and the wheel. -----------------------------------------------------------------------------
 say "Python source distribution"
-"$tools/bin/maturin" sdist --quiet --out "$out"
+"$tools/bin/maturin" sdist --out "$out" >&2
 say "wheel, $WHEEL_POLICY"
 # maturin puts files named LICENSE-* into the wheel. The licences of linked crates are known only now.
 python3 packaging/licenses.py --package stripewise-python --target x86_64-unknown-linux-gnu >LICENSE-third-party
