@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::table::Table;
+use crate::wrap::wrap;
 
 /// A kind of preset.
 pub(crate) trait Kind: fmt::Debug {
@@ -79,7 +80,7 @@ impl Show {
         &self,
         what: What,
         resolve: impl Fn(&Document, &[Setting]) -> Result<T, study::Error>,
-        toml: impl Fn(&T) -> Outcome<String>,
+        toml: impl Fn(&Document, &T) -> Outcome<String>,
         context: &mut Context<'_>,
     ) -> Outcome {
         let document = Document::find(what, &self.name)?;
@@ -88,7 +89,7 @@ impl Show {
         if self.json {
             return context.json(&value);
         }
-        let text = if self.source { document.text } else { toml(&value)? };
+        let text = if self.source { document.text } else { toml(&document, &value)? };
         Ok(context.out.write_all(text.as_bytes())?)
     }
 }
@@ -101,7 +102,7 @@ impl Kind for Schemes {
     const ABOUT: [&'static str; 3] = [
         "List and show schemes: a policy for every axis",
         "List the built-in schemes",
-        "Show a scheme as TOML with every default",
+        "Show a scheme as TOML with its sources and every default",
     ];
     const EXAMPLES: &'static [Example] = &[
         ("stripewise scheme list", "the built-in schemes"),
@@ -120,8 +121,8 @@ impl Kind for Schemes {
     }
 
     fn show(args: &Show, context: &mut Context<'_>) -> Outcome {
-        let toml = |scheme: &stripewise_array::Scheme| {
-            let text = scheme.to_toml();
+        let toml = |document: &Document, scheme: &stripewise_array::Scheme| {
+            let text = sources(&document.text) + &scheme.to_toml();
             let is_zoned = scheme.placement.policy == stripewise_array::placement::PlacementPolicy::McRais;
             Ok(match scheme.geometry.chunk {
                 Some(_) => text,
@@ -133,6 +134,20 @@ impl Kind for Schemes {
         args.print(What::Scheme, study::scheme, toml, context)
     }
 }
+
+/// The works that a scheme's file cites, as comments: authors, title, venue, year, and the key of the bibliography.
+fn sources(toml: &str) -> String {
+    let mut text = String::new();
+    for work in study::bibliography::cited(toml) {
+        let mut lines = String::new();
+        wrap(&format!("Source: {work} [{}]", work.key), 2, SOURCE_COLUMNS, &mut lines);
+        lines.lines().for_each(|line| text += &format!("# {line}\n"));
+    }
+    text
+}
+
+/// The width of a source without the sign of the comment.
+const SOURCE_COLUMNS: usize = 108;
 
 /// Devices: modelled SSDs.
 #[derive(Debug)]
@@ -173,7 +188,7 @@ impl Kind for Devices {
     }
 
     fn show(args: &Show, context: &mut Context<'_>) -> Outcome {
-        let toml = |spec: &stripewise_flash::DeviceSpec| {
+        let toml = |_: &Document, spec: &stripewise_flash::DeviceSpec| {
             toml::to_string(spec).map_err(|error| Failure::failed(error.to_string()))
         };
         args.print(What::Device, study::device, toml, context)

@@ -124,18 +124,30 @@ impl Paper {
 }
 
 impl Findings {
-    /// A table, and below it the rationales, as Markdown that a terminal shows well too.
-    pub(crate) fn markdown(&self) -> String {
-        let mut head = vec!["", "result", "printed"];
-        head.extend(self.columns.iter().map(|(title, _)| title.as_str()));
-        head.push("verdict");
+    /// The titles of the columns of the table of claims.
+    pub(crate) fn head(&self) -> Vec<&str> {
+        let measured = self.columns.iter().map(|(title, _)| title.as_str());
+        ["", "result", "printed"].into_iter().chain(measured).chain(["verdict"]).collect()
+    }
+
+    /// Its rows.
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
+        let row = |claim: &Finding| {
+            let before = [claim.id.clone(), claim.what.clone(), claim.printed.clone()];
+            before
+                .into_iter()
+                .chain(claim.measured.iter().cloned())
+                .chain([claim.verdict.to_string()])
+                .collect()
+        };
+        self.claims.iter().map(row).collect()
+    }
+
+    /// The table of claims, and below it the rationales, as Markdown that a terminal shows well too.
+    pub fn markdown(&self) -> String {
+        let (head, claims) = (self.head(), self.rows());
         let mut rows = table(&head);
-        for claim in &self.claims {
-            let mut cells = vec![claim.id.clone(), claim.what.clone(), claim.printed.clone()];
-            cells.extend(claim.measured.iter().cloned());
-            cells.push(claim.verdict.to_string());
-            rows.add_row(cells);
-        }
+        claims.iter().for_each(|claim| _ = rows.add_row(claim));
         let rationales = self.claims.iter().map(|claim| format!("- {}: {}\n", claim.id, claim.rationale));
         format!("{rows}\n\n{}", rationales.collect::<String>())
     }

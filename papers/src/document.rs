@@ -42,6 +42,9 @@ pub(crate) type Definitions = Vec<BTreeMap<String, Text>>;
 pub(crate) struct Document {
     /// The paper: `004`.
     pub(crate) paper: Text,
+    /// The figures and tables that the paper prints.
+    #[serde(default)]
+    pub(crate) figure: Vec<FigureText>,
     /// Constants that every expression and template may use.
     #[serde(default)]
     pub(crate) constants: Table,
@@ -269,6 +272,29 @@ pub(crate) struct Claim {
     pub(crate) rationale: Option<Text>,
 }
 
+/// A figure or a table that the paper prints, or a part of its text that makes claims.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FigureText {
+    /// As the paper calls it: `Fig. 4(a)`.
+    pub(crate) id: Text,
+    /// What it shows.
+    pub(crate) shows: Text,
+    /// The claims that are taken from it.
+    #[serde(default)]
+    pub(crate) claims: Vec<Text>,
+    /// Whether the report of the evaluation draws it.
+    #[serde(default)]
+    pub(crate) report: bool,
+    /// Whether the tables of the evaluation have its values.
+    #[serde(default)]
+    pub(crate) tables: bool,
+    /// The command that shows it, where it is not the evaluation.
+    pub(crate) command: Option<Text>,
+    /// Why it is not drawn.
+    pub(crate) why: Option<Text>,
+}
+
 /// A table, or a section of text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -382,6 +408,15 @@ impl Document {
         }
         for claim in self.scheme.iter().filter_map(|scheme| scheme.claims.as_ref()).flatten() {
             known("claim", claim, &claims)?;
+        }
+        unique("figure", self.figure.iter().map(|figure| &figure.id))?;
+        for figure in &self.figure {
+            figure.claims.iter().try_for_each(|claim| known("claim", claim, &claims))?;
+            let is_shown = figure.report || figure.tables || figure.command.is_some();
+            if is_shown == figure.why.is_some() {
+                let reason = "write where it is shown, by `report`, `tables` or `command`; or `why` it is not, and neither of these";
+                return Err((figure.id.span.clone(), reason.to_owned()));
+            }
         }
         self.search.as_ref().map_or(Ok(()), |search| known("scheme", &search.scheme, &schemes))
     }

@@ -1,7 +1,7 @@
-//! An evaluation as text: Markdown for people, JSON for programs.
+//! An evaluation as tables for people, and as JSON for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt;
 
 use minijinja::value::Value;
 use serde_json::{Map, json};
@@ -14,57 +14,71 @@ use crate::paper::Paper;
 use crate::point::{Measured, More};
 use crate::text::{align, table};
 
+/// A table of an evaluation, or a section of text, with its title. It displays as Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its title.
+    pub title: String,
+    /// Titles of the columns; none where the rows are lines of text.
+    pub head: Vec<String>,
+    /// The cells of each row, as many as columns, or one line of text.
+    pub rows: Vec<Vec<String>>,
+    /// How many columns at the left are texts; all when left out.
+    pub left: Option<usize>,
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "### {}\n", self.title)?;
+        if self.head.is_empty() {
+            return self.rows.iter().try_for_each(|row| writeln!(f, "{}", row[0]));
+        }
+        let mut rows = table(&self.head.iter().map(String::as_str).collect::<Vec<_>>());
+        self.rows.iter().for_each(|row| _ = rows.add_row(row));
+        if let Some(left) = self.left {
+            align(&mut rows, left);
+        }
+        writeln!(f, "{rows}")
+    }
+}
+
 impl Paper {
-    /// Everything, as Markdown that a terminal shows well too.
+    /// The tables of an evaluation, in the paper's order; those without a row are left out.
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn markdown(
-        &self,
-        findings: &Findings,
-        measured: &[Measured],
-        more: &More<'_>,
-    ) -> Result<String, Error> {
-        let mut text = findings.markdown();
+    pub fn sections(&self, measured: &[Measured], more: &More<'_>) -> Result<Vec<Section>, Error> {
+        let mut sections = Vec::new();
         for table in &self.document.table {
-            match &table.each {
-                Some(each) => {
-                    for value in each {
-                        text += &self.section(table, measured, more, Some(of_toml(value)))?;
-                    }
-                }
-                None => text += &self.section(table, measured, more, None)?,
+            let each = table.each.as_ref().map_or(vec![None], |each| each.iter().map(Some).collect());
+            for value in each {
+                sections.push(self.section(table, measured, more, value.map(of_toml))?);
             }
         }
-        Ok(text)
+        sections.retain(|section| !section.rows.is_empty());
+        Ok(sections)
     }
 
-    /// A table with its title; nothing where it has no row.
     fn section(
         &self,
         spec: &TableText,
         measured: &[Measured],
         more: &More<'_>,
         each: Option<Value>,
-    ) -> Result<String, Error> {
+    ) -> Result<Section, Error> {
         let mut names = self.names(measured, more)?;
         names.insert("points".to_owned(), self.select(spec.points.as_ref(), measured)?);
         names.extend(each.map(|value| ("each".to_owned(), value)));
         let names = Names::value("name", names);
         let title = self.language.line(&spec.title, &names)?;
         let body = self.language.lines(&spec.body, &names)?;
-        let mut text = String::new();
         let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
         let Some(head) = &spec.head else {
-            let lines: String = lines.map(|line| format!("{line}\n")).collect();
-            if !lines.is_empty() {
-                write!(text, "\n### {title}\n\n{lines}").expect("a string takes all");
-            }
-            return Ok(text);
+            let rows = lines.map(|line| vec![line.to_owned()]).collect();
+            return Ok(Section { title, head: Vec::new(), rows, left: None });
         };
-        let head = self.language.line(head, &names)?;
-        let head: Vec<&str> = cells(&head);
-        let mut rows = table(&head);
+        let head = cells(&self.language.line(head, &names)?);
+        let mut rows = Vec::new();
         for line in lines {
             let cells = cells(line);
             if cells.len() != head.len() {
@@ -72,15 +86,9 @@ impl Paper {
                     format!("`{line}` has {} cells; write {}, as `head` has", cells.len(), head.len());
                 return Err(self.language.error(&spec.body, reason));
             }
-            rows.add_row(cells);
+            rows.push(cells);
         }
-        if let Some(left) = spec.left {
-            align(&mut rows, left);
-        }
-        if rows.row_count() > 0 {
-            writeln!(text, "\n### {title}\n\n{rows}").expect("a string takes all");
-        }
-        Ok(text)
+        Ok(Section { title, head, rows, left: spec.left })
     }
 
     /// Everything, for programs.
@@ -127,6 +135,6 @@ impl Paper {
 }
 
 /// The cells of a line, between bars.
-fn cells(line: &str) -> Vec<&str> {
-    line.split('|').map(str::trim).collect()
+fn cells(line: &str) -> Vec<String> {
+    line.split('|').map(|cell| cell.trim().to_owned()).collect()
 }

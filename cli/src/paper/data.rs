@@ -71,7 +71,8 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     }
     let findings = paper.findings(&asked.claims, &all, &more)?;
     let json = paper.json(&findings, &all, &more)?;
-    args.finish(report, json, &paper.markdown(&findings, &all, &more)?, &spans, context)
+    let tables = paper.html(&findings, &paper.sections(&all, &more)?);
+    args.finish(report, json, &findings.markdown(), Some(&tables), &spans, context)
 }
 
 /// How long the requests of a point take, where its workload's intervals are known; 0 otherwise.

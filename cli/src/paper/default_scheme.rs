@@ -29,5 +29,5 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         },
     )?;
     let rows = PlannedClaim::asked(&asked);
-    args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), &spans, context)
+    args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), None, &spans, context)
 }

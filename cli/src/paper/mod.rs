@@ -11,17 +11,19 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use stripewise_base::human;
 use stripewise_base::units::Count;
-use stripewise_papers::{EvaluationOptions, claims_of};
+use stripewise_papers::{EvaluationOptions, Paper, TABLES, claims_of};
 use stripewise_report::Report;
-use stripewise_study::{Finished, Study, StudySpec};
+use stripewise_study::{Finished, Study, StudySpec, bibliography};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::report;
 use crate::study::{self, Patient, at_least_one};
+use crate::table::Table;
 
 const EXAMPLES: &[Example] = &[
+    ("stripewise paper list", "the papers: authors, title, venue, year"),
     ("stripewise paper 000 --quick", "all results of paper 000, on a part of each workload"),
     ("stripewise paper 001 --traces ~/traces", "paper 001 in full, and on slices of real traces too"),
     ("stripewise paper 003 --quick --rows 3e", "how many SSDs collect together under paper 003's caches"),
@@ -45,10 +47,14 @@ const EXAMPLES: &[Example] = &[
 /// MC-RAIS and RAID-5 with chunks of 4, 8 and 32 KiB over three, four and five SSDs, on traces generated to its Table 2, and
 /// chunk sizes against request sizes of random reads and writes. Each evaluation also runs on slices of real traces. A run whose
 /// results exist is not computed again, so an interrupted evaluation continues.
+///
+/// Prints each claim beside what was measured, with a verdict and the reasons. The full tables are in `tables.html` in the
+/// directory of results, the figures in `report.html`; both need only a browser. The tables of each run are Parquet files in
+/// the run's directory.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// The paper; `all` makes a directory of results for each, inside the given directory
+    /// The paper; `all` makes a directory of results for each, inside the given directory; `list` names the papers
     #[arg(value_enum)]
     paper: Which,
 
@@ -128,6 +134,8 @@ enum Which {
     Default,
     /// One after the other
     All,
+    /// Print authors, title, venue and year of each
+    List,
 }
 
 impl Which {
@@ -150,6 +158,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Which::Default => default_scheme::run(&args, context),
         Which::P004 => data::run("004", &args, context),
         Which::All => all(&args, context),
+        Which::List => list(args.json, context),
     }
 }
 
@@ -164,6 +173,19 @@ fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
         run(Args { paper, out: args.out.join(directory), ..args.clone() }, context)?;
     }
     Ok(())
+}
+
+/// The papers, as the bibliography has them.
+fn list(json: bool, context: &mut Context<'_>) -> Outcome {
+    let works = Paper::shipped().filter_map(bibliography::paper);
+    if json {
+        return context.json(&works.collect::<Vec<_>>());
+    }
+    let mut table = Table::new(&["paper", "published_as"]);
+    for work in works {
+        table.row([work.paper.as_deref().into(), work.to_string().into()]);
+    }
+    table.print(context, false)
 }
 
 impl Args {
@@ -215,16 +237,22 @@ impl Args {
         Ok(spans)
     }
 
-    /// Writes the report, and prints the evaluation and the spans of its studies.
+    /// Writes the report and the tables, and prints the evaluation and the spans of its studies.
     fn finish(
         &self,
         report: Report,
         json: Value,
         markdown: &str,
+        tables: Option<&str>,
         spans: &Spans,
         context: &mut Context<'_>,
     ) -> Outcome {
         let file = self.out.join(report::FILE);
+        let beside = self.out.join(TABLES);
+        if let Some(tables) = tables {
+            let written = std::fs::create_dir_all(&self.out).and_then(|()| std::fs::write(&beside, tables));
+            written.map_err(|error| Failure::failed(format!("{}: {error}", beside.display())))?;
+        }
         if self.json {
             report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
             let mut json = json;
@@ -236,6 +264,9 @@ impl Args {
         if !context.quiet {
             writeln!(context.out, "\nspan      {}", describe(spans))?;
             writeln!(context.out, "results   {}", self.out.display())?;
+            if tables.is_some() {
+                writeln!(context.out, "tables    {}", beside.display())?;
+            }
         }
         report::write(report, &file, context)
     }

@@ -41,6 +41,24 @@ fn what_show_prints_can_be_used_as_a_file() {
 }
 
 #[test]
+fn a_scheme_and_a_paper_name_authors_title_venue_and_year() {
+    let sandbox = Sandbox::new();
+    let shown = sandbox.run("scheme show paper003-wow").success();
+    let flat = shown.replace("\n#   ", " ");
+    for part in ["# Source: B. S. Gill and D. S. Modha: \"WOW: Wise Ordering for Writes", "(FAST), 2005 [wow]\n"] {
+        assert!(flat.contains(part), "{part}: {shown}");
+    }
+    sandbox.write("copy.toml", &shown);
+    assert_eq!(sandbox.run("scheme show copy.toml").success(), shown, "a copy keeps its sources");
+    let papers = sandbox.run("paper list").success();
+    for number in ["000", "001", "002", "003", "004"] {
+        assert!(papers.lines().any(|line| line.starts_with(&format!("{number} "))), "{number}: {papers}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&sandbox.run("paper list --json").success()).unwrap();
+    assert_eq!((&json[2]["year"], &json[2]["authors"][0]), (&2016.into(), &"J. Liang".into()));
+}
+
+#[test]
 fn the_source_of_a_preset_keeps_its_comments() {
     let sandbox = Sandbox::new();
     let text = sandbox.run("scheme show paper000-baseline --source").success();

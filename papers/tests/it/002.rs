@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, EvaluationOptions, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up, of_all, only, verdicts};
+use crate::support::{asked, made_up, of_all, only, text, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -48,7 +48,7 @@ fn what_is_as_printed_agrees() {
     assert!(cause.contains("30.0 % of the chunks that are read"), "{cause}");
     assert!(cause.contains("reads 7.00 chunks for each"), "{cause}");
     assert_eq!(found.claims[4].measured[0], "+7.3 % (+4.3 %)");
-    let text = paper.markdown(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let text = text(&paper, &found, &all, &of_all());
     assert_eq!(text.matches("BRR, AT oracle").count(), 12);
     assert!(text.contains("3993316 / 10"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up_with, of_all, verdicts};
+use crate::support::{asked, made_up_with, of_all, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("003").unwrap_or_else(|error| panic!("{error}"))
@@ -87,7 +87,7 @@ fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
     let paper = paper();
     let texts = |all: &[Measured]| {
         let found = paper.findings(&paper.claims(), all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
-        let text = paper.markdown(&found, all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        let text = text(&paper, &found, all, &of_all());
         (text, paper.json(&found, all, &of_all()).unwrap_or_else(|error| panic!("{error}")))
     };
     let (text, json) = texts(&studies(&paper, as_printed));

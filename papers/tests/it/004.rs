@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up, only, verdicts};
+use crate::support::{asked, made_up, only, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("004").unwrap_or_else(|error| panic!("{error}"))
@@ -93,7 +93,7 @@ fn tables_and_json_have_every_run() {
     let paper = paper();
     let all = made_up(&paper, &asked(&paper), as_printed);
     let found = paper.findings(&paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let text = paper.markdown(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let text = text(&paper, &found, &all, &[]);
     for part in ["Fig. 2: random reads", "Fig. 2: random writes", "Fig. 5 and 6", "Fig. 7", "Fig. 8"] {
         assert!(text.contains(part), "{part}");
     }

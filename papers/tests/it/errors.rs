@@ -70,7 +70,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
     }
     let found = paper.findings(&asked.claims, &all, &[])?;
     paper.json(&found, &all, &[])?;
-    paper.markdown(&found, &all, &[])
+    Ok(found.markdown() + &paper.sections(&all, &[])?.iter().map(ToString::to_string).collect::<String>())
 }
 
 #[test]

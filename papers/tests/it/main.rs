@@ -1,6 +1,7 @@
 //! Papers as data: the language, the errors, and each shipped paper over measurements that are made up.
 
 mod errors;
+mod figures;
 mod language;
 #[path = "000.rs"]
 mod p000;
@@ -12,5 +13,6 @@ mod p002;
 mod p003;
 #[path = "004.rs"]
 mod p004;
+mod pages;
 mod shipped;
 mod support;

@@ -18,9 +18,16 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
         let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
         let found =
             paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(
-            !paper.markdown(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}")).is_empty()
-        );
+        let sections = paper.sections(&all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        let page = paper.html(&found, &sections);
+        for section in &sections {
+            assert!(
+                page.contains(&format!("</a></li>\n")) && page.ends_with("</html>\n"),
+                "{}",
+                section.title
+            );
+        }
+        assert_eq!(page.matches("<section ").count(), sections.len() + 3, "{}", paper.number());
         paper.json(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     });
 }

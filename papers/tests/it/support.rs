@@ -1,7 +1,7 @@
 //! Papers with measurements that are made up.
 
 use serde_json::{Value as Json, json};
-use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint, Verdict};
+use stripewise_papers::{Columns, EvaluationOptions, Findings, Measured, More, Paper, StudyPoint, Verdict};
 
 /// All claims of a paper, in full, with generated requests.
 pub(crate) fn asked(paper: &Paper) -> EvaluationOptions {
@@ -63,6 +63,12 @@ pub(crate) fn made_up_with(
         paper.measured(point, columns.collect(), &of_point())
     });
     measured.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Claims, reasons and tables as Markdown.
+pub(crate) fn text(paper: &Paper, findings: &Findings, measured: &[Measured], more: &More<'_>) -> String {
+    let sections = paper.sections(measured, more).unwrap_or_else(|error| panic!("{error}"));
+    findings.markdown() + &sections.iter().map(ToString::to_string).collect::<String>()
 }
 
 /// The verdicts on all claims.
