@@ -414,7 +414,8 @@ impl Document {
             figure.claims.iter().try_for_each(|claim| known("claim", claim, &claims))?;
             let is_shown = figure.report || figure.tables || figure.command.is_some();
             if is_shown == figure.why.is_some() {
-                let reason = "write where it is shown, by `report`, `tables` or `command`; or `why` it is not, and neither of these";
+                let reason =
+                    "write where it is shown, by `report`, `tables` or `command`; or only `why` it is not";
                 return Err((figure.id.span.clone(), reason.to_owned()));
             }
         }

@@ -8,6 +8,7 @@ use crate::claims::Findings;
 use crate::paper::Paper;
 use crate::tables::Section;
 
+const HEAD: &str = include_str!("../data/tables.html");
 const STYLE: &str = include_str!("../data/tables.css");
 const SCRIPT: &str = include_str!("../data/tables.js");
 
@@ -15,14 +16,10 @@ impl Paper {
     /// A page of the judged claims, the reasons, the tables, and where the figures of the paper are.
     pub fn html(&self, findings: &Findings, sections: &[Section]) -> String {
         let title = format!("Paper {}, measured: tables", self.number());
+        let shown = escape(&title);
         let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
-            escape(&title),
-            escape(&title)
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n{HEAD}<title>{shown}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+             <body>\n<header>\n<h1>{shown}</h1>\n"
         );
         if let Some(work) = bibliography::paper(self.number()) {
             let shown = escape(&work.to_string());

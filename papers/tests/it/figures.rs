@@ -62,10 +62,10 @@ fn every_claim_comes_from_a_figure_a_table_or_a_named_part_of_the_text() {
 
 fn page() -> String {
     let mut text = "# Figures and tables of the papers\n\n\
-        What each figure and table of a paper shows, the [claims](../../papers/README.md#claims) that are taken from it, and the\n\
-        command that shows the same here. The claims of a paper with their verdicts are on the page of the paper. `stripewise paper`\n\
-        writes the figures to `report.html` and the full tables to `tables.html`, in its directory of results; add `--quick` for a\n\
-        part of each workload. A test makes this page from `papers/data/`:\n\
+        What each figure and table of a paper shows, the [claims](../../papers/README.md#claims) that are taken from it,\n\
+        and the command that shows the same here. The claims of a paper with their verdicts are on the page of the paper.\n\
+        `stripewise paper` writes the figures to `report.html` and the full tables to `tables.html`, in its directory of\n\
+        results; add `--quick` for a part of each workload. A test makes this page from `papers/data/`:\n\
         `STRIPEWISE_BLESS=1 cargo test -p stripewise-papers --test it figures`.\n"
         .to_owned();
     for paper in papers() {
