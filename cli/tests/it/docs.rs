@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A document of the tree.
-fn document(name: &str) -> PathBuf {
+pub(crate) fn document(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
 }
 
@@ -25,7 +25,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// All pages below `folder`.
-fn pages(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn pages(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
     let files = files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
@@ -50,7 +50,7 @@ fn every_command_of_the_pages_is_understood() {
 /// The reference: the long help of every command.
 fn reference() -> String {
     let mut text = "# Command reference\n\n\
-        The long help of every command, as `--help` prints it. The [user guide](../how-to/guide.md) goes \
+        The long help of every command, as `--help` prints it. The [tutorials](../tutorials/compare-schemes.md) go \
         through their use. \
         This page is made by a test: `STRIPEWISE_BLESS=1 cargo test -p stripewise --test it docs`.\n"
         .to_owned();

@@ -1,5 +1,8 @@
 //! The exit codes and remarks of `status` for a monitor: the real program over arrays with problems.
 
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -161,4 +164,27 @@ fn an_array_that_lacks_too_much_or_is_not_served_is_critical() {
     served.kill();
     let ended = sandbox.run("status pool");
     assert!(ended.code == 2 && ended.stdout.starts_with("pool: not served: "), "{ended:?}");
+}
+
+#[test]
+fn the_alert_rules_of_the_documentation_use_metrics_that_the_server_exports() {
+    let rules = include_str!("../../../docs/how-to/alerts.yml");
+    let words = rules.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let names: BTreeSet<&str> = words.filter(|word| word.starts_with("stripewise_")).collect();
+    assert!(names.len() > 8, "{names:?}");
+
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --count 3 --size 16MiB").success();
+    let served = Served::start(&sandbox, "pool", "--metrics 127.0.0.1:0");
+    // The results of a scrub are exported once there was one.
+    sandbox.run("scrub pool --wait").success();
+    let address = served.said.iter().find_map(|line| line.split_once("http://")?.1.split_once('/'));
+    let mut stream = TcpStream::connect(address.expect("it says where").0).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut metrics = String::new();
+    stream.read_to_string(&mut metrics).unwrap();
+    for name in names {
+        let family = name.trim_end_matches("_total").trim_end_matches("_bucket");
+        assert!(metrics.contains(&format!("# TYPE {family} ")), "{name} is not in\n{metrics}");
+    }
 }

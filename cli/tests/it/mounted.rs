@@ -1,4 +1,4 @@
-//! The whole course of docs/tutorials/serving.md, with its own commands: a file system on a served array is made and filled,
+//! The whole course of docs/tutorials/pulled-disk.md, with its own commands: a file system on a served array is made and filled,
 //! the server is killed under load and started again, a member is lost, replaced and rebuilt, everything is scrubbed.
 //! Needs root, FUSE and loop devices; a skipped test prints what is missing.
 
@@ -70,7 +70,7 @@ fn a_file_system_outlives_a_killed_server_and_a_lost_member_as_the_guide_has_it(
         eprintln!("skipped: {missing}");
         return;
     }
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tutorials/serving.md");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tutorials/pulled-disk.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
     let [create, mount, kill, replace]: [String; 4] =
         blocks(&guide, "Walkthrough").try_into().expect("create, mount, kill, replace");
