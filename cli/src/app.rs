@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, man, overhead, paper, reliability, report, run, timeline, trace};
+use crate::{compare, completions, explain, man, overhead, paper, reliability, report, run, runs, timeline, trace};
 
 /// What the short help says instead of examples.
 const SHORT: &str = "`stripewise COMMAND --help` explains a command, with examples.";
@@ -47,6 +47,7 @@ enum Command {
     Compare(compare::Args),
     Run(run::Args),
     Report(report::Args),
+    Runs(runs::Args),
     Timeline(timeline::Args),
     Paper(paper::Args),
     Explain(explain::Args),
@@ -106,6 +107,7 @@ impl App {
             Command::Compare(args) => compare::run(args, context),
             Command::Run(args) => run::run(args, context),
             Command::Report(args) => report::run(args, context),
+            Command::Runs(args) => runs::run(args, context),
             Command::Timeline(args) => timeline::run(args, context),
             Command::Paper(args) => paper::run(args, context),
             Command::Explain(args) => explain::run(args, context),

@@ -4,7 +4,7 @@ use clap::builder::Styles;
 
 /// Groups and their commands.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Simulate", &["compare", "run", "explain", "timeline", "report", "overhead", "reliability"]),
+    ("Simulate", &["compare", "run", "explain", "timeline", "report", "runs", "overhead", "reliability"]),
     ("Traces and presets", &["trace", "scheme", "device", "profile"]),
     ("Papers", &["paper"]),
     ("Serve", &["create", "serve"]),

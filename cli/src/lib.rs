@@ -27,6 +27,7 @@ mod reliability;
 mod renamed;
 mod report;
 mod run;
+mod runs;
 mod study;
 mod table;
 mod timeline;

@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use clap::Args as ClapArgs;
 use stripewise_report::{Report, Source};
-use stripewise_results::{FinishedRun, Store};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::runs::{STORE, runs_at, store_of};
 
 /// The default file name of the report.
 pub(crate) const FILE: &str = "report.html";
@@ -17,6 +17,7 @@ pub(crate) const FILE: &str = "report.html";
 const EXAMPLES: &[Example] = &[
     ("stripewise report", "all runs in stripewise-results"),
     ("stripewise report stripewise-results -o all.html", "the same, into another file"),
+    ("stripewise report 55997526 b703da57 -o two.html", "two runs, by the first digits of their digests"),
 ];
 
 /// Make a report of runs: one HTML file with figures
@@ -27,8 +28,10 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Directories of results, or of single runs
-    #[arg(value_name = "DIR|RUN", default_value = "stripewise-results")]
+    /// Directories of results or of single runs, or the first digits of a run's digest
+    ///
+    /// `stripewise runs` lists the digests. Digits alone name a run in stripewise-results, and DIR/DIGITS one in DIR.
+    #[arg(value_name = "DIR|RUN", default_value = STORE)]
     runs: Vec<PathBuf>,
 
     /// The file to write [default: report.html in the first directory of results]
@@ -51,8 +54,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             "there is no finished run{place}; make some, as with `stripewise compare`"
         )));
     }
-    let out =
-        args.out.unwrap_or_else(|| default_file(args.runs.first().map_or(Path::new("."), PathBuf::as_path)));
+    let first = args.runs.first().map_or(Path::new("."), PathBuf::as_path);
+    let out = args.out.unwrap_or_else(|| store_of(first).join(FILE));
     write(Report::new(runs.into_iter().map(Source::from)), &out, context)?;
     if args.open { open(&out) } else { Ok(()) }
 }
@@ -64,29 +67,6 @@ pub(crate) fn write(report: Report, out: &Path, context: &mut Context<'_>) -> Ou
         return Ok(());
     }
     Ok(writeln!(context.out, "report    {}", out.display())?)
-}
-
-/// The run in a directory, or all runs of a directory of results.
-pub(crate) fn runs_at(path: &Path) -> Outcome<Vec<FinishedRun>> {
-    if path.join("run.toml").is_file() {
-        return Ok(vec![FinishedRun::at(path)?]);
-    }
-    if !path.is_dir() {
-        return Err(Failure::failed(format!(
-            "{}: there is no such directory; give a directory of results, as `stripewise compare` leaves it",
-            path.display()
-        )));
-    }
-    let mut runs = Store::new(path).runs()?;
-    runs.sort_by_cached_key(|run| stripewise_report::papers_order(run.inputs()));
-    Ok(runs)
-}
-
-/// The report's path in the directory of results, also where a single run of that directory was given.
-fn default_file(path: &Path) -> PathBuf {
-    let is_run = path.join("run.toml").is_file();
-    let place = if is_run { path.parent().unwrap_or(Path::new(".")) } else { path };
-    place.join(FILE)
 }
 
 /// Opens a file in the program of this machine that shows such files.

@@ -25,6 +25,7 @@ pub mod perfetto;
 mod run;
 mod set;
 mod tables;
+mod verdict;
 
 use std::fs;
 use std::path::Path;
@@ -149,7 +150,8 @@ impl Report {
     }
 }
 
-/// The sort key of a run: update policies in the order of paper 000, then arrays without parity; workloads in the
+/// The sort key of a run: update policies in the order of paper 000, then other placements than in place, then arrays
+/// without parity; workloads in the
 /// order of its Table III, then others by name.
 pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     let settings = settings::settings(inputs);
@@ -160,7 +162,17 @@ pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     let policy = place(&POLICIES, &of("scheme.update.policy"));
     let workload = (place(&WORKLOADS, &workload), workload);
     let is_bare = of("scheme.geometry.level") == "raid0";
-    (is_bare, policy, of("scheme.name").len(), of("scheme.name"), workload, inputs.digest().to_string())
+    // Schemes that update in place come first: others are compared with them.
+    let is_elsewhere = !matches!(of("scheme.placement.policy").as_str(), "" | "in-place");
+    (
+        is_bare,
+        is_elsewhere,
+        policy,
+        of("scheme.name").len(),
+        of("scheme.name"),
+        workload,
+        inputs.digest().to_string(),
+    )
 }
 
 /// Update policies: those of paper 000, Figure 6, with the policies that never choose after the first.

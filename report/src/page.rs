@@ -6,31 +6,43 @@ use std::fmt::Write as _;
 use stripewise_base::human;
 
 use crate::chart::{escape, hatches, swatch};
+use crate::error::Error;
 use crate::figures::{self, Data, Figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 use crate::tables;
+use crate::verdict;
 
 const STYLE: &str = include_str!("style.css");
+
+const SCRIPT: &str = include_str!("script.js");
+
+/// The digest of the script, which alone may run in the page. A test computes it.
+const SCRIPT_DIGEST: &str = "sha256-LfNw8aeoWXTDluOeChqcDUNPZUnrv8vo9zvKirs/JP8=";
 
 /// The largest number of runs whose table precedes the figures.
 const RUNS_FIRST: usize = 8;
 
 /// The report on a set of runs.
-pub(crate) fn html(set: &Set) -> String {
-    let figures = figures::all(set);
+///
+/// # Errors
+/// When a run's table cannot be read.
+pub(crate) fn html(set: &Set) -> Result<String, Error> {
+    let figures = figures::all(set)?;
     let title = title(set);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src '{SCRIPT_DIGEST}'\">\n\
          <meta name=\"generator\" content=\"stripewise\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{}\n",
         escape(&title),
         hatches()
     );
     page += &header(set, &title, &figures);
     page += "<main>\n";
+    page += &verdict::section(set);
     let totals = totals(set);
     let is_long = set.runs.len() > RUNS_FIRST;
     if !is_long {
@@ -43,8 +55,9 @@ pub(crate) fn html(set: &Set) -> String {
         page += &totals;
     }
     page += &settings(set);
-    page += "</main>\n</body>\n</html>\n";
-    page
+    page += "</main>\n";
+    write!(page, "<script>{SCRIPT}</script>\n</body>\n</html>\n").expect("a string takes all");
+    Ok(page)
 }
 
 fn title(set: &Set) -> String {
@@ -90,7 +103,9 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
         escape(&set.base_name()),
     )
     .expect("a string takes all");
-    text += "</p>\n<nav aria-label=\"Figures\"><a href=\"#totals\">Totals</a>";
+    let answer = if set.paper.is_none() { "<a href=\"#answer\">Answer</a> " } else { "" };
+    write!(text, "</p>\n<nav aria-label=\"Figures\">{answer}<a href=\"#totals\">Totals</a>")
+        .expect("a string takes all");
     for figure in figures {
         let short = figure.title.split(':').next().unwrap_or(&figure.title);
         write!(text, " <a href=\"#{}\">{}</a>", figure.id, escape(short)).expect("a string takes all");
@@ -99,12 +114,14 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
 }
 
 fn section(figure: &Figure) -> String {
-    let mut text = format!("<section id=\"{}\">\n<h2>{}</h2>\n", figure.id, escape(&figure.title));
+    let mut text =
+        format!("<section id=\"{}\" class=\"figure\">\n<h2>{}</h2>\n", figure.id, escape(&figure.title));
     if !figure.legend.is_empty() {
         text += "<ul class=\"legend\">";
         for key in &figure.legend {
             let swatch = swatch(key.look, key.is_line);
-            write!(text, "<li>{swatch}{}</li>", escape(&key.name)).expect("a string takes all");
+            write!(text, "<li data-s=\"{}\">{swatch}{}</li>", key.look.0, escape(&key.name))
+                .expect("a string takes all");
         }
         text += "</ul>\n";
     }
@@ -113,12 +130,23 @@ fn section(figure: &Figure) -> String {
     for panel in &figure.panels {
         let title = escape(&panel.title);
         match &panel.body {
-            Ok(drawing) => writeln!(
-                text,
-                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{}</div></figure>",
-                drawing.svg
-            )
-            .expect("a string takes all"),
+            Ok(drawing) => {
+                let name_of = |look| {
+                    let key = figure.legend.iter().find(|key| key.look == look);
+                    key.map_or_else(|| format!("series {}", look.0 + 1), |key| key.name.clone())
+                };
+                let values = escape(&drawing.values.json(name_of).to_string());
+                // A drawing that is wider than its place can be scrolled with the keyboard too.
+                let label = format!("tabindex=\"0\" role=\"group\" aria-label=\"drawing: {title}\"");
+                let label = if drawing.svg.contains("class=\"chart wide\"") { label } else { String::new() };
+                writeln!(
+                    text,
+                    "<figure data-values=\"{values}\"><figcaption>{title}</figcaption><div class=\"scroll\" {label}>{}</div>\
+                     </figure>",
+                    drawing.svg
+                )
+                .expect("a string takes all");
+            }
             Err(why) => notes.push(format!("Not drawn: {}, {why}.", panel.title)),
         }
     }
@@ -129,14 +157,15 @@ fn section(figure: &Figure) -> String {
         writeln!(text, "<p class=\"note\">{}</p>", marked(note)).expect("a string takes all");
     }
     if !figure.data.rows.is_empty() {
-        text += &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false)));
+        text +=
+            &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false, true)));
     }
     text + "</section>\n"
 }
 
 fn totals(set: &Set) -> String {
-    let rows = scrolling(&table(&tables::totals(set), true));
-    let all = details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
+    let rows = scrolling(&table(&tables::totals(set), true, true));
+    let all = details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false, false)));
     let means = set.seeds().map_or(String::new(), |seeds| {
         format!("<p>Means of {seeds}; the run is that of the first seed.</p>\n")
     });
@@ -151,9 +180,9 @@ fn settings(set: &Set) -> String {
     }
     for (what, data) in &differing {
         writeln!(text, "<p>What differs between {what}:</p>").expect("a string takes all");
-        text += &scrolling(&table(data, false));
+        text += &scrolling(&table(data, false, true));
     }
-    text += &details("What all runs share", &scrolling(&table(&tables::shared_settings(set), false)));
+    text += &details("What all runs share", &scrolling(&table(&tables::shared_settings(set), false, true)));
     text += "<p class=\"about\">A run's digest is over all of this: equal settings and requests give equal results, digit \
              by digit. <code>run.toml</code> in a run's directory has it whole.</p>\n";
     text + "</section>\n"
@@ -174,13 +203,15 @@ fn details(summary: &str, inside: &str) -> String {
 }
 
 fn scrolling(inside: &str) -> String {
-    format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\">{inside}</div>\n")
+    format!("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\">{inside}</div>\n")
 }
 
-/// A table. With `anchors`, each row can be linked to by its run's digest; elsewhere digests are links to it.
-fn table(data: &Data, anchors: bool) -> String {
+/// A table, which the script lets readers sort if its rows are alike. With `anchors`, each row can be linked to by its
+/// run's digest; elsewhere digests are links to it.
+fn table(data: &Data, anchors: bool, sortable: bool) -> String {
     let run = data.head.iter().position(|head| head == "run");
-    let mut text = String::from("<table>\n<thead><tr>");
+    let class = if sortable { " class=\"sortable\"" } else { "" };
+    let mut text = format!("<table{class}>\n<thead><tr>");
     for (index, head) in data.head.iter().enumerate() {
         let class = if index < data.texts { "" } else { " class=\"number\"" };
         write!(text, "<th scope=\"col\"{class}>{}</th>", escape(head)).expect("a string takes all");
@@ -209,4 +240,45 @@ fn table(data: &Data, anchors: bool) -> String {
         text += "</tr>\n";
     }
     text + "</tbody>\n</table>"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// The policy of the page names the script's digest, so a script that was changed would not run.
+    #[test]
+    fn the_policy_of_the_page_allows_the_script_as_it_is() {
+        let sum = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let Ok(mut sum) = sum else {
+            eprintln!("skipped: there is no sha256sum");
+            return;
+        };
+        sum.stdin.take().expect("it is piped").write_all(SCRIPT.as_bytes()).expect("it reads");
+        let text = String::from_utf8(sum.wait_with_output().expect("it ends").stdout).expect("digits");
+        let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hexadecimal digits");
+        let bytes: Vec<u8> = (0..32).map(byte).collect();
+        assert_eq!(SCRIPT_DIGEST, format!("sha256-{}", base64(&bytes)), "give SCRIPT_DIGEST this value");
+        assert!(!SCRIPT.contains("</script"), "the script would end early");
+        for foreign in ["fetch(", "XMLHttpRequest", "import(", "https:", "WebSocket"] {
+            assert!(!SCRIPT.contains(foreign), "{foreign}: a report loads nothing");
+        }
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for three in bytes.chunks(3) {
+            let of = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+            let bits = of(0) << 16 | of(1) << 8 | of(2);
+            for place in 0..4 {
+                let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize] as char;
+                text.push(if place <= three.len() { digit } else { '=' });
+            }
+        }
+        text
+    }
 }

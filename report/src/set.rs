@@ -19,6 +19,28 @@ pub(crate) struct Set {
     beside: Beside,
 }
 
+/// A difference from the first scheme.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Change {
+    /// The ends of its 95 % interval, over the first scheme's mean; none with one seed, or where all seeds have the same
+    /// difference.
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) sure: Sure,
+}
+
+/// How sure a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sure {
+    /// Its interval excludes zero.
+    Significant,
+    /// Its interval includes zero.
+    Not,
+    /// Every seed has the same difference.
+    SameInAll,
+    /// There is one seed.
+    OneSeed,
+}
+
 impl Set {
     pub(crate) fn new(runs: Vec<LoadedRun>, beside: Beside) -> Self {
         let mut runs = join_seeds(runs);
@@ -92,6 +114,14 @@ impl Set {
         workload: &str,
         total: &str,
     ) -> BTreeMap<&str, (f64, f64)> {
+        let over = |(low, high): (f64, f64)| (1.0 + low, 1.0 + high);
+        let changes = self.changes(structure, workload, total).into_iter();
+        changes.filter_map(|(scheme, change)| Some((scheme, over(change.interval?)))).collect()
+    }
+
+    /// The changes of a total from the first scheme, relative to its mean, by the paired differences of seeds that both
+    /// have. None of the first scheme itself, and none where seeds are not paired or the first has zero.
+    pub(crate) fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
         let runs = self.runs_on(structure, workload);
         let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
         let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
@@ -102,11 +132,18 @@ impl Set {
         let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
             paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
         let found = schemes.into_iter().zip(paired::differences(&samples.iter().collect::<Vec<_>>()));
-        let over = |of: paired::Difference| {
-            let ends = (1.0 + (of.mean - of.margin) / mean, 1.0 + (of.mean + of.margin) / mean);
-            Some(ends).filter(|_| of.margin > 0.0 && mean > 0.0)
+        if mean <= 0.0 {
+            return BTreeMap::new();
+        }
+        let change = |of: Option<paired::Difference>| match of {
+            None => Change { interval: None, sure: Sure::OneSeed },
+            Some(of) if of.margin > 0.0 => Change {
+                interval: Some(((of.mean - of.margin) / mean, (of.mean + of.margin) / mean)),
+                sure: if of.is_significant { Sure::Significant } else { Sure::Not },
+            },
+            Some(_) => Change { interval: None, sure: Sure::SameInAll },
         };
-        found.filter_map(|(scheme, of)| Some((scheme, of.and_then(over)?))).collect()
+        found.map(|(scheme, of)| (scheme, change(of))).collect()
     }
 
     /// `5 seeds`: the number of seeds of each run; none where there is one.

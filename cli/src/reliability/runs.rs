@@ -10,7 +10,7 @@ use stripewise_sim::uniformity::variation;
 use super::rounded;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::report::runs_at;
+use crate::runs::runs_at;
 
 /// The erases of one run, by member, and the array that it ran on.
 #[derive(Clone, Debug)]

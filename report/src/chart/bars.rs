@@ -118,6 +118,7 @@ impl Bars<'_> {
             area: [left, top, left + groups * room, top + GROUND],
             across: format!("band {}", serde_json::json!(names)),
             upward: scale.told(),
+            is_level: false,
         };
         let svg = svg.finish(id, self.title, self.description, &plot);
         Drawing { svg, values: self.values() }
@@ -129,7 +130,8 @@ impl Bars<'_> {
             let label = group.label.clone();
             bars.map(move |(look, value, whisker)| (label.clone(), look, value, whisker)).collect::<Vec<_>>()
         };
-        let axis = if self.unit.name.is_empty() { self.axis.to_owned() } else { format!("{} (ns)", self.axis) };
+        let axis =
+            if self.unit.name.is_empty() { self.axis.to_owned() } else { format!("{} (ns)", self.axis) };
         Values::Bars { axis, bars: self.groups.iter().flat_map(of).collect() }
     }
 }
@@ -244,7 +246,7 @@ mod tests {
     fn many_groups_make_it_wider_and_no_value_leaves_a_gap() {
         assert!(bars(2, Some(1.0), false).contains("viewBox=\"0 0 360 "));
         assert!(bars(12, Some(1.0), false).contains("rotate(-35)"), "names that do not fit are slanted");
-        assert!(bars(40, Some(1.0), false).contains("class=\"chart wide\" viewBox=\"0 0 1"));
+        assert!(bars(40, Some(1.0), false).contains("class=\"chart wide\" id=\"x\" viewBox=\"0 0 1"));
         assert_eq!(bars(2, None, false).matches("<rect").count(), 0);
     }
 }

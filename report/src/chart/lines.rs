@@ -108,7 +108,8 @@ impl Lines<'_> {
             }
         }
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &titled(self.upward, unit_up, is_log_up));
-        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) = self.across;
+        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) =
+            self.across;
         let name = titled(name, unit, log);
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
         if let Some(reference) = self.reference {
@@ -134,8 +135,12 @@ impl Lines<'_> {
             }
         }
         svg.end_marks();
-        let plot =
-            Plot { area: [left, top, right, bottom], across: across.told(), upward: upward.told() };
+        let plot = Plot {
+            area: [left, top, right, bottom],
+            across: across.told(),
+            upward: upward.told(),
+            is_level: matches!(self.across, Across::Time(_) | Across::LogTime(_)),
+        };
         let svg = svg.finish(id, self.title, self.description, &plot);
         Drawing { svg, values: self.values() }
     }
@@ -166,8 +171,10 @@ impl Lines<'_> {
             name: line.name.clone(),
             points: line.points.clone(),
         };
-        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) = self.across;
-        let in_ns = |name: &str, is_time: bool| if is_time { format!("{name} (ns)") } else { name.to_owned() };
+        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) =
+            self.across;
+        let in_ns =
+            |name: &str, is_time: bool| if is_time { format!("{name} (ns)") } else { name.to_owned() };
         Values::Lines {
             across: in_ns(name, !matches!(self.across, Across::Count(_))),
             upward: in_ns(self.upward, matches!(self.up, Up::Time)),
@@ -224,8 +231,15 @@ mod tests {
         let lines = [Line { look: Some(Look(0)), name: String::new(), points, tip: String::new() }];
         let (title, description, upward) = ("t", "d", "share");
         let across = Across::Count("SSDs");
-        let chart =
-            Lines { title, description, across, upward, up: Up::Range(0.0, 1.0), lines: &lines, reference: None };
+        let chart = Lines {
+            title,
+            description,
+            across,
+            upward,
+            up: Up::Range(0.0, 1.0),
+            lines: &lines,
+            reference: None,
+        };
         let drawn = chart.draw("c").svg;
         for tick in 1..=9 {
             assert!(drawn.contains(&format!(">{tick}</text>")), "{tick}: {drawn}");

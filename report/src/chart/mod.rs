@@ -17,7 +17,7 @@ pub(crate) use look::{Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};
 pub(crate) use strips::{Part, Strip, Strips};
 pub(crate) use svg::escape;
-pub(crate) use values::{Drawing, Values};
+pub(crate) use values::Drawing;
 
 /// The default width of a drawing.
 const WIDTH: f64 = 360.0;

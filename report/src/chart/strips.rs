@@ -79,8 +79,12 @@ impl Strips<'_> {
             }
         }
         svg.end_marks();
-        let plot =
-            Plot { area: [left, 0.0, right, rows * ROW], across: scale.told(), upward: "strips".to_owned() };
+        let plot = Plot {
+            area: [left, 0.0, right, rows * ROW],
+            across: scale.told(),
+            upward: "strips".to_owned(),
+            is_level: false,
+        };
         let svg = svg.finish(id, self.title, self.description, &plot);
         Drawing { svg, values: self.values() }
     }
@@ -95,7 +99,8 @@ impl Strips<'_> {
                 parts.push((heading.to_owned(), strip.label.clone(), part.look, part.length));
             }
         }
-        let axis = if self.unit.name.is_empty() { self.axis.to_owned() } else { format!("{} (ns)", self.axis) };
+        let axis =
+            if self.unit.name.is_empty() { self.axis.to_owned() } else { format!("{} (ns)", self.axis) };
         Values::Strips { axis, parts }
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Plot {
     pub(crate) area: [f64; 4],
     pub(crate) across: String,
     pub(crate) upward: String,
+    /// Whether readers look for the horizontal value at a height, as in a distribution.
+    pub(crate) is_level: bool,
 }
 
 /// An unfinished drawing.
@@ -150,12 +152,15 @@ impl Svg {
         let wide = if width > super::WIDTH * 1.1 { " wide" } else { "" };
         let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
         let [left, top, right, bottom] = plot.area;
+        let read = if plot.is_level { r#" data-read="level""# } else { "" };
         let axes = format!(
-            r#"data-plot="{left:.1} {top:.1} {right:.1} {bottom:.1}" data-x="{}" data-y="{}""#,
+            r#"data-plot="{left:.1} {top:.1} {right:.1} {bottom:.1}" data-x="{}" data-y="{}"{read}"#,
             escape(&plot.across),
             escape(&plot.upward)
         );
-        format!(r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{told}{body}</svg>"#)
+        format!(
+            r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{told}{body}</svg>"#
+        )
     }
 }
 
@@ -175,7 +180,12 @@ mod tests {
         svg.end_series();
         svg.path("p", &[(0.0, 0.0)], "</title><script>");
         svg.slanted((0.0, 0.0), "<script>");
-        let plot = Plot { area: [0.0; 4], across: "<script>".to_owned(), upward: "\"><script>".to_owned() };
+        let plot = Plot {
+            area: [0.0; 4],
+            across: "<script>".to_owned(),
+            upward: "\"><script>".to_owned(),
+            is_level: true,
+        };
         assert!(!svg.finish("a", "<script>", "<script>", &plot).contains("<script"));
     }
 }

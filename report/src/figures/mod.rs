@@ -3,18 +3,23 @@
 mod caches;
 mod cast;
 mod congestion;
+mod course;
 mod decisions;
 mod elastic;
 mod members;
 mod redirected;
 mod response;
 mod routines;
+mod spent;
 mod tail;
 mod values;
+mod wear;
+mod whole;
 mod zones;
 
 use crate::Paper;
 use crate::chart::{Drawing, Look};
+use crate::error::Error;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -68,9 +73,12 @@ impl Data {
 }
 
 /// The figures of a set that have data: a paper's, or those for any runs.
-pub(crate) fn all(set: &Set) -> Vec<Figure> {
+///
+/// # Errors
+/// When a run's table cannot be read.
+pub(crate) fn all(set: &Set) -> Result<Vec<Figure>, Error> {
     let mut figures = match set.paper {
-        None => of_any_runs(set),
+        None => of_any_runs(set)?,
         Some(Paper::P000) => paper000(set),
         Some(Paper::P001) => elastic::all(set),
         Some(Paper::P002) => redirected::all(set),
@@ -78,19 +86,23 @@ pub(crate) fn all(set: &Set) -> Vec<Figure> {
         Some(Paper::P004) => zones::all(set),
     };
     figures.retain(|figure| figure.panels.iter().any(|panel| panel.body.is_ok()));
-    figures
+    Ok(figures)
 }
 
 /// First the figures that every run has, then those of elastic striping, redirected reads and collections.
-fn of_any_runs(set: &Set) -> Vec<Figure> {
+fn of_any_runs(set: &Set) -> Result<Vec<Figure>, Error> {
     let mut figures = per_structure(set, [8, 9], response::means);
-    figures.extend(per_structure(set, [10, 11], tail::distributions));
+    figures.extend([whole::distributions(set), spent::parts(set)]);
+    figures.extend(course::all(set)?);
+    figures.push(wear::by_member(set));
     figures.extend(per_structure(set, [12, 13], members::tails));
     figures.extend([routines::shares(set), congestion::by_scheme(set), members::most_congested(set)]);
-    figures.extend(elastic::all(set));
+    // Response times and wear of any runs have figures of their own.
+    let elsewhere = ["mean-response", "erases", "wear"];
+    figures.extend(elastic::all(set).into_iter().filter(|figure| !elsewhere.contains(&figure.id.as_str())));
     figures.extend(redirected::of_any_runs(set));
     figures.push(caches::together(set));
-    figures
+    Ok(figures)
 }
 
 /// The figures of paper 000, in the paper's order.

@@ -34,7 +34,12 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
             if let Some(responses) = responses {
                 few = few.min(responses.count());
                 let tip = format!("{workload}, {scheme}: 99.9 % within {}{}", text(99_900), together(run));
-                lines.push(Line { look: Some(set.look(scheme)), name: String::new(), points: responses.tail(99.0), tip });
+                lines.push(Line {
+                    look: Some(set.look(scheme)),
+                    name: String::new(),
+                    points: responses.tail(99.0),
+                    tip,
+                });
             }
         }
         if few < FEW {

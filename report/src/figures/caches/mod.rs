@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn every_figure_of_the_paper_is_drawn_with_its_values() {
         let set = set();
-        let figures = crate::figures::all(&set);
+        let figures = crate::figures::all(&set).expect("figures");
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["4a", "4b", "4cd", "5"].map(|id| format!("paper003-figure-{id}")));
         for figure in &figures {
@@ -99,6 +99,7 @@ mod tests {
     fn a_paper_without_runs_has_no_figure_and_zeros_are_no_panic() {
         let of = |runs| {
             crate::figures::all(&Set::new(runs, Beside { paper: Some(Paper::P003), ..Beside::default() }))
+                .expect("figures")
         };
         assert!(of(Vec::new()).is_empty());
         assert!(of(vec![run("wow", "w", 0, &[0, 0])]).is_empty());

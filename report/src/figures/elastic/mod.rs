@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn every_figure_of_the_paper_is_drawn_with_its_values() {
         let set = set(runs());
-        let figures = crate::figures::all(&set);
+        let figures = crate::figures::all(&set).expect("figures");
         let numbers: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         let expected = ["rewrites", "mean-response", "erases", "wear", "mttdl", "overhead", "identification"];
         assert_eq!(numbers, expected);

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn every_figure_of_the_paper_is_drawn_with_its_values() {
         let set = set(runs());
-        let figures = crate::figures::all(&set);
+        let figures = crate::figures::all(&set).expect("figures");
         let numbers: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(numbers, [4, 6, 10, 11, 12, 13, 14].map(|number| format!("paper002-figure-{number}")));
         for figure in &figures {
@@ -107,14 +107,18 @@ mod tests {
         }
         let none = Set::new(vec![run("paper002-fifo", "w", 8, 64, 5)], Beside::default());
         assert!(of_any_runs(&none).is_empty());
-        assert!(crate::figures::all(&runs(0)).is_empty(), "zeros are no panic, and no figure");
+        assert!(
+            crate::figures::all(&runs(0)).expect("figures").is_empty(),
+            "zeros are no panic, and no figure"
+        );
     }
 
     #[test]
     fn a_paper_without_runs_has_no_figure_and_no_panic() {
-        assert!(crate::figures::all(&set(Vec::new())).is_empty());
+        assert!(crate::figures::all(&set(Vec::new())).expect("figures").is_empty());
         assert!(
             !crate::figures::all(&set(vec![run("paper002-brr", "w", 8, 64, 0)]))
+                .expect("figures")
                 .iter()
                 .any(|f| f.panels.is_empty())
         );

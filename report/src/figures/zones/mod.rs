@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn every_figure_of_the_paper_is_drawn_with_its_values() {
         let set = set();
-        let figures = crate::figures::all(&set);
+        let figures = crate::figures::all(&set).expect("figures");
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["2", "5", "6", "7", "8"].map(|id| format!("paper004-figure-{id}")));
         for figure in &figures {
@@ -102,6 +102,7 @@ mod tests {
         assert_eq!(figures[3].data.rows.len(), 9, "three SSDs, and four in both states");
         assert_eq!(cell(&figures[4], &["proj_0, zones of 120 GB", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
         let sizes = figures[4].panels[1].body.as_ref().expect("sizes of zones are drawn");
+        let sizes = &sizes.svg;
         assert!(sizes.contains("proj_0: ") && sizes.contains("proj_0, zones of 120 GB: "), "{sizes}");
         assert!(!sizes.contains("used"), "of used SSDs there is one size");
     }
@@ -110,6 +111,7 @@ mod tests {
     fn a_paper_without_runs_has_no_figure_and_zeros_are_no_panic() {
         let of = |runs| {
             crate::figures::all(&Set::new(runs, Beside { paper: Some(Paper::P004), ..Beside::default() }))
+                .expect("figures")
         };
         let zeros =
             ["w", "random reads, 4 KiB", "w, 3 SSDs"].map(|name| run("paper004-4k", "4KiB", name, 0, 0));
