@@ -116,6 +116,18 @@ fn each_mistake_is_refused_with_file_line_and_remedy() {
         ("device = \"ssdsim-5+1-ldpc\"\n", "", 13, "missing field `device`"),
         ("printed = ", "printd = ", 35, "did you mean `printed`?"),
         ("\"scheme | mean\"", "\"scheme\"", 44, "has 2 cells; write 1, as `head` has"),
+        (
+            "paper = \"900\"",
+            "paper = \"900\"\nfigure = [{ id = \"Fig. 1\", shows = \"gains\", claims = [\"9b\"], report = true }]",
+            2,
+            "unknown claim `9b`",
+        ),
+        (
+            "paper = \"900\"",
+            "paper = \"900\"\nfigure = [{ id = \"Fig. 1\", shows = \"gains\" }]",
+            2,
+            "write where it is shown, by `report`, `tables` or `command`",
+        ),
         ("paper = \"900\"", "paper = 900", 1, "invalid type: integer `900`, expected a string"),
     ] {
         let found = error(old, new);

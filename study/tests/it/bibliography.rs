@@ -176,3 +176,23 @@ fn the_page_shows_the_list() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(found == expected, "{} is out of date: run this test with STRIPEWISE_BLESS=1", path.display());
 }
+
+#[test]
+fn the_citation_file_has_the_version_of_the_workspace() {
+    let text = read(&tree("CITATION.cff"));
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("CITATION.cff has no `{name}`")).trim().to_owned()
+    };
+    assert_eq!(
+        field("version:"),
+        env!("CARGO_PKG_VERSION"),
+        "CITATION.cff: give it the version of Cargo.toml"
+    );
+    assert_eq!(field("cff-version:"), "1.2.0");
+    let page = read(&tree("docs/develop/citing.md"));
+    assert!(
+        page.contains(&format!("version = {{{}}}", env!("CARGO_PKG_VERSION"))),
+        "docs/develop/citing.md: its version"
+    );
+}
