@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the packages of OUT a second time and compares them byte by byte: packaging/dist-check.sh OUT [COMMIT]. The
+# second build has other folders, no output of the first, another time zone, locale, umask and number of jobs.
+set -euo pipefail
+[ -f "$1/SHA256SUMS" ] || { echo "dist-check: no $1/SHA256SUMS: run \`make dist\` first" >&2; exit 1; }
+first="$(realpath "$1")"
+second="$(mktemp -d "${TMPDIR:-/tmp}/dist-check.XXXXXX")"
+trap 'rm -rf "$second"' EXIT
+(cd "$first" && sha256sum --quiet --check SHA256SUMS)
+umask 077
+TZ=Asia/Tokyo LC_ALL=C.UTF-8 CARGO_BUILD_JOBS=1 \
+    "$(dirname "$0")/dist.sh" "$second/out" "$second/a folder of another name" "${2:-HEAD}" >/dev/null
+status=0
+for package in "$first"/stripewise*; do
+    name="$(basename "$package")"
+    if cmp "$package" "$second/out/$name"; then
+        echo "same: $name"
+    else
+        status=1
+        echo "DIFFERENT: $name" >&2
+        # Kept for a look at them, for instance by diffoscope.
+        mkdir -p "$first/second" && cp "$second/out/$name" "$first/second/"
+    fi
+done
+cmp "$first/SHA256SUMS" "$second/out/SHA256SUMS" || status=1
+exit "$status"
