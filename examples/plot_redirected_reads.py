@@ -1,4 +1,4 @@
-"""Draws the tables "Where it turns" of docs/concepts/redirected-reads.md as docs/concepts/redirected-reads.svg.
+"""Draws the tables "Where it turns" of docs/evidence/redirected-reads.md as docs/evidence/redirected-reads.svg.
 
 The tables are what `cargo run --release -p stripewise-sim --example redirected_reads -- turn` prints.
 Needs matplotlib: `pip install '.[plots]'`, then `python examples/plot_redirected_reads.py`.
@@ -14,7 +14,7 @@ matplotlib.rcParams["svg.hashsalt"] = "stripewise"  # The same tables yield the 
 matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt
 
-DOCS = Path(__file__).resolve().parent.parent / "docs" / "concepts"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "evidence"
 TITLE = re.compile(r"\*\*(.+)\*\*: mean and p99\.9 of reads, us")
 
 

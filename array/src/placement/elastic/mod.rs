@@ -12,7 +12,7 @@
 //! segment, and the position of its parity rotates from stripe to stripe (the paper leaves this open), or from band to band
 //! where a class has larger chunks (`Band`).
 //!
-//! The forward map has the slot of each chunk, or its place in controller memory. See `docs/concepts/log.md`.
+//! The forward map has the slot of each chunk, or its place in controller memory. See `docs/reference/elastic.md`.
 //!
 //! # Why it never gets stuck
 //! Hosts may fill `capacity` chunks. Let S be the number of segments, H the streams of hosts, K those of live chunks of

@@ -7,7 +7,7 @@
 //! write cache, degraded reads) works as in any array that rewrites chunks in place.
 //!
 //! Source: Wu et al., paper 004, section 3. Points that the paper leaves open are marked as our choice here and in
-//! `docs/concepts/zones.md`.
+//! `docs/reference/zones.md`.
 //!
 //! # Why a moving page is never lost or mixed up
 //! - A page has one *place*, and while it moves one *target*. Reads go to the place. The write that moves the page goes to the
