@@ -73,6 +73,10 @@ base() {
 }
 
 test_deb() {
+    # Errors of lintian fail; what it warns of is shown.
+    command -v lintian >/dev/null || fail "no lintian: apt-get install lintian"
+    lintian --fail-on error --no-tag-display-limit --allow-root "$out"/stripewise_*.deb
+    ok "lintian finds no error"
     COMPARISON="$COMPARISON" chroot "$work/root" bash /packages/test-deb.sh
     cp "$work/root/digests" "$work/digests/deb"
     ok "Debian package"

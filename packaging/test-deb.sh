@@ -18,13 +18,13 @@ cat stripewise-results/*/run.toml | grep '^results_digest' | sort >/digests
 
 # An array over files: written, stopped, opened again, read.
 stripewise create pool --files /srv/pool --size 16MiB
-stripewise serve pool --detach --nbd unix:/root/pool.sock
+stripewise serve pool --detach --nbd unix:/srv/pool.sock
 stripewise status pool
 head -c 1048576 /dev/urandom >written
-nbdcopy written 'nbd+unix:///?socket=/root/pool.sock'
+nbdcopy written 'nbd+unix:///?socket=/srv/pool.sock'
 stripewise stop pool
-stripewise serve pool --detach --nbd unix:/root/pool.sock
-nbdcopy 'nbd+unix:///?socket=/root/pool.sock' read
+stripewise serve pool --detach --nbd unix:/srv/pool.sock
+nbdcopy 'nbd+unix:///?socket=/srv/pool.sock' read
 stripewise scrub pool --wait
 stripewise stop pool
 head -c 1048576 read | cmp - written

@@ -19,6 +19,7 @@ mod mounted;
 mod older_copies;
 mod overhead;
 mod owner;
+mod packages;
 mod pages;
 mod real_traces;
 mod reliability;
