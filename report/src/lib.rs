@@ -65,6 +65,8 @@ struct Beside {
     logging: Vec<Logging>,
     /// The paper whose figures are drawn, with their numbers and printed values.
     paper: Option<Paper>,
+    /// The work that the head names, and its address.
+    work: Option<(String, Option<String>)>,
 }
 
 /// A paper whose figures a report has.
@@ -124,6 +126,13 @@ impl Report {
     #[must_use]
     pub fn figures_of(mut self, paper: Paper) -> Self {
         self.beside.paper = Some(paper);
+        self
+    }
+
+    /// Names a work in the head of the report: its authors, title, venue and year as one text, and its address.
+    #[must_use]
+    pub fn work(mut self, text: &str, address: Option<&str>) -> Self {
+        self.beside.work = Some((text.to_owned(), address.map(str::to_owned)));
         self
     }
 

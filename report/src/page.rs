@@ -80,8 +80,15 @@ fn span(set: &Set) -> String {
     }
 }
 
+/// The line that names the work whose evaluation is reported; empty where there is none.
+fn work(set: &Set) -> String {
+    let Some((text, address)) = set.work() else { return String::new() };
+    let link = address.map(escape).map(|address| format!(" <a href=\"{address}\">{address}</a>"));
+    format!("<p class=\"work\">{}.{}</p>\n", escape(text), link.unwrap_or_default())
+}
+
 fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
-    let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
+    let mut text = format!("<header>\n<h1>{}</h1>\n{}<p>", escape(title), work(set));
     let count: usize = set.runs.iter().map(|run| run.seeds().count()).sum();
     let seeds = set.seeds().map_or(String::new(), |seeds| format!(" with {seeds} each"));
     let mut stripes: Vec<&str> = set.runs.iter().map(|run| run.stripe.as_str()).collect();

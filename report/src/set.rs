@@ -96,6 +96,11 @@ impl Set {
         self.beside.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
     }
 
+    /// The work that the head names, and its address.
+    pub(crate) fn work(&self) -> Option<(&str, Option<&str>)> {
+        self.beside.work.as_ref().map(|(text, address)| (text.as_str(), address.as_deref()))
+    }
+
     /// The cost of parity logging on a workload, where a model counted it.
     pub(crate) fn logging(&self, workload: &str, parity: u32) -> Option<&Logging> {
         self.beside.logging.iter().find(|one| one.workload == workload && one.parity == parity)
