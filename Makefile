@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -46,6 +46,18 @@ python: $(VENV)/ready ## Build the Python package as the tests use it, and insta
 test-python: python ## Run the tests of the Python package
 	$(CARGO) build --workspace --bin stripewise --locked
 	$(VENV)/bin/python -m pytest
+
+# What builds the documentation site.
+SITE_VENV := $(TARGET)/site-venv
+
+$(SITE_VENV)/ready: docs/requirements.txt
+	$(PYTHON) -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	touch $@
+
+site: $(SITE_VENV)/ready ## Build the documentation site: target/site/index.html
+	$(SITE_VENV)/bin/sphinx-build --quiet --nitpicky --fail-on-warning --doctree-dir $(TARGET)/site-doctrees docs $(TARGET)/site
+	$(SITE_VENV)/bin/python docs/check_site.py $(TARGET)/site
 
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
 	$(CARGO) run --release --locked -p stripewise-check -- --minutes $(MINUTES) --from $(FROM)
