@@ -13,7 +13,8 @@ pub(crate) fn document(name: &str) -> PathBuf {
 fn commands(text: &str) -> Vec<String> {
     let mut shell = false;
     let mut found = Vec::new();
-    for line in text.lines() {
+    // A backslash at the end of a line continues the command.
+    for line in text.replace("\\\n", " ").lines() {
         if line.starts_with("```") {
             shell = line == "```sh";
         } else if shell && line.starts_with("stripewise ") {
