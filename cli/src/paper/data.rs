@@ -4,7 +4,7 @@ use serde_json::json;
 use stripewise_papers::{EvaluationOptions, Intervals, Paper, Search, StudyPoint, measure_decisions};
 use stripewise_report::{Logging, Report, Source};
 use stripewise_study::overhead::Cost;
-use stripewise_study::{Finished, Study};
+use stripewise_study::{Finished, Study, bibliography};
 
 use super::{Args, Spans};
 use crate::context::Context;
@@ -59,6 +59,9 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     let mut report = Report::new(runs).logging(logging);
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
+    }
+    if let Some(work) = bibliography::paper(number) {
+        report = report.work(&format!("Paper {number}. {work}"), work.address().as_deref());
     }
     let mut more = vec![("intervals", intervals.iter().map(Intervals::json).collect())];
     if paper.has_decisions() {
