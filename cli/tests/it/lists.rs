@@ -45,7 +45,9 @@ fn a_scheme_and_a_paper_name_authors_title_venue_and_year() {
     let sandbox = Sandbox::new();
     let shown = sandbox.run("scheme show paper003-wow").success();
     let flat = shown.replace("\n#   ", " ");
-    for part in ["# Source: B. S. Gill and D. S. Modha: \"WOW: Wise Ordering for Writes", "(FAST), 2005 [wow]\n"] {
+    for part in
+        ["# Source: B. S. Gill and D. S. Modha: \"WOW: Wise Ordering for Writes", "(FAST), 2005 [wow]\n"]
+    {
         assert!(flat.contains(part), "{part}: {shown}");
     }
     sandbox.write("copy.toml", &shown);
