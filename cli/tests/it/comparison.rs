@@ -402,3 +402,62 @@ fn no_column_is_called_by_an_amplification_whose_divisor_is_not_named() {
     let words: Vec<&str> = compared.split_whitespace().collect();
     assert!(words.contains(&"programs/") && words.contains(&"host") && !words.contains(&"WA"), "{compared}");
 }
+
+#[test]
+fn runs_are_listed_and_named_by_the_first_digits_of_their_digests() {
+    let sandbox = Sandbox::with_trace();
+    sandbox.run("compare --trace trace.csv --seeds 2 --scheme baseline --scheme bpu").success();
+    sandbox.run("compare --trace trace.csv --seeds 2 --scheme bpu --pacing closed:8").success();
+    let table = sandbox.run("runs").success();
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0][..5], ["RUN", "FINISHED", "SCHEME", "WORKLOAD", "SEED"]);
+    assert_eq!(rows.len(), 7, "six runs:\n{table}");
+    let listed: Value = serde_json::from_str(&sandbox.run("runs --json").success()).unwrap();
+    let listed = listed.as_array().unwrap();
+    for run in listed {
+        let digest = run["run_digest"].as_str().unwrap();
+        let row = rows[1..]
+            .iter()
+            .find(|row| digest.starts_with(row[0]))
+            .unwrap_or_else(|| panic!("{digest}\n{table}"));
+        assert_eq!((row[3], row[4]), (run["scheme"].as_str().unwrap(), run["workload"].as_str().unwrap()));
+        assert!(sandbox.path().join(run["path"].as_str().unwrap()).join("run.toml").exists());
+        assert!(run["finished"].as_str().unwrap().ends_with('Z') && run["totals"]["requests"].is_u64());
+    }
+    // Runs of one scheme and workload at two paces have the same names, and the last column tells them apart.
+    let paced = |pace: &str| table.lines().filter(|line| line.contains("bpu") && line.contains(pace)).count();
+    assert_eq!((paced("open:1"), paced("closed:8")), (2, 2), "{table}");
+    let some = sandbox.run("runs --scheme baseline --json").success();
+    assert_eq!(some.matches("\"run_digest\"").count(), 2, "{some}");
+
+    let digests: Vec<&str> = listed.iter().map(|run| run["run_digest"].as_str().unwrap()).collect();
+    let report =
+        sandbox.run(&format!("report {} stripewise-results/{}", &digests[0][..8], digests[1])).success();
+    assert_eq!(report, "report    stripewise-results/report.html\n");
+    let html = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
+    let shown = |digest: &&&str| html.contains(&format!("id=\"run-{}\"", &digest[..12]));
+    assert!(
+        digests.iter().filter(shown).count() <= 2 && html.contains(&digests[0][..12]),
+        "the two and no others"
+    );
+
+    // Six runs need not share a first digit; where two do, that digit names neither.
+    let first = |digest: &str| digests.iter().filter(|other| other.starts_with(&digest[..1])).count();
+    if let Some(shared) = digests.iter().find(|digest| first(digest) > 1) {
+        let error = sandbox.run(&format!("report {}", &shared[..1])).failure(1);
+        assert!(error.contains("give more digits") && error.contains(&shared[..16]), "{error}");
+    }
+    let unknown = if digests.iter().any(|digest| digest.starts_with("0123456789ab")) {
+        "fedcba987"
+    } else {
+        "0123456789ab"
+    };
+    let error = sandbox.run(&format!("report {unknown}")).failure(1);
+    assert!(
+        error.contains("no run has a digest") && error.contains("stripewise runs stripewise-results"),
+        "{error}"
+    );
+    assert!(sandbox.run("runs nowhere").failure(1).contains("no such directory"));
+    std::fs::create_dir(sandbox.path().join("empty")).unwrap();
+    assert!(sandbox.run("runs empty").failure(1).contains("make some"));
+}

@@ -15,11 +15,14 @@ pub(crate) struct Drawing {
 pub(crate) enum Values {
     /// Points of lines.
     Lines { across: String, upward: String, lines: Vec<ValuesOfLine> },
-    /// Bars in groups: the group, the series, and the height with the ends of its whisker.
-    Bars { axis: String, bars: Vec<(String, Look, f64, Option<(f64, f64)>)> },
+    /// Bars in groups.
+    Bars { axis: String, bars: Vec<ValueOfBar> },
     /// Parts of strips: the heading and the label of the strip, the part, and its length.
     Strips { axis: String, parts: Vec<(String, String, Look, f64)> },
 }
+
+/// The group and the series of a bar, and its height with the ends of its whisker.
+pub(crate) type ValueOfBar = (String, Look, f64, Option<(f64, f64)>);
 
 /// The points of one line.
 pub(crate) struct ValuesOfLine {
@@ -46,7 +49,7 @@ impl Values {
                 json!({ "kind": "lines", "x": across, "y": upward, "lines": lines.iter().map(of).collect::<Vec<_>>() })
             }
             Self::Bars { axis, bars } => {
-                let of = |(group, look, value, whisker): &(String, Look, f64, Option<(f64, f64)>)| {
+                let of = |(group, look, value, whisker): &ValueOfBar| {
                     let (low, high) = whisker.unzip();
                     json!([group, name_of(*look), number(*value), low.map(number), high.map(number)])
                 };
