@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the packages of OUT a second time and compares them byte by byte: packaging/dist-check.sh OUT [COMMIT]. The
 # second build has other folders, no output of the first, another time zone, locale, umask and number of jobs.
+# `PARTS=static` builds and compares one package.
 set -euo pipefail
 [ -f "$1/SHA256SUMS" ] || { echo "dist-check: no $1/SHA256SUMS: run \`make dist\` first" >&2; exit 1; }
 first="$(realpath "$1")"
@@ -13,7 +14,9 @@ TZ=Asia/Tokyo LC_ALL=C.UTF-8 CARGO_BUILD_JOBS=1 \
 status=0
 for package in "$first"/stripewise*; do
     name="$(basename "$package")"
-    if cmp "$package" "$second/out/$name"; then
+    if [ -n "${PARTS:-}" ] && [ ! -e "$second/out/$name" ]; then
+        echo "not built again: $name"
+    elif cmp "$package" "$second/out/$name"; then
         echo "same: $name"
     else
         status=1
@@ -22,5 +25,5 @@ for package in "$first"/stripewise*; do
         mkdir -p "$first/second" && cp "$second/out/$name" "$first/second/"
     fi
 done
-cmp "$first/SHA256SUMS" "$second/out/SHA256SUMS" || status=1
+[ -n "${PARTS:-}" ] || cmp "$first/SHA256SUMS" "$second/out/SHA256SUMS" || status=1
 exit "$status"

@@ -86,60 +86,82 @@ archive() {
 }
 
 rm -f "$out"/stripewise* "$out/SHA256SUMS"
+# `PARTS=static` builds one package.
+parts=" ${PARTS:-sdist wheel static deb} "
+builds() {
+    [[ "$parts" == *" $1 "* ]]
+}
 
 # --- Python: the sources, and the wheel. -----------------------------------------------------------------------------
-say "Python source distribution"
-"$tools/bin/maturin" sdist --out "$out" >&2
-say "wheel, $WHEEL_POLICY"
-# maturin puts files named LICENSE-* into the wheel. The licences of linked crates are known only now.
-python3 packaging/licenses.py --package stripewise-python --target x86_64-unknown-linux-gnu >LICENSE-third-party
-"$tools/bin/maturin" build --quiet --locked --compatibility "$WHEEL_POLICY" --auditwheel check --out "$out"
-rm LICENSE-third-party
+if builds sdist; then
+    say "Python source distribution"
+    "$tools/bin/maturin" sdist --out "$out" >&2
+fi
+if builds wheel; then
+    say "wheel, $WHEEL_POLICY"
+    # maturin puts files named LICENSE-* into the wheel. The licences of linked crates are known only now.
+    python3 packaging/licenses.py --package stripewise-python --target x86_64-unknown-linux-gnu >LICENSE-third-party
+    "$tools/bin/maturin" build --quiet --locked --compatibility "$WHEEL_POLICY" --auditwheel check --out "$out"
+    rm LICENSE-third-party
+fi
 
 # --- The command, for the system's C library (Debian package) and with its own (archive). ---------------------------
-say "command for glibc"
-"$cargo" rustc --quiet --release --locked -p stripewise --bin stripewise -- -C strip=symbols
-say "command with musl"
-"$cargo" rustc --quiet --release --locked -p stripewise --bin stripewise --target "$MUSL" -- -C strip=symbols
-file="$CARGO_TARGET_DIR/$MUSL/release/stripewise"
-! readelf --program-headers "$file" | grep -q INTERP || fail "$file is not static: it names a dynamic loader"
+compile() {
+    "$cargo" rustc --quiet --release --locked -p stripewise --bin stripewise "$@" -- -C strip=symbols
+}
+if builds deb; then
+    say "command for glibc"
+    compile
+    program="$CARGO_TARGET_DIR/release/stripewise"
+fi
+if builds static; then
+    say "command with musl"
+    compile --target "$MUSL"
+    program="$CARGO_TARGET_DIR/$MUSL/release/stripewise"
+    ! readelf --program-headers "$program" | grep -q INTERP || fail "$program is not static: it names a dynamic loader"
+fi
 
 # What the command writes about itself. cargo-deb looks for it beside the program.
-staged="$CARGO_TARGET_DIR/release/packaging"
-rm -rf "$staged"
-mkdir -p "$staged/man" "$staged/completions"
-"$CARGO_TARGET_DIR/release/stripewise" --quiet man "$staged/man"
-for shell in bash:stripewise zsh:_stripewise fish:stripewise.fish; do
-    "$CARGO_TARGET_DIR/release/stripewise" completions "${shell%%:*}" >"$staged/completions/${shell##*:}"
-done
-python3 packaging/licenses.py --package stripewise --target x86_64-unknown-linux-gnu >"$staged/THIRD-PARTY"
+if [ -n "${program:-}" ]; then
+    staged="$CARGO_TARGET_DIR/release/packaging"
+    rm -rf "$staged"
+    mkdir -p "$staged/man" "$staged/completions"
+    "$program" --quiet man "$staged/man"
+    for shell in bash:stripewise zsh:_stripewise fish:stripewise.fish; do
+        "$program" completions "${shell%%:*}" >"$staged/completions/${shell##*:}"
+    done
+fi
 
-# --- Archive with the static program. --------------------------------------------------------------------------------
-say "archive with the static program"
-name="stripewise-$version-$MUSL"
-tree="$work/archive"
-rm -rf "$tree"
-mkdir -p "$tree/$name"
-cp "$file" "$tree/$name/stripewise"
-cp -r "$staged/man" "$staged/completions" "$tree/$name/"
-mkdir "$tree/$name/systemd"
-cp packaging/*.service packaging/*.timer "$tree/$name/systemd/"
-cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/$name/"
-python3 packaging/licenses.py --package stripewise --target "$MUSL" --musl >"$tree/$name/LICENSE-third-party"
-archive "$tree" "$name" >"$out/$name.tar.gz"
+if builds static; then
+    say "archive with the static program"
+    name="stripewise-$version-$MUSL"
+    tree="$work/archive"
+    rm -rf "$tree"
+    mkdir -p "$tree/$name/systemd"
+    cp "$program" "$tree/$name/stripewise"
+    cp -r "$staged/man" "$staged/completions" "$tree/$name/"
+    cp packaging/*.service packaging/*.timer "$tree/$name/systemd/"
+    cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/$name/"
+    python3 packaging/licenses.py --package stripewise --target "$MUSL" --musl >"$tree/$name/LICENSE-third-party"
+    archive "$tree" "$name" >"$out/$name.tar.gz"
+fi
 
-# --- Debian package: [package.metadata.deb] in cli/Cargo.toml. -------------------------------------------------------
-say "Debian package"
-{
-    echo "stripewise ($version-1) unstable; urgency=medium"
-    echo
-    echo "  * Version $version; /usr/share/doc/stripewise/CHANGELOG.md.gz lists its changes."
-    echo
-    echo " -- ${MAINTAINER:-Stripewise maintainers <maintainers@stripewise.invalid>}  $(date -R -d "@$SOURCE_DATE_EPOCH")"
-} | gzip -9n >"$staged/changelog.Debian.gz"
-gzip -9n <CHANGELOG.md >"$staged/CHANGELOG.md.gz"
-gzip -9n <"$staged/THIRD-PARTY" >"$staged/THIRD-PARTY.gz"
-"$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path cli/Cargo.toml \
-    ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$out"
+# [package.metadata.deb] in cli/Cargo.toml says what goes where.
+if builds deb; then
+    say "Debian package"
+    contact="${MAINTAINER:-Stripewise maintainers <maintainers@stripewise.invalid>}"
+    {
+        echo "stripewise ($version-1) unstable; urgency=medium"
+        echo
+        echo "  * Version $version; /usr/share/doc/stripewise/CHANGELOG.md.gz lists its changes."
+        echo
+        echo " -- $contact  $(date -R -d "@$SOURCE_DATE_EPOCH")"
+    } | gzip -9n >"$staged/changelog.Debian.gz"
+    gzip -9n <CHANGELOG.md >"$staged/CHANGELOG.md.gz"
+    python3 packaging/licenses.py --package stripewise --target x86_64-unknown-linux-gnu |
+        gzip -9n >"$staged/THIRD-PARTY.gz"
+    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path cli/Cargo.toml \
+        ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$out"
+fi
 
 (cd "$out" && sha256sum stripewise* >SHA256SUMS && cat SHA256SUMS)
