@@ -56,7 +56,7 @@ $(SITE_VENV)/ready: docs/requirements.txt
 	touch $@
 
 site: $(SITE_VENV)/ready ## Build the documentation site: target/site/index.html
-	$(SITE_VENV)/bin/sphinx-build --quiet --nitpicky --fail-on-warning --doctree-dir $(TARGET)/site-doctrees docs $(TARGET)/site
+	$(SITE_VENV)/bin/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --doctree-dir $(TARGET)/site-doctrees docs $(TARGET)/site
 	$(SITE_VENV)/bin/python docs/check_site.py $(TARGET)/site
 
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
@@ -127,7 +127,7 @@ dist: ## Build the packages of the commit into target/dist: wheel, static progra
 	packaging/dist.sh $(DIST) $(DIST_WORK)
 
 dist-check: ## Build the packages of target/dist a second time elsewhere, and compare them byte by byte
-	packaging/dist-check.sh $(DIST)
+	DIST_TOOLS=$(abspath $(DIST_WORK))/tools packaging/dist-check.sh $(DIST)
 
 dist-test: ## Install and use the packages of target/dist on an empty Debian system (as root; needs mmdebstrap)
 	packaging/dist-test.sh $(DIST) $(TARGET)/dist-test

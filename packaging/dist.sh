@@ -54,13 +54,15 @@ version="$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Ca
 say "stripewise $version, commit ${commit:0:12}"
 
 # --- The tools. ------------------------------------------------------------------------------------------------------
-tools="$work/tools"
+# `DIST_TOOLS` shares them between folders.
+tools="${DIST_TOOLS:-$work/tools}"
 if [ "$("$tools/bin/maturin" --version 2>/dev/null || true)" != "maturin $MATURIN" ]; then
     python3 -m venv "$tools"
     "$tools/bin/pip" install --quiet --disable-pip-version-check "maturin==$MATURIN"
 fi
 if [ "$("$tools/bin/cargo-deb" --version 2>/dev/null || true)" != "cargo-deb $CARGO_DEB" ]; then
-    "$cargo" install --quiet --force --locked --root "$tools" --target-dir "$work/cargo-deb" --version "$CARGO_DEB" cargo-deb
+    "$cargo" install --quiet --force --locked --root "$tools" --target-dir "$work/cargo-deb" \
+        --version "$CARGO_DEB" cargo-deb
     rm -rf "$work/cargo-deb"
 fi
 
