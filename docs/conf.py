@@ -39,7 +39,11 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#0b5c7a", "color-brand-content": "#0b5c7a"},
+    "light_css_variables": {
+        "color-brand-primary": "#0b5c7a",
+        "color-brand-content": "#0b5c7a",
+        "color-code-background": "#f3f6f8",
+    },
     "dark_css_variables": {"color-brand-primary": "#6cc3e0", "color-brand-content": "#6cc3e0"},
 }
 pygments_style = "a11y-high-contrast-light"
@@ -158,6 +162,28 @@ def read(app, page, source):
     source[0] = links(page, text)
 
 
+# What screen readers and keyboards need and the theme leaves out: levels of captions, names of landmarks, and a way to
+# scroll blocks and tables without a mouse.
+ACCESSIBLE = {
+    'role="heading">': 'role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<th class="head"><p></p></th>': '<td class="head"></td>',
+}
+
+
+def finish(app, error):
+    """Mends what the theme leaves out of the pages."""
+    for path in [] if error else Path(app.outdir).glob("**/*.html"):
+        text = path.read_text()
+        for found, mended in ACCESSIBLE.items():
+            text = text.replace(found, mended)
+        path.write_text(text)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", read)
+    app.connect("build-finished", finish)

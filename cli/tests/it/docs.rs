@@ -57,12 +57,26 @@ fn reference() -> String {
         .to_owned();
     let mut command = stripewise::command().term_width(100);
     command.build();
+    let _ = write!(text, "\nThe commands: {}.\n", links(&command, "stripewise").join(", "));
     let shared = shared(&command);
     section("stripewise", &mut command, &shared, &mut text);
     let _ = write!(text, "\n## Common options\n\nMany commands have these options.\n\n");
     let options: Vec<&str> = shared.values().map(String::as_str).collect();
     block(&options.join("\n\n"), &mut text);
     text
+}
+
+/// Links to the sections of all commands below `command`.
+fn links(command: &clap::Command, path: &str) -> Vec<String> {
+    let below = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+    below
+        .flat_map(|sub| {
+            let path = format!("{path} {}", sub.get_name());
+            let name = path.trim_start_matches("stripewise ");
+            let link = format!("[{name}](#{})", path.replace(' ', "-"));
+            std::iter::once(link).chain(links(sub, &path)).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The options that at least [`MANY`] commands have, the same in all: how each looks, and its help.
