@@ -48,9 +48,9 @@ const EXAMPLES: &[Example] = &[
 /// chunk sizes against request sizes of random reads and writes. Each evaluation also runs on slices of real traces. A run whose
 /// results exist is not computed again, so an interrupted evaluation continues.
 ///
-/// Prints each claim beside what was measured, with a verdict and the reasons. The full tables are in `tables.html` in the
-/// directory of results, the figures in `report.html`; both need only a browser. The tables of each run are Parquet files in
-/// the run's directory.
+/// Prints each claim beside what was measured, with a verdict and the reasons. The full tables of papers 000 to 004 are in
+/// `tables.html` in the directory of results, the figures in `report.html`; both need only a browser. The tables of each run
+/// are Parquet files in the run's directory.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
