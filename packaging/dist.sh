@@ -155,11 +155,13 @@ if builds deb; then
     {
         echo "stripewise ($version-1) unstable; urgency=medium"
         echo
-        echo "  * Version $version; /usr/share/doc/stripewise/CHANGELOG.md.gz lists its changes."
+        echo "  * Version $version; /usr/share/doc/stripewise/changelog.gz lists its changes."
         echo
         echo " -- $contact  $(date -R -d "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$staged/changelog.Debian.gz"
-    gzip -9n <CHANGELOG.md >"$staged/CHANGELOG.md.gz"
+    gzip -9n <CHANGELOG.md >"$staged/changelog.gz"
+    cp -r "$staged/man" "$staged/man-gz"
+    gzip -9n "$staged"/man-gz/*
     python3 packaging/licenses.py --package stripewise --target x86_64-unknown-linux-gnu |
         gzip -9n >"$staged/THIRD-PARTY.gz"
     "$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path cli/Cargo.toml \

@@ -43,7 +43,7 @@ for name in $commands; do
     man -w "stripewise-$name"
 done
 man -w stripewise
-man stripewise-serve | grep -q SYNOPSIS || fail "man stripewise-serve shows no page"
+man stripewise-serve | grep SYNOPSIS >/dev/null || fail "man stripewise-serve shows no page"
 
 # Completions, found by each shell itself.
 bash -c 'source /usr/share/bash-completion/bash_completion
@@ -53,9 +53,9 @@ bash -c 'source /usr/share/bash-completion/bash_completion
     _stripewise stripewise compa stripewise
     [ "${COMPREPLY[*]}" = compare ]'
 zsh -fc 'autoload -U compinit; compinit -D; [ "$_comps[stripewise]" = _stripewise ]; autoload +X _stripewise'
-fish -c 'complete -C "stripewise compa"' | grep -q '^compare'
+fish -c 'complete -C "stripewise compa"' | grep '^compare' >/dev/null
 
-for name in copyright changelog.Debian.gz CHANGELOG.md.gz THIRD-PARTY.gz; do
+for name in copyright changelog.Debian.gz changelog.gz THIRD-PARTY.gz; do
     [ -s "/usr/share/doc/stripewise/$name" ] || fail "no /usr/share/doc/stripewise/$name"
 done
 
