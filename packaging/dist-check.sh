@@ -9,7 +9,7 @@ second="$(mktemp -d "${TMPDIR:-/tmp}/dist-check.XXXXXX")"
 trap 'rm -rf "$second"' EXIT
 (cd "$first" && sha256sum --quiet --check SHA256SUMS)
 umask 077
-TZ=Asia/Tokyo LC_ALL=C.UTF-8 CARGO_BUILD_JOBS=1 \
+TZ=Asia/Tokyo LC_ALL=C.UTF-8 CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-1}" \
     "$(dirname "$0")/dist.sh" "$second/out" "$second/another-folder" "${2:-HEAD}" >/dev/null
 status=0
 for package in "$first"/stripewise*; do
