@@ -11,6 +11,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from autodoc2.sphinx import autodoc
 from sphinx.ext.napoleon import GoogleDocstring
 
 DOCS = Path(__file__).resolve().parent
@@ -101,6 +102,14 @@ if not API.exists() or API.read_text() != MODULE:
 autodoc2_packages = [{"path": os.path.relpath(API, DOCS), "auto_mode": False}]
 autodoc2_render_plugin = "rst"
 autodoc2_hidden_objects = ["private", "dunder", "inherited", "undoc"]
+
+
+def within_module(env, module, class_, set_parents=autodoc._set_parents):
+    """A class is documented within its module, where autodoc2 takes it to be within itself."""
+    return set_parents(env, module, None)
+
+
+autodoc._set_parents = within_module
 
 
 def contents(text):
