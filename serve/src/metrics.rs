@@ -296,3 +296,75 @@ fn counters<'a>(
 fn gauge(to: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
     gauges(to, name, help)?.gauge(&[], value)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A status in which every part is present that may be absent.
+    fn complete() -> Status {
+        let quantiles = json!({"p50_ns": 1, "p99_ns": 2, "p999_ns": 3, "max_ns": 4});
+        let progress =
+            |member: Option<u16>| json!({"member": member, "done": 1, "total": 2, "left_seconds": 3});
+        let log = json!({
+            "segments": 1, "free_segments": 1, "stripes": 1, "short_stripes": 1, "data_chunks": 1,
+            "parity_chunks": 1, "collected_segments": 1, "moved_chunks": 1, "absorbed_chunks": 1,
+            "metadata_pages": 1,
+            "streams": [{
+                "filled_by": "hosts", "chunks": 1, "opened_segments": 1, "open_segments": 1, "waiting_chunks": 1,
+            }],
+        });
+        let status = json!({
+            "name": "pool", "array": "", "level": "RAID-5", "scheme": "x", "health": "degraded", "read_only": false,
+            "uptime_ns": 1, "capacity_bytes": 1, "used_bytes": 1, "full": false, "out_of_space": false,
+            "out_of_space_beyond_parity": false, "way": "", "memory_bytes": 1, "spares": [],
+            "members": [{
+                "number": 0, "uuid": null, "path": "/a", "state": "active", "reason": null, "queued": 0,
+                "read_bytes": 1, "written_bytes": 1, "errors": 1, "unlinked": "deleted", "smart": "failing",
+            }],
+            "rebuild": progress(Some(0)), "rebuild_halted": "x", "rebuild_lost": 1, "scrub": progress(None),
+            "last_scrub": {"read_bytes": 1, "damaged": 1, "repaired": 1, "lost": 1, "complete": true},
+            "requests": [{
+                "kind": "read", "requests": 1, "failed": 0, "bytes": 1, "latency_sum_ns": 1, "latency": quantiles,
+                "recent": quantiles, "within": vec![1; 13],
+            }],
+            "in_flight": 0, "operations": [{"class": "parity", "operations": 1}],
+            "log": log,
+            "connections": 1, "dropped_connections": 0, "addresses": [],
+            "recording": {"folder": "/r", "requests": 1, "left_out": 0},
+        });
+        serde_json::from_value(status).unwrap()
+    }
+
+    /// The metrics of the page with their types. `_name` in a row is `stripewise_name`.
+    fn documented() -> BTreeSet<(String, String)> {
+        let page = include_str!("../../docs/reference/metrics.md");
+        let rows = page.lines().filter(|line| line.starts_with("| `stripewise_"));
+        let cells = rows.map(|row| row.split('|').map(str::trim).skip(1).collect::<Vec<_>>());
+        cells
+            .flat_map(|cells| {
+                let names = cells[0].split('`').skip(1).step_by(2);
+                let full = |name: &str| {
+                    format!("stripewise_{}", name.trim_start_matches("stripewise_").trim_matches('_'))
+                };
+                names.map(|name| (full(name), cells[1].to_owned())).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_page_has_every_metric_with_its_type_and_no_other() {
+        let text = text(&complete()).unwrap();
+        let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        let former = |name: &str| ["_element_", "_starved"].iter().any(|part| name.contains(part));
+        let exported = types.filter(|(name, _)| !former(name)).map(|(name, kind)| {
+            let total = if kind == "counter" { "_total" } else { "" };
+            (format!("{name}{total}"), kind.to_owned())
+        });
+        assert_eq!(exported.collect::<BTreeSet<_>>(), documented());
+    }
+}
