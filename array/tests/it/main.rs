@@ -23,6 +23,7 @@ mod reads;
 mod reconstruct;
 mod restart;
 mod rounds;
+mod scheme_keys;
 mod stamps;
 mod summaries;
 mod support;
