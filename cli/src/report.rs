@@ -17,7 +17,6 @@ pub(crate) const FILE: &str = "report.html";
 const EXAMPLES: &[Example] = &[
     ("stripewise report", "all runs in stripewise-results"),
     ("stripewise report stripewise-results -o all.html", "the same, into another file"),
-    ("stripewise report 55997526 b703da57 -o two.html", "two runs, by the first digits of their digests"),
 ];
 
 /// Make a report of runs: one HTML file with figures

@@ -20,12 +20,8 @@ pub(crate) const STORE: &str = "stripewise-results";
 
 const EXAMPLES: &[Example] = &[
     ("stripewise runs", "the runs in stripewise-results, the newest first"),
-    ("stripewise runs stripewise-results --workload hm_0 --scheme bpu", "some of them"),
+    ("stripewise runs stripewise-results --scheme bpu", "some of them"),
     ("stripewise runs --json", "every setting of every run, as JSON"),
-    (
-        "stripewise report 55997526 stripewise-results/b703",
-        "a report of two runs, by the first digits of their digests",
-    ),
 ];
 
 /// List the runs of a directory of results
