@@ -43,7 +43,7 @@ impl Parts {
     }
 }
 
-/// The slowest requests whose parts are told apart: this share of all.
+/// The slowest requests whose parts are shown separately: this share of all.
 pub(crate) const SLOWEST: f64 = 0.01;
 
 /// Where the time of a run's requests went.

@@ -160,7 +160,7 @@ fn full(place: &Place<'_>) -> String {
     text
 }
 
-/// A ratio from which a change is told as a multiple.
+/// A ratio from which a change is written as a multiple.
 const TIMES: f64 = 2.0;
 
 /// `12.3 % lower`, or `3.40 times as high`
@@ -428,7 +428,7 @@ fn overview(places: &[Place<'_>]) -> String {
              by</th></tr></thead>\n<tbody>\n";
     for (place, pair) in &pairs {
         let (ours, theirs) = (mean(pair.best.1), mean(pair.other.1));
-        // The difference is told from the first scheme, whichever of the two that is.
+        // The difference is that from the first scheme, whichever of the two that is.
         let (of, over) = if pair.is_first_best { (theirs, ours) } else { (ours, theirs) };
         let cell = change_cell(of / over - 1.0, pair.change.as_ref());
         let parts = saved(pair.best.1, pair.other.1);

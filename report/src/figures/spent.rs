@@ -14,7 +14,7 @@ const COARSE: [(&str, &str, &str, Look); 3] = [
     ("flash cells", "read_cell_mean_ns", "write_cell_mean_ns", Look(0)),
 ];
 
-/// What is left of a mean latency after the parts above.
+/// The rest of a mean latency beside the parts above.
 const REST: (&str, Look) = ("parity computation and controller memory", Look(2));
 
 /// The looks of the parts that the rows of requests have, in their order.
