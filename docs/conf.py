@@ -101,6 +101,7 @@ if not API.exists() or API.read_text() != MODULE:
 
 autodoc2_packages = [{"path": os.path.relpath(API, DOCS), "auto_mode": False}]
 autodoc2_render_plugin = "rst"
+autodoc2_class_docstring = "both"
 autodoc2_hidden_objects = ["private", "dunder", "inherited", "undoc"]
 
 
