@@ -146,7 +146,7 @@ fn every_example_runs() {
     // `paper all` would run the other papers' examples a second time.
     for line in lines.into_iter().filter(|line| !line.starts_with("paper all")) {
         let mut line = line;
-        let is_long = ["compare", "run", "paper"].iter().any(|name| line.starts_with(name));
+        let is_long = line.split(' ').next().is_some_and(|name| ["compare", "run", "paper"].contains(&name));
         if is_long {
             // The option must not occur twice, so the number in the example is removed.
             let words: Vec<&str> = line.split(' ').collect();
