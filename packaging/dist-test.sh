@@ -37,6 +37,10 @@ test_tar() {
     mkdir "$tree"
     tar -xzf "$archive" -C "$tree" --strip-components 1
     [ ! -e "$tree/lib" ] && [ ! -e "$tree/usr" ] || fail "$archive: it holds a system"
+    # What the kernel gives: a server in the background starts its own program again, and has no terminal.
+    mkdir "$tree/proc" "$tree/dev"
+    mount -t proc proc "$tree/proc"
+    mount --rbind /dev "$tree/dev"
     run() { chroot "$tree" /stripewise "$@"; }
     run --version
     # shellcheck disable=SC2086
@@ -99,4 +103,3 @@ for found in *; do
     cmp "$found" "$(ls | head -n 1)" || fail "$found: the runs have other digests than those of another package"
 done
 ok "runs have the same digests in: $(echo *)"
-rm -rf "$work/empty"
