@@ -65,6 +65,17 @@ impl Bits {
     }
 }
 
+/// The columns (or members) of a mask, in ascending order.
+pub(crate) fn columns(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let column = mask.trailing_zeros();
+            mask &= mask - 1;
+            column
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

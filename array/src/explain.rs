@@ -43,8 +43,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         RowLock::Exclusive => "locked exclusively",
     };
     let names = |mask: u64| -> String {
-        let names: Vec<String> =
-            crate::controller_columns(mask).map(|column| name(column, geometry)).collect();
+        let names: Vec<String> = crate::bits::columns(mask).map(|column| name(column, geometry)).collect();
         names.join(" ")
     };
     let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;

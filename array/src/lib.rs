@@ -5,20 +5,22 @@
 
 #![forbid(unsafe_code)]
 
+mod array;
 mod bits;
 mod bugs;
 pub mod cache;
-mod controller;
 pub mod coordination;
 pub mod dispatch;
 mod driver;
+mod exec;
 pub mod explain;
 pub mod format;
 pub mod geometry;
 pub mod hotness;
 mod ids;
-pub mod journal;
+pub mod in_place;
 mod loads;
+pub mod log;
 mod media;
 mod member_load;
 mod memory;
@@ -35,15 +37,15 @@ mod scheme;
 mod table;
 mod times;
 pub mod update;
-mod window;
+pub mod zones;
 
+pub use array::{Array, Halt};
 pub use bugs::Bug;
-pub(crate) use controller::columns as controller_columns;
-pub use controller::{
-    Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeColumn, StripeView,
-};
 pub use driver::{Acknowledgement, Admission, Driver};
+pub use exec::metadata_scrub::{MetadataScrubbed, ScrubCounts};
+pub use exec::rejoin::{RejoinError, Rejoining};
 pub use loads::Loads;
+pub use log::{StripeColumn, StripeView};
 pub use media::{At, Found, Media};
 pub use member_load::MemberLoad;
 pub use memory::{Memory, NoMemory, PageId, PageMemory, PagePool, Payload};
@@ -55,7 +57,7 @@ pub use recovery::{
     AssembleError, AssemblyOptions, Checked, DamagedCopy, Identity, NamedMembers, PAGES_PROVE, Reconstructed,
     Reconstruction, RecoveryReport, Trouble, Upgrade, create, leaves_room_for_owner,
 };
-pub use request::{HostRequest, RequestKind, SubmitError};
+pub use request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
 pub use row_locks::RowLock;
 pub use scheme::{
     Acknowledge, CodeSection, EachMember, GeometrySection, Members, Metadata, Parity, Scheme, SchemeError,

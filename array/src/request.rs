@@ -5,6 +5,9 @@ use stripewise_base::Nanos;
 
 use crate::geometry::RowCursor;
 
+/// Bytes of a sector, the granularity of host requests.
+pub const SECTOR_BYTES: u32 = 512;
+
 /// The kind of a host request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestKind {

@@ -18,13 +18,13 @@ use crate::coordination::CoordinationSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
-use crate::journal::JournalSection;
+use crate::in_place::journal::JournalSection;
+use crate::log::{ClassBy, ElasticSection};
 use crate::mix::MixSection;
-use crate::placement::elastic::{ClassBy, ElasticSection};
-use crate::placement::mc_rais::ZonesSection;
 use crate::placement::{LogSection, Placement, PlacementPolicy};
 use crate::read::ReadSection;
 use crate::update::Update;
+use crate::zones::ZonesSection;
 
 /// A named choice of one policy on every axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Audit of the log of elastic striping: compares the slots on the members with the model and with parity.
 
+use stripewise_array::log::AcknowledgeWrites;
 use stripewise_array::placement::Persistence;
-use stripewise_array::placement::elastic::AcknowledgeWrites;
 use stripewise_array::{Array, PageMemory, StripeView};
 use stripewise_flash::Flash;
 
@@ -200,7 +200,7 @@ impl LogAudit<'_> {
     }
 
     /// The largest number of chunks that an array with the current failed members can hold and still always find
-    /// space: the bound of `array/src/placement/elastic/mod.rs`, over the stripes that are possible now.
+    /// space: the bound of `array/src/log/mod.rs`, over the stripes that are possible now.
     pub(crate) fn bound(&self) -> u64 {
         let (geometry, scheme) = (self.array.geometry(), self.array.scheme());
         let rows = u64::from(scheme.elastic.segment_rows);

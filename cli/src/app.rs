@@ -7,7 +7,9 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, man, overhead, paper, reliability, report, run, runs, timeline, trace};
+use crate::{
+    compare, completions, explain, man, overhead, paper, reliability, report, run, runs, timeline, trace,
+};
 
 /// What the short help says instead of examples.
 const SHORT: &str = "`stripewise COMMAND --help` explains a command, with examples.";

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use stripewise_array::placement::elastic::LARGE_WRITE_BYTES;
+use stripewise_array::log::LARGE_WRITE_BYTES;
 use stripewise_array::{Acknowledgement, HostRequest, RequestKind};
 use stripewise_base::Nanos;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use stripewise_array::Class;
-use stripewise_array::placement::elastic::{ScrubCounts, StreamCounts};
+use stripewise_array::ScrubCounts;
+use stripewise_array::log::StreamCounts;
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, MemberCondition, Progress as Share};
 

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
-use stripewise_array::placement::elastic::ElasticCounts;
-use stripewise_array::placement::mc_rais::ZoneCounts;
+use stripewise_array::log::ElasticCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::update::Update;
+use stripewise_array::zones::ZoneCounts;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;

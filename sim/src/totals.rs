@@ -1,9 +1,9 @@
 //! The totals of a run.
 
 use stripewise_array::cache::CacheCounts;
-use stripewise_array::placement::elastic::ElasticCounts;
-use stripewise_array::placement::mc_rais::ZoneCounts;
+use stripewise_array::log::ElasticCounts;
 use stripewise_array::read::ReadCounts;
+use stripewise_array::zones::ZoneCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;

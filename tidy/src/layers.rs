@@ -43,6 +43,14 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("tidy", &[]),
 ];
 
+/// Inside the controller: each folder of `array/src`, and the modules of the crate that its code must not name.
+const ROOMS: [(&str, &[&str]); 4] = [
+    ("exec", &["log", "in_place", "zones", "array", "recovery", "cache"]),
+    ("log", &["in_place", "zones", "array", "recovery", "cache"]),
+    ("in_place", &["log", "array", "recovery"]),
+    ("zones", &["exec", "log", "in_place", "array", "recovery"]),
+];
+
 /// Crates below the drivers: they use no clock, no thread, no file.
 const PURE: [&str; 7] = ["base", "code", "flash", "trace", "array", "reliability", "nbd"];
 
@@ -121,6 +129,28 @@ pub fn stays_pure(path: &str, text: &str) -> Vec<Complaint> {
         }
     }
     complaints
+}
+
+/// Checks that the folders of the controller name only what lies below them.
+pub fn rooms_keep_apart(path: &str, text: &str) -> Vec<Complaint> {
+    let Some(file) = path.strip_prefix("array/src/").filter(|_| shipped(path).is_some()) else {
+        return Vec::new();
+    };
+    let Some((room, others)) = ROOMS.iter().find(|(room, _)| file.starts_with(&format!("{room}/"))) else {
+        return Vec::new();
+    };
+    let named = |line: &str, other: &str| {
+        line.match_indices("crate::").any(|(at, found)| first_word(&line[at + found.len()..]) == other)
+    };
+    let lines =
+        shipped_lines(text).flat_map(|(number, line)| others.iter().map(move |other| (number, line, other)));
+    lines
+        .filter(|(_, line, other)| named(line, other))
+        .map(|(number, _, other)| {
+            let text = format!("array/src/{room} may not name array/src/{other} (see ARCHITECTURE.md)");
+            Complaint::new(path, number, text)
+        })
+        .collect()
 }
 
 /// The modules of `std` in `text`, with their lines: from `std::a::b` and from `std::{a, b::c}`.
@@ -204,6 +234,20 @@ mod tests {
     fn tests_may_look_up_but_not_as_far_as_the_command() {
         assert_eq!(arrows("engine/Cargo.toml", "[dev-dependencies]\nstripewise-sim.workspace = true\n"), []);
         assert_eq!(arrows("engine/Cargo.toml", "[dev-dependencies]\nstripewise.workspace = true\n").len(), 1);
+    }
+
+    #[test]
+    fn the_rooms_of_the_controller_name_only_what_lies_below_them() {
+        let bad = "use crate::exec::Executor;\n// crate::log::Log\nuse crate::log::Log;\n";
+        let lines = |path: &str| -> Vec<usize> {
+            rooms_keep_apart(path, bad).iter().map(|complaint| complaint.line).collect()
+        };
+        assert_eq!(lines("array/src/in_place/split.rs"), [3]);
+        assert_eq!(lines("array/src/exec/run.rs"), [3]);
+        assert_eq!(lines("array/src/zones/map.rs"), [1, 3]);
+        assert_eq!(lines("array/src/log/read.rs"), [0; 0]);
+        assert_eq!(lines("array/src/array/mod.rs"), [0; 0]);
+        assert_eq!(lines("array/src/in_place/tests.rs"), [0; 0]);
     }
 
     #[test]

@@ -199,7 +199,7 @@ mod tests {
             assert!(policy_cites_its_source(file, bad).is_some(), "{bad}");
         }
         for elsewhere in
-            ["array/src/update/mod.rs", "array/src/plan.rs", "array/src/controller/run.rs", "sim/src/gc/x.rs"]
+            ["array/src/update/mod.rs", "array/src/plan.rs", "array/src/exec/run.rs", "sim/src/gc/x.rs"]
         {
             assert_eq!(policy_cites_its_source(elsewhere, "//! None."), None, "{elsewhere}");
         }

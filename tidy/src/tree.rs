@@ -84,6 +84,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(idioms.in_comments(path, text));
             complaints.extend(idioms.in_messages(path, text));
             complaints.extend(layers::stays_pure(path, text));
+            complaints.extend(layers::rooms_keep_apart(path, text));
             complaints.extend(layers::floats_are_portable(path, text));
         }
         if path.ends_with("Cargo.toml") {

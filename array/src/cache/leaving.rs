@@ -8,7 +8,6 @@ use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Departure, Outgoing, Policy};
-use crate::controller_columns;
 use crate::ids::NONE;
 
 impl Cache {
@@ -46,7 +45,7 @@ impl Cache {
     }
 
     /// Makes all kept chunks of `unit` leave.
-    fn let_go(&mut self, unit: u32) {
+    pub(crate) fn let_go(&mut self, unit: u32) {
         loop {
             let id = self.rings.unit(unit).chunks.oldest;
             if id == NONE {
@@ -115,7 +114,7 @@ impl Cache {
 
     /// Assigns the next content to `plan`, which writes it. Returns its unit.
     pub(crate) fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
-        for column in controller_columns(out.columns) {
+        for column in crate::bits::columns(out.columns) {
             let Some(id) = self.store.find(out.row, column) else { continue };
             self.store.unlink(&mut self.outgoing, id);
             self.store.get_mut(id).stage = Stage::Carried(plan);
@@ -125,7 +124,7 @@ impl Cache {
 
     /// Completes `mask` of `row`, of `unit`, for a plan: chunks that were not overwritten meanwhile are removed.
     pub(crate) fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
-        for column in controller_columns(mask) {
+        for column in crate::bits::columns(mask) {
             match self.store.find(row, column) {
                 Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),
                 _ => self.older -= 1,

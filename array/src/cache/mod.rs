@@ -2,7 +2,7 @@
 //!
 //! A `Store` has the pages, `Rings` determine which of them leave together, and a policy, one file for each published
 //! scheme, determines which leave next and when. The handling of requests, plans and row locks is in the controller
-//! (`controller/caching.rs`, `controller/destaging.rs`, `controller/absorbing.rs`), and the same for all policies.
+//! (`in_place/caching.rs`, `in_place/destaging.rs`, `in_place/absorbing.rs`), and the same for all policies.
 
 mod hybrid;
 mod isc;
@@ -257,7 +257,7 @@ impl Cache {
                 let room = isc.room;
                 let held = self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 let place = geometry.place(row);
-                crate::controller_columns(mask & !held).all(|column| {
+                crate::bits::columns(mask & !held).all(|column| {
                     let pages = self.pages[geometry.member(place, column) as usize];
                     pages < room
                 })
@@ -283,7 +283,7 @@ impl Cache {
     pub(crate) fn reserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
-        crate::controller_columns(mask)
+        crate::bits::columns(mask)
             .for_each(|column| self.pages[geometry.member(place, column) as usize] += 1);
     }
 
@@ -291,7 +291,7 @@ impl Cache {
     pub(crate) fn unreserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
-        crate::controller_columns(mask)
+        crate::bits::columns(mask)
             .for_each(|column| self.pages[geometry.member(place, column) as usize] -= 1);
     }
 

@@ -51,7 +51,7 @@ impl MemberSet {
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
         let words = self.0.into_iter().zip((0..).step_by(64));
         words.flat_map(|(word, first): (u64, u16)| {
-            crate::controller_columns(word).map(move |bit| first + bit as u16)
+            crate::bits::columns(word).map(move |bit| first + bit as u16)
         })
     }
 }

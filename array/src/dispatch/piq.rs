@@ -177,7 +177,7 @@ impl Piq {
         self.visited < self.open || !freed.is_empty()
     }
 
-    fn enter(&mut self, batch: usize) {
+    pub(crate) fn enter(&mut self, batch: usize) {
         let request = self.round.get(batch).map_or(NONE, |batch| batch.first);
         self.at = Position { batch, before: NONE, request };
     }

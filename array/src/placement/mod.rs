@@ -1,15 +1,9 @@
 //! Placement policies: where a written chunk is stored.
 
-pub mod elastic;
-pub(crate) mod encode;
-pub(crate) mod gather;
-pub mod mc_rais;
-pub(crate) mod parity_logging;
-
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Span;
 
-pub use parity_logging::{Commit, LogSection};
+pub use crate::in_place::parity_log::{Commit, LogSection};
 
 /// The placement section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use stripewise_base::Nanos;
 
 use super::ReadPath;
-use crate::controller_columns as columns;
+use crate::bits::columns;
 
 /// The estimated times of a column's member.
 #[derive(Clone, Copy, Debug)]

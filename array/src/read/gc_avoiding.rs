@@ -18,7 +18,7 @@ mod tests {
     /// Three data columns, P and Q; two columns may be missing.
     fn sources(avoided: u64) -> u64 {
         let lost = (avoided & 0b111).count_ones() as usize;
-        let parity = crate::controller_columns(0b11000 & !avoided).take(lost);
+        let parity = crate::bits::columns(0b11000 & !avoided).take(lost);
         parity.fold(0b111 & !avoided, |mask, column| mask | 1 << column)
     }
 

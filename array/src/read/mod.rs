@@ -2,7 +2,7 @@
 //!
 //! One file for each published scheme. A policy gets the waiting time that a read of each column of a stripe would have, and
 //! returns the columns to decode from the others instead of reading them, or the time at which to ask the others too. The
-//! handling of plans, row locks and buffers is in the controller (`controller/redirect.rs`, `controller/hedge.rs`), and the
+//! handling of plans, row locks and buffers is in the controller (`exec/redirect.rs`, `exec/hedge.rs`), and the
 //! same for all policies.
 
 pub(crate) mod brr;
@@ -283,7 +283,7 @@ pub(crate) struct Ways<'a> {
 impl Ways<'_> {
     /// The greatest cost among columns `mask`; the lowest-numbered of equals.
     fn greatest(&self, mask: u64) -> Option<(Nanos, u32)> {
-        let costs = crate::controller_columns(mask).map(|column| (self.costs[column as usize], column));
+        let costs = crate::bits::columns(mask).map(|column| (self.costs[column as usize], column));
         costs.max_by_key(|&(cost, column)| (cost, std::cmp::Reverse(column)))
     }
 

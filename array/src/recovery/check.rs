@@ -11,14 +11,16 @@ use stripewise_code::Code;
 
 use super::walk::WalkFindings;
 use super::{DamagedCopy, RecoveryReport};
-use crate::controller::Array;
+use crate::array::Array;
+use crate::exec::Executor;
 use crate::format::{Structure, crc32c};
 use crate::geometry::COLUMNS_MAX;
+use crate::in_place::InPlace;
+use crate::log::contents::{Content, Told};
+use crate::log::{Location, Log, Role};
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::operation::Outcome;
-use crate::placement::elastic::contents::{Content, Told};
-use crate::placement::elastic::{Elastic, Location, Role};
 
 /// A problem found by the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,9 +138,9 @@ impl<M: Memory> Array<M> {
         told: &mut dyn FnMut(&Trouble),
     ) -> Checked {
         assert!(M::CARRIES_DATA, "without data there is nothing to be checked");
-        let geometry = self.geometry();
+        let geometry = self.exec.geometry();
         let mut copies = opened.damaged.clone();
-        if let Some(log) = self.durable_log().filter(|log| log.durable.is_some()) {
+        if let Some(log) = self.as_log().filter(|log| log.durable.is_some()) {
             let superblock = &log.durable().superblock;
             let positions = &opened.positions;
             let mut found = WalkFindings { media, superblock, positions, geometry, pages_read: 0 };
@@ -154,24 +156,28 @@ impl<M: Memory> Array<M> {
             told,
         };
         copies.into_iter().for_each(|copy| check.reduced(&Trouble::Copy(copy)));
-        match self.durable_log() {
+        match self.as_log() {
             Some(log) => check_log(log, &mut check),
-            None => {
-                (0..geometry.rows()).for_each(|row| check.stripe(&mut self.row(row), self.is_encoded(row)))
-            }
+            None => self.as_in_place().into_iter().for_each(|placement| {
+                for row in 0..geometry.rows() {
+                    check.stripe(&mut placement.row(row, &self.exec), placement.is_encoded(row));
+                }
+            }),
         }
         check.checked
     }
+}
 
+impl InPlace {
     /// The columns of a row in place.
-    fn row(&self, row: u64) -> Vec<Column> {
-        let geometry = self.geometry();
+    fn row<M: Memory>(&self, row: u64, exec: &Executor<M>) -> Vec<Column> {
+        let geometry = exec.geometry();
         let place = geometry.place(row);
         let column = |column: u32| {
             let member = geometry.member(place, column);
             let is_data = column < geometry.data;
-            let chunk = if is_data { self.host_page(row, column) } else { None };
-            let is_filled = !self.is_stale_in_place(member, place.page);
+            let chunk = if is_data { self.host_page(row, column, exec) } else { None };
+            let is_filled = !self.is_stale_in_place(member, place.page, exec);
             Column {
                 number: geometry.code_index(place, column),
                 member,
@@ -179,7 +185,7 @@ impl<M: Memory> Array<M> {
                 is_filled,
                 chunk,
                 is_live: chunk.is_some(),
-                checksum: self.checksum_in_place(member, place.page),
+                checksum: self.checksum_in_place(member, place.page, exec),
                 read: None,
             }
         };
@@ -188,7 +194,7 @@ impl<M: Memory> Array<M> {
 }
 
 /// Checks the stripes of a log, and reports the chunks that were lost at assembly.
-fn check_log(log: &Elastic, check: &mut Check<'_>) {
+fn check_log(log: &Log, check: &mut Check<'_>) {
     let mut told = Told::default();
     let mut slot = 0;
     while slot < log.slots() {
@@ -325,7 +331,7 @@ impl Check<'_> {
     }
 
     /// Reads the copy of a summary in `slot` and returns its content.
-    fn summary(&mut self, log: &Elastic, slot: u64) -> Option<Told> {
+    fn summary(&mut self, log: &Log, slot: u64) -> Option<Told> {
         let (member, page) = log.member(slot);
         let position = self.positions[usize::from(member)]?;
         let mut told = None;

@@ -11,12 +11,13 @@ use super::superblocks::{features_of, superblock_in_place, write_all, write_and_
 use super::{
     AssembleError, AssemblyOptions, DamagedCopy, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest,
 };
+use crate::array::Array;
+use crate::array::Placed;
 use crate::bugs::Bug;
-use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{MemberState, NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages};
 use crate::geometry::Geometry;
-use crate::journal::Checksums;
+use crate::in_place::journal::Checksums;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::scheme::{Members, Scheme};
@@ -211,25 +212,38 @@ pub(super) fn open<M: Memory>(
     let mut array = Array::new(scheme, members, memory.take().expect("it is given once"))?;
     for (member, position) in opened.positions.iter().enumerate() {
         if position.is_none() {
-            array.take_out(member as u16);
+            array.exec.take_out(member as u16);
         }
     }
     let span = superblock_pages(superblock.page_bytes);
     let last = |position: &Option<u16>| position.map_or(superblock.pages, |at| media.size(at).0) - span;
     let back = opened.positions.iter().map(last).collect();
-    array.begin_members(superblock.clone(), back);
-    if opening.read_only {
-        array.has_on_members(assembly.superblock.clone());
-    }
-    if let Some(table) = table {
-        array.begin_journal(superblock.array, superblock.epoch, table, superblock.journal);
-    }
-    if let Some(marks) = marks {
-        array.begin_intent(superblock.array, superblock.epoch, |intent| {
-            for (group, newest) in (0..).zip(&marks.groups) {
-                intent.load(group, newest.version, newest.words.as_deref());
-            }
-        });
+    if let Placed::InPlace(placement) = &mut array.placement {
+        placement.begin_members(superblock.clone(), back, &mut array.exec);
+        if opening.read_only {
+            placement.has_on_members(assembly.superblock.clone());
+        }
+        if let Some(table) = table {
+            placement.begin_journal(
+                superblock.array,
+                superblock.epoch,
+                table,
+                superblock.journal,
+                &mut array.exec,
+            );
+        }
+        if let Some(marks) = marks {
+            placement.begin_intent(
+                superblock.array,
+                superblock.epoch,
+                |intent| {
+                    for (group, newest) in (0..).zip(&marks.groups) {
+                        intent.load(group, newest.version, newest.words.as_deref());
+                    }
+                },
+                &mut array.exec,
+            );
+        }
     }
     Ok((array, opened))
 }

@@ -11,7 +11,7 @@ use super::in_place::Site;
 use super::in_place_journal::{Changes, JournalFindings, Record};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use crate::geometry::{Geometry, Place};
-use crate::journal::{Checksums, Ring};
+use crate::in_place::journal::{Checksums, Ring};
 
 /// Each row with deferred parity, by group and page of the data: the content that its parity covers, by member.
 type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;

@@ -4,7 +4,7 @@ use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{AssembleError, RecoveryReport};
 use crate::format::{IntentPage, Structure};
-use crate::journal::Intent;
+use crate::in_place::journal::Intent;
 use crate::media::At;
 
 /// The newest page of a group, if there is one.

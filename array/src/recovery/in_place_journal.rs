@@ -7,7 +7,7 @@ use super::in_place::Site;
 use super::{AssembleError, DamagedCopy, ROUND_PAGES};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
-use crate::journal::Checksums;
+use crate::in_place::journal::Checksums;
 use crate::media::At;
 
 /// A record that was found, with the images that match their checksums, in order.

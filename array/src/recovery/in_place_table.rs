@@ -6,7 +6,7 @@ use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{AssembleError, ROUND_PAGES, RecoveryReport};
 use crate::format::{ChecksumPage, Structure, crc32c};
-use crate::journal::Checksums;
+use crate::in_place::journal::Checksums;
 use crate::media::At;
 
 /// The table as found on the members.

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use super::walk::Checkpoint;
 use crate::format::checkpoint::{is_written, segment};
 use crate::format::{Entry, EntryRole, SummaryHeader, Tombstone};
-use crate::placement::elastic::{Elastic, Location};
+use crate::log::{Location, Log};
 
 /// A log that is being filled.
 pub(super) struct Install<'a> {
-    log: &'a mut Elastic,
+    log: &'a mut Log,
     checkpoint: &'a Checkpoint,
     /// For each chunk the greatest write sequence number so far, of the content of its slot or of a tombstone; 0 if
     /// nothing was found.
@@ -23,7 +23,7 @@ pub(super) struct Install<'a> {
 
 impl<'a> Install<'a> {
     /// Begins to fill `log`, which is empty.
-    pub(super) fn new(log: &'a mut Elastic, checkpoint: &'a Checkpoint) -> Self {
+    pub(super) fn new(log: &'a mut Log, checkpoint: &'a Checkpoint) -> Self {
         for number in 0..log.segments.count() {
             // Content that was begun there and does not count has this generation or the next.
             log.durable_mut().generations[number as usize] =
@@ -118,7 +118,7 @@ impl<'a> Install<'a> {
 }
 
 /// Counts the valid content of each segment.
-fn count_valid(log: &mut Elastic) {
+fn count_valid(log: &mut Log) {
     let is_used = |number: u32| log.durable.as_ref().is_some_and(|durable| durable.used[number as usize] > 0);
     log.segments.open_found(is_used);
     // Which segments are not discarded is unknown. They are few, and discarding all segments would take long.
@@ -142,7 +142,7 @@ mod tests {
     use proptest::sample::Index;
 
     use super::*;
-    use crate::controller::Array;
+    use crate::array::Array;
     use crate::format::checkpoint::{body_bytes, put_written};
     use crate::format::{CheckpointHeader, Uuid};
     use crate::memory::PageMemory;
@@ -244,7 +244,7 @@ mod tests {
             let scheme = Scheme::from_toml("test", text).unwrap();
             let memory = PageMemory::new(1024);
             let mut array = Array::new(&scheme, Members::opaque(4, 1024, 400), memory).unwrap();
-            let log = array.log_to_recover();
+            let log = array.as_log_mut().unwrap();
             let segments = log.segments.count();
             let mut body = vec![0; body_bytes(segments, log.capacity) as usize];
             (0..CHUNKS).for_each(|chunk| put_written(&mut body, segments, chunk, written >> chunk & 1 == 1));

@@ -5,17 +5,18 @@ use super::install::Install;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
 use super::{AssembleError, AssemblyOptions, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest};
+use crate::array::Array;
+use crate::array::Placed;
 use crate::bugs::Bug;
-use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
 use crate::format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
     NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
 };
 use crate::geometry::Geometry;
+use crate::log::Log;
 use crate::media::{At, Media};
 use crate::memory::Memory;
-use crate::placement::elastic::Elastic;
 use crate::scheme::{Members, Scheme};
 
 /// Writes an empty log.
@@ -159,7 +160,7 @@ pub(super) fn open<M: Memory>(
     };
     let commit = found.commit();
     let mut array = Array::new(scheme, members, memory.take().expect("given back when it was not opened"))?;
-    let mut install = Install::new(array.log_to_recover(), &checkpoint);
+    let mut install = Install::new(array.as_log_mut().expect("the scheme has a log"), &checkpoint);
     let mut walk = found.walk(&checkpoint, &mut |batch| {
         install.enter(&batch.header, batch.entries(), batch.tombstones());
     });
@@ -192,10 +193,10 @@ pub(super) fn open<M: Memory>(
 
     for (member, position) in positions.iter().enumerate() {
         if position.is_none() {
-            array.take_out(member as u16);
+            array.exec.take_out(member as u16);
         }
     }
-    let log = array.log_to_recover();
+    let log = array.as_log_mut().expect("the scheme has a log");
     if opening.has_bug(Bug::LossForgotten) {
         lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_unmapped(chunk));
     }
@@ -262,15 +263,17 @@ pub(super) fn open<M: Memory>(
             return Err(error);
         }
         let keepers = keepers_of(&geometry, positions, commit.number);
-        let durable = array.log_to_recover().durable_mut();
+        let durable = array.as_log_mut().expect("the scheme has a log").durable_mut();
         durable.on_members = Some(superblock.clone());
         durable.newest = Some(header);
         durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
     }
-    array.review_groups();
     let rebuilding = superblock.members.iter().position(|record| record.state == MemberState::Rebuilding);
-    if let Some(member) = rebuilding {
-        array.begin_rebuild(member as u16, superblock.members[member].cursor as u32);
+    if let Placed::Log(log) = &mut array.placement {
+        log.review_groups(&mut array.exec);
+        if let Some(member) = rebuilding {
+            log.begin_rebuild(member as u16, superblock.members[member].cursor as u32, &mut array.exec);
+        }
     }
     let opened = RecoveryReport {
         epoch: superblock.epoch,
@@ -393,7 +396,7 @@ fn is_whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> bool {
 }
 
 /// The body of a checkpoint of a log without content in memory.
-fn body_of(log: &Elastic) -> Vec<u8> {
+fn body_of(log: &Log) -> Vec<u8> {
     let segments = log.segments.count();
     let mut body = vec![0; body_bytes(segments, log.capacity) as usize];
     let durable = log.durable();

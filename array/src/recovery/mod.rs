@@ -19,7 +19,7 @@ mod watched;
 
 use stripewise_base::text::{is_plain, visible};
 
-use crate::controller::Array;
+use crate::array::Array;
 use crate::format::{
     Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
     settings_bytes_max,
@@ -269,7 +269,7 @@ impl<M: Memory> Array<M> {
             opened.damaged.extend(damage::of_superblocks(&offered, superblock, positions, size));
             opened.reconstructed = reconstructed;
             if opening.read_only {
-                array.only_read();
+                array.exec.only_read();
             }
             (array, opened)
         })

@@ -21,7 +21,7 @@ use crate::format::{
     Superblock, crc32c,
 };
 use crate::geometry::Geometry;
-use crate::journal::Checksums;
+use crate::in_place::journal::Checksums;
 use crate::media::{At, Media};
 
 /// The number of pages that prove which member a device is.

@@ -2,8 +2,8 @@
 
 use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
-use crate::placement::mc_rais::{ZONES, ZonePages};
 use crate::placement::{FirstWrites, PlacementPolicy};
+use crate::zones::{ZONES, ZonePages};
 
 impl Scheme {
     /// The zones of this scheme, if it has any: for each zone its chunk and its share of each member, in pages.

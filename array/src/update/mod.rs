@@ -19,7 +19,7 @@ use crate::loads::Loads;
 pub use crate::member_load::MemberLoad;
 use crate::times::CellTimes;
 
-pub(crate) use crate::controller_columns as columns;
+pub(crate) use crate::bits::columns;
 pub use adaptive::Tgc;
 pub use baseline::Tie;
 pub use bpu::Weights;

@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::AssemblyOptions;
+use stripewise_array::ScrubCounts;
 use stripewise_array::format::{CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, Superblock};
-use stripewise_array::placement::elastic::ScrubCounts;
 
 use crate::disk::{Disk, Host};
 

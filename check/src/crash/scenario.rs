@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::placement::elastic::ScrubCounts;
+use stripewise_array::ScrubCounts;
 use stripewise_array::{AssembleError, Bug, RecoveryReport};
 use stripewise_base::prng::Prng;
 

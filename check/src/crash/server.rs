@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use stripewise_array::ScrubCounts;
 use stripewise_array::format::Uuid;
-use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{Acknowledgement, HostRequest, Rejoining, RequestKind, SubmitError};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;

@@ -1,7 +1,7 @@
 //! The system under test: a controller that can create, assemble and serve an array.
 
+use stripewise_array::ScrubCounts;
 use stripewise_array::format::{Superblock, superblock_pages};
-use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
     Array, AssembleError, AssemblyOptions, Bug, HostRequest, OperationId, Outcome, PageMemory,
     RecoveryReport, Rejoining, SubmitError, Timing,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stripewise_array::Halt;
 use stripewise_array::format::Uuid;
-use stripewise_array::placement::elastic::{ElasticCounts, StreamCounts};
+use stripewise_array::log::{ElasticCounts, StreamCounts};
 use stripewise_base::Nanos;
 
 use super::Engine;

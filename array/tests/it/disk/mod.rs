@@ -6,8 +6,8 @@ use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use stripewise_array::ScrubCounts;
 use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
-use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
     Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
     Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory,

@@ -1,0 +1,110 @@
+//! What the owner of an array tells it about its members, and allows it, besides requests.
+
+use stripewise_base::Nanos;
+
+use crate::array::{Array, each};
+use crate::bugs::Bug;
+use crate::coordination::Ahead;
+use crate::driver::Driver;
+use crate::exec::Placement;
+use crate::exec::metadata_scrub::MetadataScrubbed;
+use crate::memory::Memory;
+use crate::read::ReadCounts;
+
+impl<M: Memory> Array<M> {
+    /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks
+    /// for permission.
+    pub fn gc_control(&self) -> Option<Ahead> {
+        self.exec.coordination.as_ref().map(|_| self.exec.scheme.coordination.asks_ahead())
+    }
+
+    /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
+    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+        self.exec.advance(now);
+        let activity = self.exec.activity();
+        if let Some(coordination) = &mut self.exec.coordination {
+            coordination.heard(now, member, activity, driver);
+        }
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Reads the superblocks of all members before the array is closed, and repairs damaged ones: if both copies of a
+    /// superblock were damaged, the next start would not find the member. [`Self::metadata_scrubbed`] returns the counts.
+    pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.exec.advance(now);
+        let has_superblocks = each!(self, placement => {
+            Placement::<M>::superblock_on_members(placement).is_some()
+        });
+        if M::CARRIES_DATA && has_superblocks {
+            self.stop_scrub();
+            self.exec.metadata.begin(true);
+            self.poll(driver);
+        }
+    }
+
+    /// The counts of the last scrub of metadata, and whether it is still in progress.
+    pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
+        (self.exec.metadata.found, self.exec.metadata.is_under_way())
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Plants a bug for the checking simulation to find.
+    #[cfg(debug_assertions)]
+    pub fn plant(&mut self, bug: Option<Bug>) {
+        self.exec.bug = bug;
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Counters of redirected reads.
+    pub fn read_counts(&self) -> ReadCounts {
+        self.exec.reads.counts
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
+    /// repeats the attempt for reads that could not be decoded before.
+    pub fn member_slow<D: Driver<M>>(&mut self, now: u64, member: u16, is_slow: bool, driver: &mut D) {
+        self.exec.advance(now);
+        let is_slow = is_slow && !self.exec.failed[member as usize];
+        self.exec.slow.set(member, is_slow);
+        if is_slow {
+            each!(mut self, placement => {
+                for plan in 0..self.exec.plans.len() as u32 {
+                    if self.exec.waits_for(plan, member, placement) {
+                        self.exec.note_returned(plan);
+                        self.exec.begin_second(plan, placement, driver);
+                    }
+                }
+            });
+            self.exec.reads.is_active = true;
+        }
+        self.poll(driver);
+    }
+
+    /// Whether a member was last reported slow.
+    pub fn is_slow(&self, member: u16) -> bool {
+        self.exec.is_slow(member)
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Allows rebuild and scrub to read and write `pages` more pages, or, with `None`, lifts the limit. Initially there is no
+    /// limit. If there was none, `Some(0)` stops them.
+    pub fn allow<D: Driver<M>>(&mut self, now: Nanos, pages: Option<u64>, driver: &mut D) {
+        self.exec.advance(now);
+        self.exec.allowance = pages.map(|pages| {
+            let left = self.exec.allowance.unwrap_or(0).min(0);
+            left.saturating_add(pages.try_into().unwrap_or(i64::MAX))
+        });
+        self.poll(driver);
+    }
+
+    /// Whether a rebuild or a scrub is in progress and has used up its allowance.
+    pub fn wants_allowance(&self) -> bool {
+        each!(self, placement => self.exec.is_walking(placement)) && !self.exec.is_allowed()
+    }
+}

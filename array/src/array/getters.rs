@@ -1,0 +1,161 @@
+//! Getters of an array.
+
+use stripewise_base::Nanos;
+use stripewise_code::Code;
+
+use crate::array::Array;
+use crate::exec::internal::Internal;
+use crate::geometry::Geometry;
+use crate::loads::Loads;
+use crate::memory::Memory;
+use crate::scheme::Scheme;
+
+impl<M: Memory> Array<M> {
+    /// Bytes that the array exports.
+    pub fn capacity(&self) -> u64 {
+        self.exec.capacity
+    }
+
+    /// The array's geometry.
+    pub fn geometry(&self) -> &Geometry {
+        self.exec.geometry()
+    }
+
+    /// Number of members of the array, including those of a log.
+    pub fn members(&self) -> u32 {
+        self.exec.members.count
+    }
+
+    /// Pages that the array uses of each member.
+    pub fn member_pages(&self) -> u32 {
+        self.exec.members.pages
+    }
+
+    /// The code of its parity, if it has parity.
+    pub fn code(&self) -> Option<&Code> {
+        self.exec.code.as_ref()
+    }
+
+    /// The scheme that the array runs.
+    pub fn scheme(&self) -> &Scheme {
+        &self.exec.scheme
+    }
+
+    /// Operations queued and in flight on each member.
+    #[inline]
+    pub fn loads(&self) -> &Loads {
+        &self.exec.loads
+    }
+
+    /// Arrival time of the earliest request that waits to be issued, in whole or in part, and that needs `member` in any of
+    /// its rows, whether issued or not; an update needs the members of its data and parity. The request that is being split
+    /// into plans does not count. Also `None` where waiting requests are not tracked: without `dispatch.queue` and PIQ.
+    ///
+    /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
+    #[inline]
+    pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
+        self.exec.earliest_pending(member)
+    }
+
+    /// Whether `member` has failed.
+    pub fn is_failed(&self, member: u16) -> bool {
+        self.exec.failed[member as usize]
+    }
+
+    /// Whether all data can still be read without `member` too: whether the number of missing members of its group stays
+    /// within what its parity tolerates. A member that is being rebuilt counts as missing.
+    pub fn tolerates_loss_of(&self, member: u16) -> bool {
+        let rebuilt = self.rebuilding().map(|(member, ..)| u32::from(member));
+        let is_missing = |&other: &u32| {
+            other == u32::from(member) || self.exec.failed[other as usize] || rebuilt == Some(other)
+        };
+        let group = self.exec.geometry.group_of(member.into());
+        self.exec.geometry.group(group).filter(is_missing).count() <= self.exec.geometry.parity() as usize
+    }
+
+    /// Consumes the controller and returns its memory.
+    pub(crate) fn into_memory(self) -> M {
+        self.exec.memory
+    }
+
+    /// The memory that carries data, mutable.
+    pub fn memory(&mut self) -> &mut M {
+        &mut self.exec.memory
+    }
+
+    /// The memory that carries data, for reading.
+    pub fn memory_ref(&self) -> &M {
+        &self.exec.memory
+    }
+
+    /// Whether no request, plan or row lock is left.
+    pub fn is_quiet(&self) -> bool {
+        self.exec.pending.is_empty()
+            && self.as_in_place().is_none_or(|placement| placement.resync.is_none())
+            && self.exec.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
+            && self.exec.buffered.is_empty()
+            && self.exec.internal == Internal::Idle
+            && self.exec.woken.is_empty()
+            && self.exec.row_locks.len() == 0
+            && (0..self.exec.members.count as usize).all(|member| self.exec.loads.total(member) == 0)
+    }
+
+    /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
+    pub fn is_updating(&self, row: u64) -> bool {
+        self.exec.row_locks.is_exclusive(row)
+    }
+
+    /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never
+    /// written is all zeros, and so is its parity, unless rows are encoded in memory first.
+    #[inline]
+    pub fn is_encoded(&self, row: u64) -> bool {
+        self.as_in_place().is_none_or(|placement| placement.is_encoded(row))
+    }
+
+    /// The row and column that hold the array's `page`. `None` while the page is only in controller memory, and under the
+    /// elastic placement, which has no rows.
+    pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
+        self.as_in_place()?.locate(page, &self.exec)
+    }
+
+    /// Like [`Self::locate`], but as seen by a controller that assembles the array after a loss of power now.
+    pub fn locate_durable(&self, page: u64) -> Option<(u64, u32)> {
+        let placement = self.as_in_place()?;
+        match &placement.zones {
+            None => placement.locate(page, &self.exec),
+            Some(zones) => Some(self.exec.geometry.slot(zones.durable_place(page))),
+        }
+    }
+
+    /// The host page that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
+    pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
+        self.as_in_place()?.host_page(row, column, &self.exec)
+    }
+
+    /// Pages that the array exports.
+    pub fn host_pages(&self) -> u64 {
+        self.exec.host_pages()
+    }
+
+    /// Every row and column that holds `page`, or held it and has not been overwritten since.
+    pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
+        let Some(placement) = self.as_in_place() else { return Vec::new() };
+        match &placement.zones {
+            None => placement.locate(page, &self.exec).into_iter().collect(),
+            Some(zones) => zones.places_of(page).map(|place| self.exec.geometry.slot(place)).collect(),
+        }
+    }
+
+    /// The members of the chunk at `byte` and of its row's parity, and the page number that both have in common. `None` beyond
+    /// the array's end, while the chunk is only in controller memory, and under the elastic placement.
+    pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
+        if byte >= self.exec.capacity {
+            return None;
+        }
+        let (row, column) = self.as_in_place()?.locate(self.exec.page_of(byte), &self.exec)?;
+        let place = self.exec.geometry.place(row);
+        let parity = (self.exec.geometry.parity() > 0)
+            .then(|| self.exec.geometry.member(place, self.exec.geometry.data));
+        Some((self.exec.geometry.member(place, column), parity, place.page))
+    }
+}

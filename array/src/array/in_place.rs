@@ -1,0 +1,156 @@
+//! Rows as observers see them: the write cache, the parity window, the log of deltas, zones.
+
+use crate::array::{Array, Placed};
+use crate::cache::store::Stage;
+use crate::cache::{Cache, CacheCounts};
+use crate::in_place::parity_log::ParityLog;
+use crate::in_place::window::Held;
+use crate::memory::{Memory, PageId};
+use crate::zones::{ZoneCounts, Zones};
+
+impl<M: Memory> Array<M> {
+    /// Columns of `row` of which the cache has all or part of the page. Includes parity, where parity is computed before pages
+    /// enter the cache.
+    #[inline]
+    pub fn cached_columns(&self, row: u64) -> u64 {
+        self.as_in_place().map_or(0, |placement| placement.cached_columns(row))
+    }
+
+    /// Cached columns of `row` that parity covers: the members have older content of these.
+    #[inline]
+    pub fn covered_in_cache(&self, row: u64) -> u64 {
+        self.as_in_place().map_or(0, |placement| placement.covered_in_cache(row))
+    }
+}
+
+/// Getters.
+impl<M: Memory> Array<M> {
+    /// Counters of the write cache; all zero without one.
+    pub fn cache_counts(&self) -> CacheCounts {
+        self.as_in_place()
+            .and_then(|placement| placement.cache.as_ref())
+            .map_or_else(CacheCounts::default, |cache| cache.counts)
+    }
+
+    /// The cached content of a chunk (data or parity): its page, and the sectors of the page that were written.
+    pub fn cached_content(&self, row: u64, column: u32) -> Option<(PageId, u64)> {
+        let cache = self.as_in_place()?.cache.as_ref()?;
+        let chunk = cache.store.get(cache.store.find(row, column)?);
+        Some((chunk.page, chunk.sectors))
+    }
+
+    /// Whether content of `row` is being destaged from the write cache to the members.
+    pub fn is_destaging(&self, row: u64) -> bool {
+        let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
+        let mut plans = 0..self.exec.plans.len() as u32;
+        self.as_in_place().and_then(|placement| placement.cache.as_ref()).is_some_and(is_out)
+            || plans.any(|plan| {
+                self.exec.plans[plan as usize].row == row
+                    && self.as_in_place().is_some_and(|placement| placement.is_destage(plan, &self.exec))
+            })
+    }
+
+    /// Chunks, by row and column, whose acknowledged content was lost while it left the write cache.
+    pub fn lost_content(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.as_in_place()
+            .and_then(|placement| placement.cache.as_ref())
+            .into_iter()
+            .flat_map(|cache: &Cache| cache.lost.iter().copied())
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Number of rows with deferred parity, without those that are being updated.
+    pub fn late_rows(&self) -> usize {
+        self.as_in_place().map_or(0, |placement| placement.window.late_rows())
+    }
+
+    /// Data columns of `row` that are written and that its parity does not cover.
+    pub fn late_columns(&self, row: u64) -> u64 {
+        self.as_in_place().map_or(0, |placement| placement.window.dirty(row))
+    }
+
+    /// Whether the parity of `row` no longer covers anything, because too much of the row was lost while its parity was
+    /// deferred.
+    pub fn is_stale(&self, row: u64) -> bool {
+        self.as_in_place().is_some_and(|placement| placement.window.is_stale(row))
+    }
+
+    /// All stale rows, see [`Self::is_stale`].
+    pub fn stale_rows(&self) -> impl Iterator<Item = u64> {
+        self.as_in_place().into_iter().flat_map(|placement| placement.window.stale())
+    }
+
+    /// The buffer with the covered content of a column whose parity is deferred, where the member does not keep this content.
+    pub fn covered_content(&self, row: u64, column: u32) -> Option<PageId> {
+        let window = &self.as_in_place()?.window;
+        let entry = window.entry(row)?;
+        let is_held = M::CARRIES_DATA && !window.pins() && window.dirty(row) >> column & 1 != 0;
+        is_held.then(|| window.page(entry, column, Held::Covered))
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Treats the first `pages` pages of the array as written, each where its address says: for a preconditioned array, or for
+    /// one whose content is unknown.
+    pub fn assume_written(&mut self, pages: u64) {
+        match &mut self.placement {
+            Placed::InPlace(placement) => {
+                if let Some(gather) = &mut placement.gather {
+                    gather.assume_written(pages, &self.exec.geometry);
+                }
+                placement.encode_assume_written(pages, &mut self.exec);
+                placement.log_assume_written(pages, &mut self.exec);
+            }
+            Placed::Log(log) => log.elastic_assume_written(pages, &mut self.exec),
+        }
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// The pages of the log members that hold deltas of `row`, newest first: the same pages on each log member.
+    pub fn delta_pages(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
+        self.as_in_place()
+            .and_then(|placement| placement.log.as_ref())
+            .into_iter()
+            .flat_map(move |log| log.slots_of(row))
+    }
+
+    /// The member that holds the deltas of the parity chunk with this number, if there is a log.
+    pub fn log_member(&self, parity: u32) -> Option<u16> {
+        self.as_in_place().and_then(|placement| placement.log.as_ref()).map(|log| log.member(parity))
+    }
+
+    /// Whether a background commit works on `row`, or waits for it.
+    pub fn is_committing(&self, row: u64) -> bool {
+        self.as_in_place().and_then(|placement| placement.log.as_ref()).is_some_and(|log| log.is_due(row))
+    }
+
+    /// Pages of each log member that are in use, including vacant pages between them.
+    pub fn log_pages_taken(&self) -> u64 {
+        self.as_in_place().and_then(|placement| placement.log.as_ref()).map_or(0, ParityLog::taken)
+    }
+}
+
+/// Getters.
+impl<M: Memory> Array<M> {
+    /// Counters of the zones; all zero without zones.
+    pub fn zone_counts(&self) -> ZoneCounts {
+        self.as_in_place()
+            .and_then(|placement| placement.zones.as_ref())
+            .map_or_else(ZoneCounts::default, Zones::counts)
+    }
+
+    /// Number of blocks in the map of zones; 0 without zones.
+    pub fn zone_map_blocks(&self) -> u64 {
+        self.as_in_place().and_then(|placement| placement.zones.as_ref()).map_or(0, Zones::blocks)
+    }
+
+    /// Checks the map of zones for inconsistencies.
+    ///
+    /// # Errors
+    /// The first inconsistency.
+    pub fn audit_zones(&self) -> Result<(), String> {
+        self.as_in_place().and_then(|placement| placement.zones.as_ref()).map_or(Ok(()), Zones::audit)
+    }
+}

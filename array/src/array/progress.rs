@@ -1,0 +1,181 @@
+//! Background work of an array with metadata, as observers see it: rebuild and scrub.
+
+use crate::array::{Array, Placed, each};
+use crate::driver::Driver;
+use crate::exec::Placement;
+use crate::exec::metadata_scrub::ScrubCounts;
+use crate::in_place::members::short;
+use crate::log::durable::Durable;
+use crate::memory::Memory;
+
+/// The reason why a rebuild stops until the array is assembled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// More members of this group failed than its parity tolerates. All failed members may return together.
+    Beyond(u32),
+    /// This number of rows could not be rebuilt, and the list of unrecovered rows is full.
+    Unmade(u64),
+}
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Beyond(group) => {
+                write!(f, "more members of group {group} failed than its parity tolerates")
+            }
+            Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
+        }
+    }
+}
+
+impl<M: Memory> Array<M> {
+    fn durable(&self) -> Option<&Durable> {
+        self.as_log()?.durable.as_deref()
+    }
+
+    /// Whether a log has used half of the write sequence numbers of its epoch: 2^39 written chunks and trimmed runs. A server
+    /// that takes and splits requests of hosts then accepts no more writes and trims; the array itself refuses them at three
+    /// quarters ([`crate::SubmitError::EpochOver`]). The next assembly starts another epoch.
+    pub fn is_epoch_ending(&self) -> bool {
+        self.durable().is_some_and(Durable::is_epoch_ending)
+    }
+
+    /// The member that is being rebuilt, with the number of segments (log) or rows (in place) that are done, and the total.
+    pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
+        each!(self, placement => placement.rebuilding(&self.exec))
+    }
+
+    /// The reason why the current rebuild is halted; `None` while it continues. The rebuild of a log never halts: content that
+    /// it cannot rebuild is lost unless the missing members return.
+    pub fn rebuild_halted(&self) -> Option<Halt> {
+        self.rebuilding()?;
+        let placement = self.as_in_place()?;
+        let roster = placement.roster.as_ref()?;
+        let is_halted = roster.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
+        let beyond = placement.halted_by(&self.exec).map(Halt::Beyond);
+        beyond.or(is_halted.then_some(Halt::Unmade(roster.unrecovered)))
+    }
+
+    /// Number of stripes (log) or rows (in place) whose chunks a rebuild could not recover: too much of each is lost, and
+    /// reads of the lost content fail. Once a log has all of its members again, it scrubs, because the returned member may
+    /// have the lost content; a scrub that finds nothing lost resets the count. With an intent bitmap the member then stays
+    /// incomplete: the next scrub or assembly of the array tries the rows again, from the first unrecovered row on.
+    pub fn rebuild_lost(&self) -> u64 {
+        match &self.placement {
+            Placed::InPlace(placement) => placement.roster.as_ref().map_or(0, |roster| roster.unrecovered),
+            Placed::Log(log) => log.durable.as_ref().map_or(0, |durable| durable.unrecovered),
+        }
+    }
+
+    /// Starts to read all content of an array with metadata, and to repair damaged content, unless the array is read-only. A
+    /// scrub that is in progress continues. See [`Self::scrub_counts`].
+    pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.exec.advance(now);
+        if self.scrub_counts().1 {
+            return;
+        }
+        match &mut self.placement {
+            Placed::InPlace(placement) => {
+                if let Some(roster) = &mut placement.roster {
+                    roster.begin_scrub(self.exec.geometry.rows());
+                    if let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
+                        roster.unrecovered = 0;
+                        rebuild.try_again();
+                    }
+                }
+            }
+            Placed::Log(log) => {
+                if let Some(durable) = &mut log.durable {
+                    durable.begin_scrub();
+                }
+            }
+        }
+        each!(mut self, placement => self.exec.begin_metadata_scrub(placement));
+        self.poll(driver);
+    }
+
+    /// Progress of a scrub: the number of segments (log) or rows (in place) that were read, and the total. `None` if no scrub
+    /// is in progress.
+    pub fn scrubbing(&self) -> Option<(u32, u32)> {
+        match &self.placement {
+            Placed::InPlace(placement) => {
+                let rows = placement.roster.as_ref()?.scrub?;
+                Some((short(rows.cursor), short(self.exec.geometry.rows())))
+            }
+            Placed::Log(log) => {
+                let walk = log.durable.as_ref()?.scrub?;
+                Some((walk.segment, log.segments.count()))
+            }
+        }
+    }
+
+    /// Stops a scrub; work that it started is completed.
+    pub fn stop_scrub(&mut self) {
+        match &mut self.placement {
+            Placed::InPlace(placement) => {
+                if let Some(rows) = placement.roster.as_mut().and_then(|roster| roster.scrub.as_mut()) {
+                    rows.stop();
+                }
+            }
+            Placed::Log(log) => {
+                if let Some(walk) = log.durable.as_mut().and_then(|durable| durable.scrub.as_mut()) {
+                    walk.segment = u32::MAX;
+                }
+            }
+        }
+        self.exec.metadata.stop();
+    }
+
+    /// The counts of the last scrub, and whether it is still in progress.
+    pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
+        let (counts, goes_on) = each!(self, placement => Placement::<M>::scrubbed(placement));
+        let found = self.exec.metadata.found;
+        let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
+        (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
+    }
+
+    /// Reports that members are out of space, or have space again. While they are out of space, the log refuses hosts' writes
+    /// that would have to wait, including those that arrived earlier; content already in memory waits for space. In place,
+    /// writes that have begun wait, and nothing is refused.
+    pub fn set_out_of_space<D: Driver<M>>(&mut self, now: u64, is_out_of_space: bool, driver: &mut D) {
+        self.exec.advance(now);
+        if let Some(log) = self.as_log_mut() {
+            log.is_out_of_space = is_out_of_space;
+        }
+        self.poll(driver);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::SEQUENCES_MAX;
+    use crate::{HostRequest, Members, PageMemory, RequestKind, Scheme, SubmitError};
+
+    #[test]
+    fn a_log_takes_no_changes_when_the_write_seqs_of_its_epoch_come_to_an_end() {
+        let scheme = "name = 'test'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\n[placement]\npolicy = 'elastic'\n\
+            buffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 8\nacknowledge = 'buffered'\n";
+        let scheme = Scheme::from_toml("test", scheme).unwrap();
+        let mut array = Array::new(&scheme, Members::opaque(4, 1024, 200), PageMemory::new(1024)).unwrap();
+        let check = |array: &Array<PageMemory>, kind| {
+            let host = HostRequest { kind, offset: 0, bytes: 1024, arrival: 0, tag: 0 };
+            each!(array, placement => array.exec.check(&host, placement))
+        };
+        let quarter = SEQUENCES_MAX / 4;
+        for (write_seqs, is_ending, is_over) in
+            [(2 * quarter - 1, false, false), (1, true, false), (quarter - 1, true, false), (1, true, true)]
+        {
+            array.as_log_mut().unwrap().durable_mut().use_write_seqs(write_seqs);
+            assert_eq!(
+                (array.is_epoch_ending(), array.durable().is_some_and(Durable::is_epoch_over)),
+                (is_ending, is_over)
+            );
+            let changes = if is_over { Err(SubmitError::EpochOver) } else { Ok(()) };
+            assert_eq!(check(&array, RequestKind::Write), changes);
+            assert_eq!(check(&array, RequestKind::Trim), changes);
+            assert_eq!(check(&array, RequestKind::Read), Ok(()));
+            assert_eq!(check(&array, RequestKind::Flush), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Members that return to an array.
+
+use crate::array::{Array, each};
+use crate::driver::Driver;
+use crate::exec::Placement;
+use crate::exec::rejoin::{RejoinError, Rejoining};
+use crate::format::{Stamp, Superblock};
+use crate::memory::Memory;
+
+impl<M: Memory> Array<M> {
+    /// Brings `member` back into the array, and rebuilds it. See [`Self::rebuilding`].
+    ///
+    /// # Errors
+    /// The reason why the member cannot join.
+    pub fn rejoin<D: Driver<M>>(
+        &mut self,
+        now: u64,
+        member: u16,
+        how: Rejoining,
+        driver: &mut D,
+    ) -> Result<(), RejoinError> {
+        self.check_rejoin(member, how)?;
+        self.exec.advance(now);
+        each!(mut self, placement => placement.rejoin(member, how, &mut self.exec));
+        self.poll(driver);
+        Ok(())
+    }
+
+    /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see [`Stamp::of`].
+    pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
+        let own = each!(self, placement => Placement::<M>::superblock_of(placement))?;
+        Stamp::of(copies, own.array, own.members[member as usize].uuid)
+    }
+
+    /// Whether [`Self::rejoin`] would accept a member now.
+    ///
+    /// # Errors
+    /// The reason why it would not.
+    pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
+        let has_metadata = each!(self, placement => Placement::<M>::superblock_of(placement).is_some());
+        if !has_metadata {
+            return Err(RejoinError::NoMetadata);
+        }
+        if !self.exec.failed[member as usize] {
+            return Err(RejoinError::Active(member));
+        }
+        let (pages, needed) = (how.pages(), self.member_pages());
+        if pages < needed {
+            return Err(RejoinError::TooSmall { pages, needed });
+        }
+        each!(self, placement => placement.check_rejoin(member, how, &self.exec))
+    }
+}

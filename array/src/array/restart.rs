@@ -1,0 +1,63 @@
+//! Loss of power without metadata on the members: a new controller over what persistent memory kept.
+
+use crate::array::{Array, Placed};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::in_place::resync::Resync;
+use crate::memory::Memory;
+use crate::scheme::SchemeError;
+
+impl<M: Memory> Array<M> {
+    /// The controller after a loss of power: a new one of the same scheme over the same members; failed members stay failed. A
+    /// persistent write cache keeps its content, and the results of updates that were destaging it. Requests and operations in
+    /// progress are forgotten, and their completion is never reported. Time starts again.
+    ///
+    /// Call [`Self::resume`] next.
+    ///
+    /// # Errors
+    /// The scheme keeps required state only in memory; the error has the reason.
+    pub fn restart(mut self) -> Result<Self, SchemeError> {
+        self.exec.scheme.check_restart()?;
+        let Placed::InPlace(before) = &mut self.placement else {
+            unreachable!("such a scheme keeps no log");
+        };
+        let is_kept = before.cache.as_ref().is_some_and(|cache| !cache.is_volatile);
+        let resync = if is_kept { before.interrupted(&mut self.exec) } else { Resync::default() };
+        let cache = before.erase_memory(is_kept, &mut self.exec);
+        let zones = before.zones.take().map(|mut zones| {
+            if self.exec.has_bug(Bug::UnflushedMoveKept) {
+                zones.keep_unflushed();
+            }
+            zones.restarted()
+        });
+        let mut array = Self::new(&self.exec.scheme, self.exec.members, self.exec.memory)?;
+        #[cfg(debug_assertions)]
+        array.plant(self.exec.bug);
+        array.exec.any_failed = self.exec.any_failed;
+        array.exec.failed = self.exec.failed;
+        let has_hole = array.exec.geometry.parity() > 0 && (!is_kept || array.exec.members.volatile_cache);
+        let walks = has_hole && !array.exec.has_bug(Bug::ResyncSkipped);
+        let next = if walks { 0 } else { array.exec.geometry.rows() };
+        if let Placed::InPlace(placement) = &mut array.placement {
+            placement.zones = zones;
+            if let Some(cache) = cache {
+                let page_bytes = self.exec.members.page_bytes;
+                placement.cache = cache.restarted(&self.exec.scheme.cache, &array.exec.geometry, page_bytes);
+                before.window.stale().for_each(|row| placement.window.set_stale(row, true));
+            }
+            placement.resync = Some(resync.starting_at(next));
+        }
+        Ok(array)
+    }
+
+    /// Starts recovery after a loss of power: the first call after [`Self::restart`] or [`Self::open`].
+    pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.exec.advance(now);
+        self.poll(driver);
+    }
+
+    /// Whether a resync after a loss of power is in progress. Requests wait for its end.
+    pub fn is_resyncing(&self) -> bool {
+        self.as_in_place().is_some_and(|placement| placement.resync.is_some())
+    }
+}

@@ -1,0 +1,323 @@
+//! The bytes of plans on rows: merging, decoding, parity. Over a memory that carries no data, all of this does nothing.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::cache::Put;
+use crate::exec::Executor;
+use crate::exec::bytes::Version;
+use crate::geometry::COLUMNS_MAX;
+use crate::ids::NONE;
+use crate::in_place::InPlace;
+use crate::in_place::parity_log::ParityLog;
+use crate::in_place::window::Held;
+use crate::memory::{Memory, PageId};
+use crate::plan::{Plan, Purpose};
+use crate::request::SECTOR_BYTES;
+use crate::update::Routine;
+
+impl InPlace {
+    /// Copies the `sectors` of `column` that request `id` writes into the plan's new content. The sectors are one run.
+    #[inline]
+    pub(crate) fn load_sectors<M: Memory>(
+        &mut self,
+        plan: u32,
+        column: u32,
+        id: u32,
+        sectors: u64,
+        is_merge: bool,
+        exec: &mut Executor<M>,
+    ) {
+        if !M::CARRIES_DATA || (is_merge && exec.has_bug(Bug::MergeLosesSectors)) {
+            return;
+        }
+        let page = exec.buffer(plan, column, Version::New);
+        let array_page = self.array_page(exec.plans[plan as usize].row, column, exec);
+        exec.load_host(page, array_page, id, sectors);
+    }
+
+    /// Copies the content that the read `plan` has for request `id` into the host's payload.
+    pub(crate) fn store_row<M: Memory>(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let slot = &exec.plans[plan as usize];
+        let (row, wanted) = (slot.row, slot.wanted);
+        let version = if slot.path.is_second_first { Version::New } else { Version::Old };
+        for column in columns(wanted) {
+            let page = exec.buffer(plan, column, version);
+            exec.store_host(page, self.array_page(row, column, exec), id);
+        }
+        // The cached content overlays that of the members. The old buffers stay as they are: they may be written back, and
+        // parity covers nothing newer.
+        for column in columns(exec.plans[plan as usize].overlaid) {
+            let page = exec.buffer(plan, column, Version::New);
+            let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+            exec.store_sectors(page, self.array_page(row, column, exec), id, cover);
+        }
+    }
+
+    /// The bytes of a computing step: merges partially written pages, decodes lost content, computes parity.
+    pub(crate) fn combine<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        exec.fold_deltas(plan);
+        match exec.plans[plan as usize].purpose {
+            Purpose::Rebuild | Purpose::Scrub => self.combine_row(plan, exec),
+            Purpose::Read => {
+                self.decode(plan, exec);
+                self.verify_decoded(plan, exec);
+                self.overlay_late(plan, exec);
+            }
+            Purpose::Write | Purpose::Parity | Purpose::Resync => {
+                let reconstructs = exec.plans[plan as usize].decision.routine == Routine::Reconstruct;
+                if reconstructs && !exec.has_bug(Bug::PartOfLostNotDecoded) {
+                    self.decode(plan, exec);
+                    if !self.verify_decoded(plan, exec) {
+                        return;
+                    }
+                }
+                self.merge_old(plan, exec);
+                self.make_parity(plan, exec);
+            }
+            _ => {}
+        }
+    }
+
+    /// Decodes the old content of missing columns that the plan needs from the other columns, in the versions that parity
+    /// covers.
+    pub(crate) fn decode<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let late = self.late_of_read(plan, exec);
+        let slot = &exec.plans[plan as usize];
+        let (place, missing) = (slot.place, slot.missing);
+        let data = exec.geometry.data_columns();
+        let wanted = self.decoded(plan, exec);
+        if wanted == 0 {
+            return;
+        }
+        let sources = exec.sources(missing);
+        let mut row = [NONE; COLUMNS_MAX as usize];
+        let (mut lost_indices, mut wanted_indices) = (0, 0);
+        for column in columns(exec.geometry.all_columns()) {
+            let index = exec.geometry.code_index(place, column);
+            if sources >> column & 1 != 0 {
+                row[index as usize] = self.covered(plan, column, late, exec);
+                continue;
+            }
+            lost_indices |= 1 << index;
+            if wanted >> column & 1 != 0 {
+                row[index as usize] = exec.buffer(plan, column, Version::Old);
+                wanted_indices |= 1 << index;
+            }
+        }
+        if exec.has_bug(Bug::TwoLostAsOne) && (missing & data).count_ones() > 1 {
+            let second = 63 - (missing & data).leading_zeros();
+            let index = exec.geometry.code_index(place, second);
+            row[index as usize] = exec.buffer(plan, second, Version::Old);
+            exec.memory.zero(row[index as usize]);
+            lost_indices &= !(1 << index);
+            wanted_indices &= !(1 << index);
+        }
+        if let Some(code) = &exec.code {
+            let row = &row[..exec.geometry.columns as usize];
+            exec.memory.decode(code, row, lost_indices, wanted_indices);
+        }
+    }
+
+    /// The columns that `plan` decodes: those that it needs and cannot read.
+    pub(crate) fn decoded<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan as usize];
+        let needed = match slot.purpose {
+            Purpose::Read => slot.wanted & !self.late_of_read(plan, exec),
+            Purpose::Rebuild | Purpose::Scrub => slot.wanted,
+            _ => slot.partial | (exec.geometry.data_columns() & !(slot.wanted | slot.dirty)),
+        };
+        slot.missing & needed
+    }
+
+    /// Columns whose parity is deferred while `plan` reads their row.
+    fn late_of_read<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan as usize];
+        if slot.purpose == Purpose::Read && slot.lock != crate::row_locks::RowLock::None {
+            self.window.dirty(slot.row)
+        } else {
+            0
+        }
+    }
+
+    /// The buffer of a column's covered content: the content that was read, or that memory kept.
+    fn covered<M: Memory>(&mut self, plan: u32, column: u32, late: u64, exec: &mut Executor<M>) -> PageId {
+        if late >> column & 1 != 0
+            && !self.window.pins()
+            && let Some(entry) = self.window.entry(exec.plans[plan as usize].row)
+        {
+            return self.window.page(entry, column, Held::Covered);
+        }
+        exec.buffer(plan, column, Version::Old)
+    }
+
+    /// Overlays the new content of columns with deferred parity, which is in memory: hosts read this content.
+    fn overlay_late<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let late = self.late_of_read(plan, exec) & exec.plans[plan as usize].wanted;
+        let Some(entry) = self.window.entry(exec.plans[plan as usize].row) else { return };
+        for column in columns(late) {
+            let into = exec.buffer(plan, column, Version::Old);
+            let new = self.window.page(entry, column, Held::New);
+            exec.memory.copy(into, new, 0, exec.members.page_bytes as usize);
+        }
+    }
+
+    /// Makes the plan's new content of `column` the page that was put into the write cache.
+    pub(crate) fn give_to_cache<M: Memory>(
+        &mut self,
+        plan: u32,
+        column: u32,
+        put: Put,
+        exec: &mut Executor<M>,
+    ) {
+        let index = exec.index(plan, column, Version::New);
+        let page = std::mem::replace(&mut exec.buffers[index], NONE);
+        let (Put::New(chunk) | Put::Over(chunk) | Put::Beside(chunk, ..)) = put;
+        let Some(cache) = &mut self.cache else { return };
+        let before = cache.store.get(chunk).page;
+        cache.set_page(chunk, page);
+        if let Put::Over(_) = put {
+            exec.memory.give(before);
+        }
+    }
+
+    /// Fills, from the content in memory, the sectors of a column with deferred parity that `plan` does not write.
+    pub(crate) fn fill_from_late<M: Memory>(
+        &mut self,
+        plan: u32,
+        entry: u32,
+        column: u32,
+        exec: &mut Executor<M>,
+    ) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+        let new = exec.buffer(plan, column, Version::New);
+        let late = self.window.page(entry, column, Held::New);
+        for sector in columns(exec.whole_page & !cover) {
+            exec.memory.copy(new, late, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
+        }
+    }
+
+    /// Moves the content that `plan` wrote to the deferred entry of its row, whose `dirty` columns were deferred before. Old
+    /// content moves too where members do not keep it.
+    pub(crate) fn give_to_late<M: Memory>(
+        &mut self,
+        plan: u32,
+        entry: u32,
+        wanted: u64,
+        dirty: u64,
+        exec: &mut Executor<M>,
+    ) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let keeps = self.window.pins();
+        for column in columns(wanted) {
+            let index = exec.index(plan, column, Version::New);
+            let new = std::mem::replace(&mut exec.buffers[index], NONE);
+            let before = std::mem::replace(self.window.page_mut(entry, column, Held::New), new);
+            if before != NONE {
+                exec.memory.give(before);
+            }
+            if !keeps && dirty >> column & 1 == 0 {
+                let index = exec.index(plan, column, Version::Old);
+                let old = std::mem::replace(&mut exec.buffers[index], NONE);
+                *self.window.page_mut(entry, column, Held::Covered) = old;
+            }
+        }
+    }
+
+    /// Moves the deferred content of its row to `plan`. Content that the plan writes again replaces the deferred content.
+    pub(crate) fn take_from_late<M: Memory>(
+        &mut self,
+        plan: u32,
+        entry: u32,
+        dirty: u64,
+        exec: &mut Executor<M>,
+    ) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        for column in columns(dirty) {
+            for (held, version) in [(Held::New, Version::New), (Held::Covered, Version::Old)] {
+                let page = std::mem::replace(self.window.page_mut(entry, column, held), NONE);
+                let index = exec.index(plan, column, version);
+                if page == NONE {
+                    continue;
+                }
+                if version == Version::New && exec.buffers[index] != NONE {
+                    exec.memory.give(page);
+                    continue;
+                }
+                let before = std::mem::replace(&mut exec.buffers[index], page);
+                if before != NONE {
+                    exec.memory.give(before);
+                }
+            }
+        }
+    }
+
+    /// Fills sectors that no host wrote with their old content.
+    fn merge_old<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let partial = exec.plans[plan as usize].partial;
+        for column in columns(partial) {
+            let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+            let new = exec.buffer(plan, column, Version::New);
+            let old = exec.buffer(plan, column, Version::Old);
+            if self.is_unread(plan, column, exec) {
+                exec.memory.zero(old);
+            }
+            for sector in columns(exec.whole_page & !cover) {
+                let at = (sector * SECTOR_BYTES) as usize;
+                if exec.has_bug(Bug::PartialWriteClears) {
+                    exec.memory.zero(old);
+                }
+                exec.memory.copy(new, old, at, SECTOR_BYTES as usize);
+            }
+        }
+    }
+
+    /// Computes new parity by the plan's routine.
+    fn make_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        match exec.plans[plan as usize].decision.routine {
+            Routine::Plain => {}
+            Routine::Rmw => exec.update_parity_pages(plan),
+            Routine::Log => self.make_deltas(plan, exec),
+            Routine::Rcw | Routine::Reconstruct | Routine::FullStripe | Routine::ShortStripe => {
+                exec.encode_parity_pages(plan);
+            }
+        }
+    }
+
+    /// Whether `plan` logs an update of a column that was never written and that the plan did not read.
+    fn is_unread<M: Memory>(&self, plan: u32, column: u32, exec: &Executor<M>) -> bool {
+        let Plan { row, decision, .. } = exec.plans[plan as usize];
+        let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
+        decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
+    }
+
+    /// The delta of each parity: the changes of the updated columns, added to zeros.
+    fn make_deltas<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { place, wanted, .. } = exec.plans[plan as usize];
+        let pages = exec.parity_pages(plan);
+        let pages = &pages[..exec.geometry.parity() as usize];
+        pages.iter().for_each(|&page| exec.memory.zero(page));
+        let forgets = exec.has_bug(Bug::DeltaWithoutOld);
+        for column in columns(wanted) {
+            let index = exec.geometry.code_index(place, column);
+            let new = exec.buffer(plan, column, Version::New);
+            let is_read = !self.is_unread(plan, column, exec) && !forgets;
+            let old = is_read.then(|| exec.buffer(plan, column, Version::Old));
+            if let Some(code) = &exec.code {
+                exec.memory.update(code, index, old, new, pages);
+            }
+        }
+    }
+}

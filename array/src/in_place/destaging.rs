@@ -1,0 +1,204 @@
+//! How pages leave the write cache: as an update of their row, which computes parity, or, where parity already covers them,
+//! page by page. A page stays in the cache until it is written.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::cache::store::Stage;
+use crate::driver::Driver;
+use crate::exec::{Executor, TooManyLost};
+use crate::ids::NONE;
+use crate::in_place::InPlace;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::request::RequestKind;
+use crate::row_locks::RowLock;
+use crate::update::{Decision, Reason, Routine};
+
+impl InPlace {
+    /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.
+    #[inline]
+    pub(crate) fn destage_due<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self.resync.is_some() {
+            // Recomputed parity replaces the cached parity, which must not reach its member after it.
+            return false;
+        }
+        let Some(cache) = &mut self.cache else { return false };
+        if cache.next_out().is_some() {
+            return self.destage_next(NONE, exec, driver);
+        }
+        match cache.depart(exec.now) {
+            Ok(is_any) => {
+                cache.draining &= is_any || cache.has_more();
+                is_any
+            }
+            Err(time) => {
+                if cache.timer > time || cache.timer <= exec.now {
+                    cache.timer = time;
+                    driver.set_timer(time);
+                }
+                false
+            }
+        }
+    }
+
+    /// Destages the next content; request `id` waits for it. Returns false if there is nothing to destage or no plan is
+    /// available: a quarter of the plans is left to hosts.
+    pub(crate) fn destage_next<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let Some(out) = self.cache.as_ref().and_then(|cache| cache.next_out()) else { return false };
+        let is_last = self.destaging_plans + 1 > (exec.plans.len() as u32 * 3 / 4).max(1);
+        if is_last || !self.has_plans_for(RequestKind::Write, exec) {
+            return false;
+        }
+        self.destaging_plans += 1;
+        let purpose = if out.is_covered { Purpose::Destage } else { Purpose::Write };
+        let plan = exec.take_plan(out.row, purpose);
+        if id != NONE {
+            exec.attach(plan, id);
+        }
+        let (mut wanted, mut partial) = (0u64, 0u64);
+        for column in columns(out.columns) {
+            let bit = 1 << column;
+            if wanted != 0 && exec.has_bug(Bug::CacheDropsChunk) {
+                continue;
+            }
+            let cache = self.cache.as_ref();
+            let chunk =
+                cache.and_then(|cache| cache.store.find(out.row, column).map(|id| *cache.store.get(id)));
+            let Some(chunk) = chunk else { continue };
+            wanted |= bit;
+            if chunk.sectors != exec.whole_page && !exec.has_bug(Bug::CacheTakesPartForWhole) {
+                partial |= bit;
+            }
+            if column < exec.geometry.data {
+                let cover = plan as usize * exec.geometry.data as usize + column as usize;
+                exec.covers[cover] = chunk.sectors;
+            }
+            exec.adopt_buffer(plan, column, chunk.page);
+        }
+        let Some(cache) = &mut self.cache else { return false };
+        cache.counts.destages += 1;
+        cache.counts.destaged += u64::from((wanted & exec.geometry.data_columns()).count_ones());
+        let slot = &mut exec.plans[plan as usize];
+        (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.columns);
+        slot.unit = cache.carry(&out, plan);
+        if out.is_covered {
+            exec.begin(plan, self, driver);
+            return true;
+        }
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        if self.window.is_open() {
+            self.enter_window(NONE, out.row, wanted, exec, driver);
+            self.window.flushes_deferred |= self.cache.as_ref().is_some_and(|cache| cache.draining);
+        }
+        true
+    }
+
+    /// Builds the step of a plan that writes a page which parity covers. A page of a lost member need not be written: the
+    /// other columns replace it, as far as the row tolerates the loss.
+    pub(crate) fn build_destage<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+        let failed = exec.columns_on_failed(plan);
+        let is_parity = wanted & exec.geometry.parity_columns() != 0;
+        if wanted & failed == 0 {
+            let class = if is_parity { Class::Parity } else { Class::HostWrite };
+            exec.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
+            return exec.plans[plan as usize].acknowledge_here();
+        }
+        if failed.count_ones() > exec.geometry.parity()
+            && !is_parity
+            && let Some(cache) = &mut self.cache
+        {
+            cache.lost.extend(columns(wanted).map(|column| (row, column)));
+        }
+        exec.plans[plan as usize].wanted &= !failed;
+    }
+
+    /// The end of a plan: if it destaged cached content, that content is on its members now.
+    #[inline]
+    pub(crate) fn destaged<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        self.free_redirtied(plan, exec);
+        let Some(cache) = &mut self.cache else { return };
+        let Plan { row, wanted, carried, unit, .. } = exec.plans[plan as usize];
+        if carried != 0 {
+            self.destaging_plans -= 1;
+            cache.arrived(row, carried, unit, plan);
+        }
+        if !cache.lost.is_empty() {
+            let base = plan as usize * exec.geometry.data as usize;
+            for column in columns(wanted & exec.geometry.data_columns())
+                .filter(|&column| exec.covers[base + column as usize] == exec.whole_page)
+            {
+                cache.lost.remove(&(row, column));
+            }
+        }
+    }
+
+    /// Part of a planted bug: drops content that was written again meanwhile together with the older version.
+    fn free_redirtied<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        if !exec.has_bug(Bug::RedirtiedPageFreed) {
+            return;
+        }
+        let Plan { row, carried, .. } = exec.plans[plan as usize];
+        let Some(cache) = &mut self.cache else { return };
+        let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
+        for column in columns(carried & newer) {
+            if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
+                exec.memory.give(page);
+            }
+        }
+    }
+
+    /// Builds the steps of the update `plan` that destages a row which has lost more than its code tolerates: writable content
+    /// is written, without parity. The remaining content is lost although it was acknowledged.
+    pub(crate) fn build_abandoning<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        lost: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<(), TooManyLost> {
+        let slot = &mut exec.plans[plan as usize];
+        if slot.lost != 0 && !slot.looked_again {
+            // A column that cannot be read now may be read a second time.
+            slot.looked_again = true;
+            slot.lost = 0;
+            return self.build_update(plan, exec, driver);
+        }
+        let failed = exec.columns_on_failed(plan);
+        let Plan { row, place, wanted, partial, .. } = exec.plans[plan as usize];
+        let nowhere = wanted & (failed | partial & lost);
+        exec.fail_requests(plan, nowhere, self);
+        if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
+            cache.lost.extend(columns(nowhere).map(|column| (row, column)));
+        }
+        if exec.has_bug(Bug::CacheLossHidden)
+            && let Some(cache) = &mut self.cache
+        {
+            cache.lost.clear();
+        }
+        let reason = if exec.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
+        let slot = &mut exec.plans[plan as usize];
+        slot.wanted &= !nowhere;
+        slot.partial &= !nowhere;
+        slot.gave_up = true;
+        slot.decision = Decision::forced(Routine::Plain, reason);
+        let Plan { wanted, partial, written, .. } = *slot;
+        if partial != 0 {
+            exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
+            exec.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+        }
+        exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
+        exec.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+}

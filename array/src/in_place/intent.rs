@@ -1,0 +1,161 @@
+//! Use of the intent bitmap: updates wait until the bit of their region is on the members, and flushes wait until the members
+//! record which members are missing.
+
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::format::Uuid;
+use crate::in_place::InPlace;
+use crate::in_place::journal::Intent;
+use crate::memory::Memory;
+use crate::operation::OperationKind;
+use crate::plan::{Plan, Purpose};
+
+impl InPlace {
+    /// Sets up the bitmap of an assembled array, as it is on the members. The parity of marked regions is recomputed before
+    /// any request is issued.
+    pub(crate) fn begin_intent<M: Memory>(
+        &mut self,
+        array: Uuid,
+        epoch: u32,
+        load: impl FnOnce(&mut Intent),
+        exec: &mut Executor<M>,
+    ) {
+        let missing = exec.failed_members();
+        if let Some(intent) = &mut self.intent {
+            (intent.array, intent.epoch, intent.missing) = (array, epoch, missing);
+            load(intent);
+        }
+        self.resync_from_start();
+    }
+
+    /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap, any parity may be wrong.
+    pub(crate) fn may_be_unclean<M: Memory>(&self, row: u64, exec: &Executor<M>) -> bool {
+        let Some(intent) = &self.intent else { return true };
+        let place = exec.geometry.place(row);
+        let (group, _) = exec.geometry.position_of(place.base.into());
+        intent.is_marked(group, place.page - exec.geometry.first_page)
+    }
+
+    /// The group of the plan's row, and its page of the data.
+    fn region_of<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> (u32, u32) {
+        let place = exec.plans[plan as usize].place;
+        (exec.geometry.position_of(place.base.into()).0, place.page - exec.geometry.first_page)
+    }
+
+    /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
+    pub(crate) fn await_intent<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let (group, page) = self.region_of(plan, exec);
+        let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
+        let missing = self.missing_to_tell(told, exec);
+        let Plan { purpose, record, .. } = exec.plans[plan as usize];
+        let Some(intent) = &mut self.intent else { return false };
+        let is_update = purpose != Purpose::Flush;
+        if is_update && record == 0 {
+            intent.begin(group, page);
+            exec.plans[plan as usize].record = 1;
+        }
+        let is_known = intent.missing == missing && (!is_update || intent.is_marked(group, page));
+        if !is_known {
+            intent.waiting.push_back(plan);
+        }
+        !is_known
+    }
+
+    /// Continues the next plan that waited for the bitmap. Returns false if there is none.
+    pub(crate) fn intended<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let Some(plan) = self.intent.as_mut().and_then(|intent| intent.ready.pop_front()) else {
+            return false;
+        };
+        if !self.await_intent(plan, exec) {
+            let slot = &mut exec.plans[plan as usize];
+            slot.rewait_ns += exec.now - slot.step_begun_at;
+            exec.step_over(plan, self, driver);
+            exec.run(plan, self, driver);
+        }
+        true
+    }
+
+    /// Writes the bitmap for all waiting plans. Returns false if no plan waits or a write of the bitmap is in flight.
+    pub(crate) fn write_intent<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self
+            .intent
+            .as_ref()
+            .is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty() && !intent.has_news)
+        {
+            return false;
+        }
+        if self.fails_beyond(exec, driver) {
+            return true;
+        }
+        let Some(mut intent) = self.intent.take() else { return false };
+        for nth in 0..intent.waiting.len() {
+            let plan = intent.waiting[nth];
+            if exec.plans[plan as usize].purpose != Purpose::Flush {
+                let (group, page) = self.region_of(plan, exec);
+                intent.want(group, page);
+            }
+        }
+        let missing = self.missing_to_tell(intent.missing, exec);
+        let is_news = missing != intent.missing || std::mem::take(&mut intent.has_news);
+        intent.next_missing = missing;
+        let plan = intent.plan;
+        self.clear_own(plan, Purpose::JournalWrite, exec);
+        let mut writes = Vec::new();
+        for group in 0..intent.groups() {
+            if !is_news && !intent.wants(group) {
+                continue;
+            }
+            let version = intent.begin_write(group);
+            let mut buffer = 0;
+            if M::CARRIES_DATA {
+                buffer = exec.memory.take();
+                intent.encode(group, exec.memory.bytes_mut(buffer));
+                intent.work.owned.push(buffer);
+            }
+            let page = intent.layout.intent.first + intent.layout.intent_page(version);
+            for member in exec.geometry.group(group).map(|member| member as u16) {
+                if !exec.failed[usize::from(member)] {
+                    writes.push((OperationKind::Write, member, page));
+                    intent.work.pages.push(buffer);
+                }
+            }
+        }
+        let members: Vec<u16> = writes.iter().map(|write| write.1).collect();
+        self.push_own(plan, writes.into_iter(), exec);
+        if exec.members.volatile_cache {
+            intent.work.pages.resize(members.len() * 2, 0);
+            self.push_own(plan, members.into_iter().map(|member| (OperationKind::Flush, member, 0)), exec);
+        }
+        intent.work.is_under_way = true;
+        self.intent = Some(intent);
+        exec.run(plan, self, driver);
+        true
+    }
+
+    /// The bitmap is on the members: the plans that waited check again.
+    pub(crate) fn intent_written<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let Some(intent) = &mut self.intent else { return };
+        exec.plans[intent.plan as usize].is_under_way = false;
+        intent.work.is_under_way = false;
+        intent.work.pages.clear();
+        intent.work.owned.drain(..).for_each(|page| exec.memory.give(page));
+        intent.written();
+        intent.ready.append(&mut intent.waiting);
+    }
+
+    /// An update whose region was marked is done in place.
+    pub(crate) fn done_as_intended<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let (group, page) = self.region_of(plan, exec);
+        if let Some(intent) = &mut self.intent {
+            intent.done(group, page);
+        }
+    }
+}

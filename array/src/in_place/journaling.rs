@@ -1,0 +1,576 @@
+//! Use of the redo journal: updates wait for a record, records are written and flushed, their changes are done in place, and
+//! the records are freed. One record is in flight at a time, and all updates that wait meanwhile share the next.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use crate::in_place::InPlace;
+use crate::in_place::journal::{Checksums, Copying, Journal};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+
+/// The change that an update makes to its row: columns, one bit each.
+struct Change {
+    /// Columns that get new content.
+    written: u64,
+    /// Columns that become zeros.
+    zeroed: u64,
+    /// Of both: columns to which nothing is written.
+    missing: u64,
+    /// Columns whose previous content is covered by parity from now on.
+    before: u64,
+}
+
+impl Change {
+    fn entries(&self) -> u32 {
+        (self.written | self.zeroed).count_ones() + self.before.count_ones()
+    }
+
+    fn images(&self) -> u32 {
+        (self.written & !self.missing).count_ones() + self.before.count_ones()
+    }
+}
+
+impl<M: Memory> Executor<M> {
+    /// Members that failed, one bit each.
+    pub(crate) fn failed_members(&self) -> u64 {
+        let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
+        failed.fold(0, |mask, (member, _)| mask | 1 << member)
+    }
+}
+
+impl InPlace {
+    /// Sets up the journal of an assembled array: empty, with the table of checksums as it is on the members.
+    pub(crate) fn begin_journal<M: Memory>(
+        &mut self,
+        array: Uuid,
+        epoch: u32,
+        table: Checksums,
+        area: Area,
+        exec: &mut Executor<M>,
+    ) {
+        let missing = exec.failed_members();
+        if let Some(journal) = &mut self.journal {
+            (journal.array, journal.epoch, journal.table, journal.missing) = (array, epoch, table, missing);
+            journal.lies_in(area);
+        }
+    }
+
+    /// Queues `plan` until the journal has its changes, or, with a bitmap, until its region is marked. Returns false if it
+    /// need not wait.
+    pub(crate) fn await_record<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let Some(journal) = &mut self.journal else { return self.await_intent(plan, exec) };
+        if exec.plans[plan as usize].covers != 0 {
+            // There is room for this plan, and others may wait for the room that it frees.
+            journal.waiting.push_front(plan);
+        } else {
+            journal.waiting.push_back(plan);
+        }
+        true
+    }
+
+    /// Continues the next update whose record is durable in place. Returns false if there is none.
+    #[inline]
+    pub(crate) fn journaled<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let Some(plan) = self.journal.as_mut().and_then(|journal| journal.ready.pop_front()) else {
+            return false;
+        };
+        let slot = &mut exec.plans[plan as usize];
+        // This wait counts as a wait for the row.
+        slot.rewait_ns += exec.now - slot.step_begun_at;
+        exec.step_over(plan, self, driver);
+        exec.run(plan, self, driver);
+        true
+    }
+
+    /// Writes the next record, with as many waiting updates as it has room for. Returns false if there is nothing to write, no
+    /// room, or a record in flight.
+    pub(crate) fn write_record<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self.journal.as_ref().is_none_or(|journal| {
+            journal.record.is_under_way || journal.waiting.is_empty() && !journal.wants_record
+        }) {
+            return false;
+        }
+        if self.fails_beyond(exec, driver) {
+            return true;
+        }
+        let Some(mut journal) = self.journal.take() else { return false };
+        let images = self.gather_updates(&mut journal, exec);
+        // A record that has no updates and reports no freed room must leave room for others.
+        let is_told =
+            journal.wants_record && journal.ring.has_room(0, journal.late) && !exec.has_lost_data(self);
+        let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
+        if !is_idle {
+            self.make_record(&mut journal, images, exec);
+        }
+        let plan = journal.plan;
+        self.journal = Some(journal);
+        if !is_idle {
+            exec.run(plan, self, driver);
+        }
+        !is_idle || !exec.woken.is_empty()
+    }
+
+    /// Moves waiting updates into the next record, as long as there is room. Returns the number of images in the record.
+    fn gather_updates<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> u32 {
+        journal.updates.clear();
+        journal.entries.clear();
+        journal.is_full = false;
+        let mut images = 0;
+        while let Some(&plan) = journal.waiting.front() {
+            let Plan { row, defers, covers, .. } = exec.plans[plan as usize];
+            if defers && self.lost_columns(plan, exec) != 0 {
+                // A row that has lost a column gets its parity at once.
+                journal.waiting.pop_front();
+                exec.woken.push_back(plan);
+                continue;
+            }
+            let change = self.change_behind(plan, exec);
+            if journal.entries.len() as u32 + change.entries() > journal.layout.entries_max() {
+                break;
+            }
+            let more = images + change.images();
+            let gets_late = defers && self.window.record(row) == 0;
+            let late = journal.late + u32::from(gets_late) - u32::from(covers != 0);
+            let ring = &journal.ring;
+            let has_room =
+                if covers == 0 { ring.has_room(more, late) } else { ring.has_room_to_cover(more, late) };
+            if !has_room {
+                journal.is_full = journal.updates.is_empty();
+                if journal.is_full {
+                    self.send_back(journal, exec);
+                }
+                break;
+            }
+            (images, journal.late) = (more, late);
+            journal.waiting.pop_front();
+            journal.updates.push(plan);
+            self.note_change(journal, plan, &change, exec);
+        }
+        images
+    }
+
+    /// Restarts waiting updates that were to defer their parity, as updates that do not defer it: they have locks of rows
+    /// whose parity may free the room that earlier updates wait for.
+    fn send_back<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) {
+        journal.waiting.retain(|&plan| {
+            let defers = exec.plans[plan as usize].defers;
+            if defers {
+                exec.woken.push_back(plan);
+            }
+            !defers
+        });
+    }
+
+    /// Records the entries of an update, and the buffers of their images.
+    fn note_change<M: Memory>(
+        &mut self,
+        journal: &mut Journal,
+        plan: u32,
+        change: &Change,
+        exec: &mut Executor<M>,
+    ) {
+        let place = exec.plans[plan as usize].place;
+        let page = place.page - exec.geometry.first_page;
+        for column in columns(change.written | change.zeroed) {
+            let member = exec.geometry.member(place, column);
+            let is_zeros = change.zeroed >> column & 1 != 0;
+            let kind = match change.missing >> column & 1 != 0 {
+                true => RedoKind::Missing,
+                false if is_zeros => RedoKind::Zeros,
+                false => RedoKind::Image,
+            };
+            let new = if is_zeros { None } else { exec.content_of_new(plan, column) };
+            let old = exec.content_of_old(plan, column);
+            let is_late = change.before >> column & 1 != 0;
+            let before = is_late.then_some((RedoKind::Before, old));
+            for (kind, content) in [(kind, new)].into_iter().chain(before) {
+                let bytes = content.map(|page| exec.memory.bytes(page));
+                let mut checksum = bytes.map_or(journal.zeros, crc32c);
+                if M::CARRIES_DATA && kind == RedoKind::Missing && column >= exec.geometry.data {
+                    // The new checksum of parity is unknown before its member is rebuilt.
+                    let (group, position) = exec.geometry.position_of(member.into());
+                    checksum = journal.table.get(group, page, position);
+                }
+                let begins = bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC));
+                let is_masked = kind.has_image() && begins;
+                journal.entries.push(RedoEntry { page, checksum, member, kind, is_masked });
+                if kind.has_image() {
+                    journal.images.push(content.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// The changes that `plan` makes after its current step.
+    fn change_behind<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> Change {
+        let slot = &exec.plans[plan as usize];
+        let base = (plan * exec.stride) as usize;
+        let (mut written, mut zeroed) = (0, 0);
+        for step in &slot.steps()[slot.current as usize + 1..] {
+            let Step::Operations { first, count } = *step else { continue };
+            for slot in &exec.slots[base + first as usize..base + (first + count) as usize] {
+                let bit = 1 << slot.operation.column;
+                match slot.operation.kind {
+                    OperationKind::Write => written |= bit,
+                    OperationKind::Trim => zeroed |= bit,
+                    OperationKind::Read | OperationKind::Flush => {}
+                }
+            }
+        }
+        let is_trim = slot.purpose == Purpose::Trim;
+        let mut changed = if is_trim { exec.geometry.all_columns() } else { slot.wanted & !slot.written };
+        if slot.covers != 0 {
+            // The row's parity is no longer deferred, even where no member can take it.
+            changed |= exec.geometry.parity_columns();
+        }
+        let unwritten = changed & !(written | zeroed);
+        *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
+        if exec.has_bug(Bug::JournalWithoutParity) {
+            written &= !exec.geometry.parity_columns();
+        }
+        let replaced = if slot.defers { slot.wanted & !self.window.dirty(slot.row) } else { 0 };
+        let before = if exec.has_bug(Bug::BeforeImageOmitted) { 0 } else { replaced };
+        // A member that failed meanwhile does not have the change either.
+        Change { written, zeroed, missing: exec.columns_on_failed(plan) | unwritten, before }
+    }
+
+    /// Builds the steps of the plan that writes the record of the gathered updates.
+    fn make_record<M: Memory>(&mut self, journal: &mut Journal, images: u32, exec: &mut Executor<M>) {
+        let begun = journal.ring.begin(images, journal.updates.len() as u32);
+        for &plan in &journal.updates {
+            exec.plans[plan as usize].record = begun.number;
+        }
+        journal.record.is_under_way = true;
+        journal.wants_record = false;
+        journal.missing = self.missing_to_tell(journal.missing, exec);
+        let missing = if exec.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
+        self.fill_record(journal, begun, missing, exec);
+        journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, keepers: 0 };
+        self.copy_record(journal, exec);
+    }
+
+    /// Builds the steps that write the record to the members that must keep it and were not given it yet. Returns false if
+    /// there are none.
+    fn copy_record<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> bool {
+        let plan = journal.plan;
+        self.clear_own(plan, Purpose::JournalWrite, exec);
+        let Copying { begun, pages, keepers } = journal.copying;
+        let missing = journal.missing | exec.failed_members();
+        let wanted = exec.geometry.keepers(journal.layout.copies, begun.number, missing);
+        let targets: Vec<u16> = wanted.filter(|&member| keepers >> member & 1 == 0).collect();
+        if targets.is_empty() {
+            return false;
+        }
+        journal.copying.keepers |= targets.iter().fold(0, |mask, &member| mask | 1 << member);
+        let first = journal.layout.journal.first + begun.first;
+        let each = (0..pages).map(|nth| (OperationKind::Write, first + nth));
+        let writes =
+            targets.iter().flat_map(|&member| each.clone().map(move |(kind, page)| (kind, member, page)));
+        self.push_own(plan, writes, exec);
+        // All copies share their buffers.
+        journal.record.pages.truncate(pages as usize);
+        for _ in 1..targets.len() {
+            journal.record.pages.extend_from_within(..pages as usize);
+        }
+        if exec.members.volatile_cache && !exec.has_bug(Bug::JournalNotFlushed) {
+            self.push_own(plan, targets.iter().map(|&member| (OperationKind::Flush, member, 0)), exec);
+            journal.record.pages.resize(journal.record.pages.len() + targets.len(), 0);
+        }
+        true
+    }
+
+    /// The pages of a record: its header, and its images as they are written.
+    fn fill_record<M: Memory>(
+        &mut self,
+        journal: &mut Journal,
+        begun: crate::in_place::journal::Begun,
+        missing: u64,
+        exec: &mut Executor<M>,
+    ) {
+        let header_pages = journal.layout.header_pages() as usize;
+        journal.record.pages.clear();
+        if !M::CARRIES_DATA {
+            return journal.record.pages.resize(header_pages + journal.images.drain(..).count(), 0);
+        }
+        let record = RedoRecord {
+            array: journal.array,
+            epoch: journal.epoch,
+            number: begun.number,
+            tail: begun.tail,
+            missing,
+            first: begun.first,
+            entries: std::mem::take(&mut journal.entries),
+        };
+        record.encode(&mut journal.header);
+        journal.entries = record.entries;
+        for bytes in journal.header.chunks_exact(exec.members.page_bytes as usize) {
+            let page = exec.memory.take();
+            exec.memory.bytes_mut(page).copy_from_slice(bytes);
+            journal.record.pages.push(page);
+            journal.record.owned.push(page);
+        }
+        let with_image = journal.entries.iter().filter(|entry| entry.kind.has_image());
+        for (entry, image) in with_image.zip(journal.images.drain(..)) {
+            let mut page = image;
+            if entry.is_masked {
+                page = exec.memory.take();
+                exec.memory.copy(page, image, 0, exec.members.page_bytes as usize);
+                exec.memory.bytes_mut(page)[..REDO_MAGIC.len()].fill(0);
+                journal.record.owned.push(page);
+            }
+            journal.record.pages.push(page);
+        }
+    }
+
+    /// The members that metadata is to call missing, where it called those of the mask `told` missing before. In a group that
+    /// has lost more than parity tolerates, these are the members that it called missing before the loss. If metadata called
+    /// all of them missing, the array could never be assembled again, even if its members returned.
+    pub(crate) fn missing_to_tell<M: Memory>(&self, told: u64, exec: &Executor<M>) -> u64 {
+        let failed = exec.failed_members();
+        (0..exec.geometry.groups).fold(0, |mask, group| {
+            let its = exec.geometry.group(group).fold(0u64, |its, member| its | 1 << member);
+            let is_borne = exec.failed_of_group(group) <= exec.geometry.parity();
+            mask | its & if is_borne { failed } else { told }
+        })
+    }
+
+    /// Fails the updates that wait for the journal or the bitmap in rows that have meanwhile lost more than parity tolerates:
+    /// their writes would be durable, but no metadata would record where they are missing. Returns false if there are none.
+    pub(crate) fn fails_beyond<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if !exec.has_lost_data(self) {
+            return false;
+        }
+        let is_beyond = |plan: u32| {
+            let is_update = exec.plans[plan as usize].purpose != Purpose::Flush;
+            is_update && exec.columns_on_failed(plan).count_ones() > exec.geometry.parity()
+        };
+        let journal = self.journal.iter().flat_map(|journal| journal.waiting.iter());
+        let intent = self.intent.iter().flat_map(|intent| intent.waiting.iter());
+        let beyond: Vec<u32> = journal.chain(intent).copied().filter(|&plan| is_beyond(plan)).collect();
+        if let Some(journal) = &mut self.journal {
+            journal.waiting.retain(|plan| !beyond.contains(plan));
+        }
+        if let Some(intent) = &mut self.intent {
+            intent.waiting.retain(|plan| !beyond.contains(plan));
+        }
+        for &plan in &beyond {
+            let slot = &mut exec.plans[plan as usize];
+            slot.rewait_ns += exec.now - slot.step_begun_at;
+            exec.fail_plan(plan, self, driver);
+        }
+        !beyond.is_empty()
+    }
+
+    /// The plan that wrote a record is over: the changes of the record continue in place. But if a member that was to keep the
+    /// record failed meanwhile, another member gets the record first: the failed member might return without the record, and
+    /// no record says that it failed.
+    pub(crate) fn record_written<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let Some(mut journal) = self.journal.take() else { return };
+        if self.copy_record(&mut journal, exec) {
+            self.journal = Some(journal);
+            return exec.run(plan, self, driver);
+        }
+        exec.plans[plan as usize].is_under_way = false;
+        journal.record.is_under_way = false;
+        journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
+        journal.ring.keep(journal.copying.keepers);
+        journal.ring.durable();
+        for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
+            let (group, position) = exec.geometry.position_of(entry.member.into());
+            journal.table.set(group, entry.page, position, entry.checksum);
+        }
+        journal.ready.extend(journal.updates.drain(..));
+        self.journal = Some(journal);
+    }
+
+    /// `plan` is over: if a record had its changes, they are done in place.
+    #[inline]
+    pub(crate) fn done_in_place<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan as usize];
+        let (record, covers) = (std::mem::take(&mut slot.record), std::mem::take(&mut slot.covers));
+        if record != 0 && self.intent.is_some() {
+            return self.done_as_intended(plan, exec);
+        }
+        let is_freed = exec.has_bug(Bug::BeforeImageFreed);
+        let Some(journal) = self.journal.as_mut() else { return };
+        if record != 0 {
+            journal.ring.done(record);
+        }
+        if covers != 0 {
+            if !is_freed {
+                journal.ring.done(covers);
+            }
+            // A plan that gave up has no record.
+            journal.late -= u32::from(record == 0);
+        }
+    }
+
+    /// Continues to free records, or starts to when they take much of the journal. Returns false if there is nothing to do
+    /// now.
+    pub(crate) fn free_records<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let Some(journal) = &mut self.journal else { return false };
+        if journal.cleaning.is_under_way {
+            return false;
+        }
+        if journal.freeing.until.is_none() {
+            if !(journal.ring.is_half_full() || journal.is_full || journal.wants_table) {
+                return false;
+            }
+            let unwritten = usize::from(journal.record.is_under_way);
+            let none = journal.wants_table.then(|| journal.ring.tail() - 1);
+            // Each record is considered once: finished records are freed now.
+            let until = journal.ring.finished(unwritten).or(none);
+            if until.is_none() {
+                return self.cover_for_room(exec, driver);
+            }
+            journal.freeing.until = until;
+            journal.freeing.pages.extend_from_slice(journal.table.changed());
+            journal.freeing.is_whole = journal.wants_table;
+            if journal.wants_table
+                && let Some(rebuild) = self.rebuild_in_place()
+            {
+                rebuild.begin_table();
+            }
+        }
+        let Some(mut journal) = self.journal.take() else { return false };
+        let plan = self.make_cleaning(&mut journal, exec);
+        if plan.is_none() {
+            journal.freeing.is_flushing = false;
+            if let Some(until) = journal.freeing.until.take() {
+                journal.ring.free(until);
+            }
+            if std::mem::take(&mut journal.freeing.is_whole) {
+                journal.wants_table = false;
+                if let Some(rebuild) = self.rebuild_in_place() {
+                    rebuild.end_table();
+                }
+            }
+        }
+        self.journal = Some(journal);
+        if let Some(plan) = plan {
+            exec.run(plan, self, driver);
+        }
+        true
+    }
+
+    /// The next step of freeing records: writes the changed pages of the table, then flushes all members. Returns `None` when
+    /// all of that is done.
+    fn make_cleaning<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> Option<u32> {
+        let plan = journal.plan + 1;
+        let is_early = exec.has_bug(Bug::JournalFreedEarly);
+        if journal.freeing.pages.is_empty() {
+            let flushes = exec.members.volatile_cache && !is_early;
+            if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
+                return None;
+            }
+            self.clear_own(plan, Purpose::JournalReclaim, exec);
+            let living = (0..exec.members.count as u16).filter(|&member| !exec.failed[member as usize]);
+            let flushes: Vec<_> = living.map(|member| (OperationKind::Flush, member, 0)).collect();
+            journal.cleaning.pages.resize(flushes.len(), 0);
+            self.push_own(plan, flushes.into_iter(), exec);
+        } else {
+            if is_early || exec.has_bug(Bug::TableNotWritten) {
+                journal.freeing.pages.clear();
+                return self.make_cleaning(journal, exec);
+            }
+            self.clear_own(plan, Purpose::JournalReclaim, exec);
+            let mut writes = Vec::new();
+            let left =
+                journal.freeing.pages.len().saturating_sub((exec.stride / journal.layout.copies) as usize);
+            for number in journal.freeing.pages.split_off(left) {
+                self.write_table_page(journal, number, &mut writes, exec);
+            }
+            self.push_own(plan, writes.into_iter(), exec);
+        }
+        journal.cleaning.is_under_way = true;
+        Some(plan)
+    }
+
+    /// Adds writes of one more page of the table, in all of its copies.
+    fn write_table_page<M: Memory>(
+        &mut self,
+        journal: &mut Journal,
+        page: u32,
+        writes: &mut Vec<(OperationKind, u16, u32)>,
+        exec: &mut Executor<M>,
+    ) {
+        let version = journal.table.begin_write(page);
+        let (group, number) = journal.table.locate(page);
+        let mut buffer = 0;
+        if M::CARRIES_DATA {
+            buffer = exec.memory.take();
+            journal.table.encode(page, journal.array, journal.epoch, exec.memory.bytes_mut(buffer));
+            journal.cleaning.owned.push(buffer);
+        }
+        for copy in 0..journal.layout.copies {
+            let (position, at) = journal.layout.copy_at(number, copy, version);
+            let member = exec.geometry.member_at(group, position);
+            if !exec.failed[member as usize] {
+                writes.push((OperationKind::Write, member, journal.layout.table.first + at));
+                journal.cleaning.pages.push(buffer);
+            }
+        }
+    }
+
+    /// A step of freeing records is over.
+    pub(crate) fn cleaned<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        exec.plans[plan as usize].is_under_way = false;
+        let Some(journal) = &mut self.journal else { return };
+        journal.cleaning.is_under_way = false;
+        journal.cleaning.pages.clear();
+        for page in journal.cleaning.owned.drain(..) {
+            exec.memory.give(page);
+        }
+    }
+
+    /// Clears the steps of one of the journal's own plans.
+    pub(crate) fn clear_own<M: Memory>(&mut self, plan: u32, purpose: Purpose, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan as usize];
+        slot.purpose = purpose;
+        slot.is_under_way = true;
+        slot.lost = 0;
+        slot.clear_steps();
+    }
+
+    /// Appends a step to one of the journal's own plans: the operations, each with its member and page.
+    pub(crate) fn push_own<M: Memory>(
+        &mut self,
+        plan: u32,
+        operations: impl Iterator<Item = (OperationKind, u16, u32)>,
+        exec: &mut Executor<M>,
+    ) {
+        let first = exec.plans[plan as usize].operations;
+        exec.plans[plan as usize].push_step(Step::Operations { first, count: 0 });
+        for (kind, member, page) in operations {
+            let at = (plan * exec.stride) as usize + exec.plans[plan as usize].operations as usize;
+            exec.slots[at].operation =
+                Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
+            exec.plans[plan as usize].add_to_step();
+        }
+    }
+}

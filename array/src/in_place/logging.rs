@@ -1,0 +1,236 @@
+//! Parity logging: updates whose deltas go to the log, plans that apply deltas, background commits.
+//!
+//! [`ParityLog`] knows which deltas a row has while no plan has the row lock. An update takes a slot when its steps are built,
+//! and the slot joins its row when the update ends. An update that writes parity in place makes the row's deltas obsolete.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::ids::NONE;
+use crate::in_place::InPlace;
+use crate::in_place::parity_log::ParityLog;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
+use crate::scheme::Acknowledge;
+use crate::update::{Decision, Reason, Routine};
+
+impl InPlace {
+    /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers only part of the row, no
+    /// column of the row is lost, and the log has room.
+    #[inline]
+    pub(crate) fn may_log<M: Memory>(&self, plan: u32, lost: u64, exec: &Executor<M>) -> bool {
+        let Some(log) = &self.log else { return false };
+        let Plan { row, purpose, wanted, partial, .. } = exec.plans[plan as usize];
+        let covers_row = wanted == exec.geometry.data_columns() && partial == 0;
+        purpose == Purpose::Write
+            && lost == 0
+            && !covers_row
+            && !self.is_fresh(plan, exec)
+            && log.has_room(row)
+    }
+
+    /// Builds the steps of a logged update: read the old content of columns that were written before, write data and deltas.
+    pub(crate) fn build_logging<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+        let Some(log) = &mut self.log else { return };
+        let reads = wanted & log.written(row);
+        exec.plans[plan as usize].delta = log.take();
+        self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), exec, driver);
+        if reads != 0 {
+            exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
+        }
+        // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
+        // first.
+        let pages = reads.count_ones() + exec.geometry.parity() * (wanted.count_ones() - 1);
+        exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
+        let after_data = exec.scheme.parity.acknowledge == Acknowledge::AfterData;
+        if after_data || exec.has_bug(Bug::AcknowledgeBeforeParity) {
+            let slot = &mut exec.plans[plan as usize];
+            slot.acknowledge_here();
+            slot.push_step(Step::Operations { first: slot.operations, count: 0 });
+            self.push_delta_writes(plan, exec);
+        } else {
+            self.push_delta_writes(plan, exec);
+            exec.plans[plan as usize].acknowledge_here();
+        }
+    }
+
+    /// Adds the writes of the deltas of `plan` to its last step.
+    fn push_delta_writes<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Some(log) = &self.log else { return };
+        let page = exec.plans[plan as usize].delta;
+        for parity in 0..exec.geometry.parity() {
+            let operation = Operation {
+                page,
+                member: log.member(parity),
+                kind: OperationKind::Write,
+                class: Class::Log,
+                column: (exec.geometry.data + parity) as u8,
+                ..Operation::default()
+            };
+            let slot = &mut exec.plans[plan as usize];
+            exec.slots[(plan * exec.stride + u32::from(slot.operations)) as usize].operation = operation;
+            slot.add_to_step();
+        }
+    }
+
+    /// Adds the reads of all deltas of the parity columns in `parity` to the last step of `plan`, which reads these columns in
+    /// place. Returns the number of reads.
+    pub(crate) fn push_delta_reads<M: Memory>(
+        &mut self,
+        plan: u32,
+        parity: u64,
+        class: Class,
+        exec: &mut Executor<M>,
+    ) -> u16 {
+        let (reads_behind, ignores) =
+            (exec.has_bug(Bug::DeltaOfOtherRow), exec.has_bug(Bug::LostDeltasIgnored));
+        let Some(log) = &self.log else { return 0 };
+        let slot = &mut exec.plans[plan as usize];
+        slot.delta_first = slot.operations;
+        for column in columns(parity) {
+            let member = log.member(column - exec.geometry.data);
+            if ignores && exec.failed[member as usize] {
+                continue;
+            }
+            for page in log.slots_of(slot.row) {
+                let page = if reads_behind { log.slot_behind(page) } else { page };
+                let at = (plan * exec.stride + u32::from(slot.operations)) as usize;
+                exec.slots[at].operation = Operation {
+                    page,
+                    member,
+                    kind: OperationKind::Read,
+                    class,
+                    column: column as u8,
+                    ..Operation::default()
+                };
+                slot.add_to_step();
+                slot.delta_reads += 1;
+            }
+        }
+        slot.delta_reads
+    }
+
+    /// Number of deltas of `row`, for each parity chunk.
+    #[inline]
+    pub(crate) fn deltas(&self, row: u64) -> u32 {
+        self.log.as_ref().map_or(0, |log| log.count(row))
+    }
+
+    /// Parity columns of `row` that have a delta on a failed log member.
+    #[inline]
+    pub(crate) fn lost_in_log<M: Memory>(&self, row: u64, exec: &Executor<M>) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.lost_of(row) << exec.geometry.data)
+    }
+
+    /// Parity columns whose delta `plan` could not write.
+    pub(crate) fn unlogged<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let is_logged = exec.plans[plan as usize].delta != NONE;
+        self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry.data)
+    }
+
+    /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
+    pub(crate) fn stop_logging<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let delta = std::mem::replace(&mut exec.plans[plan as usize].delta, NONE);
+        if delta != NONE
+            && let Some(log) = &mut self.log
+        {
+            log.give_back(delta);
+        }
+    }
+
+    /// Ends an update, for the log. An update that gave up after it had written, and a commit that could not be done, leave
+    /// parity that covers nothing.
+    pub(crate) fn end_logging<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let drops = exec.has_bug(Bug::DeltaDropped);
+        let overtakes = exec.has_bug(Bug::OlderDeltasForgotten);
+        let forgets = exec.has_bug(Bug::WrittenForgotten);
+        let Some(log) = &mut self.log else { return };
+        let slot = &mut exec.plans[plan as usize];
+        let delta = std::mem::replace(&mut slot.delta, NONE);
+        let Plan { row, purpose, wanted, gave_up, .. } = *slot;
+        if !forgets {
+            log.set_written(row, wanted);
+        }
+        if delta != NONE && drops {
+            log.give_back(delta);
+        } else if delta != NONE {
+            log.join(delta, row);
+            if overtakes {
+                log.forget_older(row);
+            }
+        }
+        let is_void = gave_up && log.count(row) > 0 && (delta != NONE || purpose == Purpose::Parity);
+        if is_void {
+            self.window.set_stale(row, true);
+        }
+        if is_void || (delta == NONE && !gave_up) {
+            log.clear(row);
+        }
+        if purpose == Purpose::Parity {
+            log.commit_over(row);
+        }
+    }
+
+    /// Discards the deltas of the plan's row.
+    pub(crate) fn forget_deltas<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let row = exec.plans[plan as usize].row;
+        if let Some(log) = &mut self.log {
+            log.clear(row);
+        }
+    }
+
+    /// Forgets the deltas and written columns of `row`, all of which was trimmed.
+    pub(crate) fn forget_row<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
+        if exec.has_bug(Bug::TrimKeepsDeltas) {
+            return;
+        }
+        if let Some(log) = &mut self.log {
+            log.clear(row);
+            log.clear_written(row);
+        }
+    }
+
+    /// Commits the row that is due, if there is one and a plan is free.
+    pub(crate) fn commit_one<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if exec.free_plan == NONE {
+            return false;
+        }
+        let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };
+        let plan = exec.take_plan(row, Purpose::Parity);
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        true
+    }
+
+    /// Commits all rows at the end of a run, including those that a write cache has yet to write, unless the scheme never
+    /// commits.
+    pub(crate) fn drain_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        if let Some(log) = &mut self.log
+            && exec.scheme.log.commit == crate::placement::Commit::Watermark
+        {
+            log.settling = true;
+        }
+    }
+
+    /// Marks the chunks of the array's first `pages` pages as written.
+    pub(crate) fn log_assume_written<M: Memory>(&mut self, pages: u64, exec: &mut Executor<M>) {
+        for page in 0..if self.log.is_some() { pages } else { 0 } {
+            if let (Some((row, column)), Some(log)) = (self.locate(page, exec), &mut self.log) {
+                log.set_written(row, 1 << column);
+            }
+        }
+    }
+}

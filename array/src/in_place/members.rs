@@ -1,0 +1,366 @@
+//! Members that join an array in place: superblocks record them before anything is written to them, then how far they are
+//! rebuilt, and finally that they are whole.
+
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+use crate::format::{Copy, MemberRecord, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use crate::in_place::InPlace;
+use crate::in_place::journal::{NO_MEMBER, News, Roster, Stage, Telling};
+use crate::memory::Memory;
+use crate::operation::OperationKind;
+use crate::plan::Purpose;
+
+impl<M: Memory> Executor<M> {
+    /// Rows of a group, which are the pages of its data.
+    pub(crate) fn rows_of_group(&self) -> u64 {
+        self.geometry.rows() / u64::from(self.geometry.groups)
+    }
+}
+
+impl InPlace {
+    /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
+    pub(crate) fn begin_members<M: Memory>(
+        &mut self,
+        superblock: Superblock,
+        back: Vec<u32>,
+        exec: &mut Executor<M>,
+    ) {
+        let rows = exec.rows_of_group();
+        let Some(roster) = &mut self.roster else { return };
+        let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
+        let rebuilt =
+            (0..superblock.members.len()).find(|number| is_rebuilt(number) && !exec.failed[*number]);
+        if let Some(number) = rebuilt {
+            let cursor = superblock.members[number].cursor.min(rows);
+            // The new epoch has no records yet.
+            roster.begin_rebuild(number as u16, (cursor, rows), false, 0);
+        }
+        roster.on_members = Some(superblock.clone());
+        (roster.superblock, roster.back) = (superblock, back);
+    }
+
+    /// Records the content of the superblocks on the members, where it differs from the superblocks of a writable array.
+    pub(crate) fn has_on_members(&mut self, superblock: Superblock) {
+        if let Some(roster) = &mut self.roster {
+            roster.on_members = Some(superblock);
+        }
+    }
+
+    /// Whether `member` may join the array in place.
+    pub(crate) fn check_member<M: Memory>(
+        &self,
+        roster: &Roster,
+        member: u16,
+        how: Rejoining,
+        exec: &Executor<M>,
+    ) -> Result<(), RejoinError> {
+        if exec.read_only {
+            return Err(RejoinError::ReadOnly);
+        }
+        let returning = how.is_returned().then_some(member);
+        if let Some(group) = self.group_beyond(returning, exec) {
+            return Err(RejoinError::Beyond(group));
+        }
+        let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NO_MEMBER);
+        if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.member)) {
+            return Err(self.halted_by(exec).map_or(RejoinError::Busy(other), RejoinError::Beyond));
+        }
+        check_newer(&roster.superblock, None, how)?;
+        check_twin(&roster.superblock, how)
+    }
+
+    /// A group in which more members failed than parity tolerates, `returning` not counted.
+    fn group_beyond<M: Memory>(&self, returning: Option<u16>, exec: &Executor<M>) -> Option<u32> {
+        let its_group = returning.map(|member| exec.geometry.group_of(member.into()));
+        let failed = |group| exec.failed_of_group(group) - u32::from(its_group == Some(group));
+        let mut groups = 0..exec.geometry.groups;
+        groups.find(|&group| exec.any_failed && failed(group) > exec.geometry.parity())
+    }
+
+    /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
+    /// call all failed members failed, and the array could never be assembled again, even if they returned.
+    pub(crate) fn halted_by<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
+        let telling = self.roster.as_ref()?.telling;
+        let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
+        self.group_beyond(returning.map(|telling| telling.member), exec)
+    }
+
+    /// Lets `member`, which was checked, join the array in place.
+    pub(crate) fn rejoin_in_place<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        exec.queues.reopen(member);
+        let failed = exec.failed_members();
+        let Some(roster) = &mut self.roster else { return };
+        roster.back[member as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
+        if let Rejoining::Replacement { uuid, .. } = how {
+            roster.superblock.members[member as usize].uuid = uuid;
+        }
+        let news = News::Comes { is_returned: how.is_returned() };
+        roster.telling = Some(Telling { member, news, stage: Stage::Clear, begun: 0, failed });
+    }
+
+    /// A member failed: it is no longer rebuilt or announced.
+    pub(crate) fn member_lost(&mut self, member: u16) {
+        let Some(roster) = &mut self.roster else { return };
+        roster.rebuild.take_if(|rebuild| rebuild.member == member);
+        roster.telling.take_if(|telling| telling.member == member);
+    }
+
+    /// Takes the next step of recording a member event in the superblocks. Returns false if there is nothing to do now.
+    pub(crate) fn tell_members<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let failed = exec.failed_members();
+        let Some(roster) = self.roster.as_mut().filter(|_| !exec.read_only) else { return false };
+        if roster.work.is_under_way {
+            return false;
+        }
+        let Some(telling) = roster.telling else {
+            let Some((member, news)) = roster.news() else { return false };
+            roster.telling = Some(Telling { member, news, stage: Stage::FlushData, begun: 0, failed });
+            return true;
+        };
+        if telling.stage == Stage::Clear {
+            // Operations that were in flight to the member when it failed must not arrive after these writes.
+            let is_idle = roster.rebuilding == 0;
+            if !(is_idle && self.is_known_to_fail(telling.member, exec)) {
+                return false;
+            }
+        }
+        let Some(mut roster) = self.roster.take() else { return false };
+        let is_begun = self.begin_stage(&mut roster, telling, exec);
+        let plan = roster.plan;
+        self.roster = Some(roster);
+        if is_begun {
+            exec.run(plan, self, driver);
+        } else {
+            self.next_stage(telling, exec);
+        }
+        true
+    }
+
+    /// Whether durable metadata calls `member`, which failed, missing. Until then, assembly after a loss of power would take
+    /// the member for whole, so its copies of the journal and the table are needed. If not yet, the next record calls it
+    /// missing.
+    fn is_known_to_fail<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) -> bool {
+        let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
+        // For a group that has lost too much, nothing is recorded.
+        let is_told = (told ^ self.missing_to_tell(told, exec)) >> member & 1 == 0;
+        let Some(journal) = &mut self.journal else { return true };
+        journal.wants_record |= !is_told;
+        is_told && !journal.record.is_under_way
+    }
+
+    /// Plans the rest of a stage. Returns false if nothing is left.
+    fn begin_stage<M: Memory>(
+        &mut self,
+        roster: &mut Roster,
+        telling: Telling,
+        exec: &mut Executor<M>,
+    ) -> bool {
+        let Telling { member, stage, begun, failed, news } = telling;
+        if stage == Stage::Front && begun == 0 {
+            roster.begin_update(member, news, failed);
+        }
+        let span = superblock_pages(roster.superblock.page_bytes);
+        let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
+        let targets: Vec<u16> = match stage {
+            Stage::Clear | Stage::FlushData if member != NO_MEMBER => vec![member],
+            _ => (0..exec.members.count as u16).filter(takes_part).collect(),
+        };
+        let flushes = u32::from(exec.members.volatile_cache);
+        // Operations on each target, from its first page on.
+        let (kind, count) = match stage {
+            Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
+            Stage::Front | Stage::Back => (OperationKind::Write, span),
+            Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
+        };
+        let back = &roster.back;
+        let first_page = |member: u16| match stage {
+            Stage::Clear => span,
+            Stage::Back => back[member as usize],
+            Stage::FlushData | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
+        };
+        let now = begun..(targets.len() as u32 * count).min(begun + exec.stride);
+        if now.is_empty() {
+            return false;
+        }
+        let operations = now.clone().map(|nth| {
+            let member = targets[(nth / count) as usize];
+            (kind, member, first_page(member) + nth % count)
+        });
+        let operations: Vec<(OperationKind, u16, u32)> = operations.collect();
+        for (nth, &(kind, member, _)) in now.zip(&operations) {
+            let mut buffer = 0;
+            if M::CARRIES_DATA && kind == OperationKind::Write {
+                buffer = exec.memory.take();
+                roster.work.owned.push(buffer);
+                let bytes = exec.memory.bytes_mut(buffer);
+                bytes.fill(0);
+                if stage != Stage::Clear {
+                    let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
+                    encode_page(&mut roster.superblock, (member, nth % span), copy, bytes);
+                }
+            }
+            roster.work.pages.push(buffer);
+        }
+        roster.work.is_under_way = true;
+        if let Some(telling) = &mut roster.telling {
+            telling.begun += operations.len() as u32;
+        }
+        self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
+        exec.plans[roster.plan as usize].gave_up = false;
+        self.push_own(roster.plan, operations.into_iter(), exec);
+        true
+    }
+
+    /// A part of a stage is over.
+    pub(crate) fn members_told<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        exec.plans[plan as usize].is_under_way = false;
+        let gave_up = exec.plans[plan as usize].gave_up;
+        let now = exec.failed_members();
+        let Some(roster) = &mut self.roster else { return };
+        roster.work.is_under_way = false;
+        roster.work.pages.clear();
+        roster.work.owned.drain(..).for_each(|page| exec.memory.give(page));
+        // An event from the time of the failure and an event since the member returned are distinct: nothing is written of the
+        // latter yet.
+        let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
+            return;
+        };
+        if telling.failed != now {
+            // Other members failed, and the superblocks must record it. But no front copy may be overwritten before all back
+            // copies of the same version are durable: otherwise a loss of power could leave a member with neither copy.
+            let stage = match telling {
+                Telling { stage: Stage::Clear, .. } => Stage::Clear,
+                Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
+                Telling { news: News::Again, .. } => Stage::Front,
+                _ => Stage::FlushData,
+            };
+            (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
+            return;
+        }
+        if telling.news == News::Stopped {
+            (roster.telling, roster.is_stopping) = (None, false);
+            return;
+        }
+        // The joining member itself failed: it does not join.
+        let epoch = roster.superblock.epoch;
+        if let Some(record) = roster.superblock.members.get_mut(telling.member as usize) {
+            record.fail(epoch, 0);
+        }
+        roster.telling = None;
+    }
+
+    /// A stage is over.
+    fn next_stage<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
+        let stage = match telling.stage {
+            Stage::Clear => Stage::FlushData,
+            Stage::FlushData => Stage::Front,
+            Stage::Front => Stage::FlushFront,
+            Stage::FlushFront => Stage::Back,
+            Stage::Back => Stage::FlushBack,
+            Stage::FlushBack => return self.news_told(telling, exec),
+        };
+        if let Some(roster) = &mut self.roster {
+            roster.telling = Some(Telling { stage, begun: 0, ..telling });
+        }
+    }
+
+    /// The superblocks record the event of a member.
+    fn news_told<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
+        let Telling { member, news, failed, .. } = telling;
+        let (rows, all_rows) = (exec.rows_of_group(), exec.geometry.rows());
+        let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
+        let believes = exec.has_bug(Bug::ReturnBelieved);
+        let Some(roster) = &mut self.roster else { return };
+        roster.on_members = Some(roster.superblock.clone());
+        // Members that failed while the back copies were written are recorded by another version.
+        let is_untold = |(number, record): (usize, &MemberRecord)| {
+            number != usize::from(member) && failed >> number & 1 != 0 && record.state != MemberState::Failed
+        };
+        let has_more = roster.superblock.members.iter().enumerate().any(is_untold);
+        roster.telling = has_more.then_some(Telling {
+            news: if news == News::Stopped { news } else { News::Again },
+            stage: Stage::Front,
+            begun: 0,
+            ..telling
+        });
+        if has_more && news == News::Stopped {
+            return;
+        }
+        match news {
+            News::Comes { is_returned } => {
+                let done = if believes && is_returned { rows } else { 0 };
+                roster.begin_rebuild(member, (done, rows), is_returned, behind);
+                exec.failed[member as usize] = false;
+                exec.any_failed = exec.failed.contains(&true);
+                self.welcome(member, exec);
+            }
+            News::Done(rows) => {
+                if let Some(rebuild) = &mut roster.rebuild {
+                    rebuild.noted = rows;
+                }
+            }
+            News::Whole => {
+                let met_damage = roster.rebuild.take().is_some_and(|rebuild| rebuild.met_damage);
+                if met_damage {
+                    roster.begin_scrub(all_rows);
+                }
+            }
+            News::Stopped => roster.is_stopping = false,
+            News::Again => {}
+        }
+    }
+
+    /// Schedules writing the copies of metadata of `member`; the next version of all other metadata no longer calls it
+    /// missing.
+    fn welcome<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+        if let Some(journal) = &mut self.journal {
+            journal.wants_record = true;
+            let (group, position) = exec.geometry.position_of(member.into());
+            for page in 0..journal.table.pages() {
+                let (its, number) = journal.table.locate(page);
+                let mut places =
+                    (0..journal.layout.copies).map(|copy| journal.layout.copy_at(number, copy, 0));
+                if its == group && places.any(|(its, _)| its == position) {
+                    journal.table.mark(page);
+                }
+            }
+        }
+        if let Some(intent) = &mut self.intent {
+            intent.has_news = true;
+        }
+    }
+}
+
+/// Writes page `page` of the superblock of `member` to `into`.
+fn encode_page(superblock: &mut Superblock, (member, page): (u16, u32), copy: Copy, into: &mut [u8]) {
+    superblock.number = member;
+    superblock.uuid = superblock.members[member as usize].uuid;
+    let mut bytes = [0; SUPERBLOCK_BYTES];
+    superblock.encode(copy, &mut bytes);
+    let from = page as usize * into.len();
+    let part = &bytes[from..SUPERBLOCK_BYTES.min(from + into.len())];
+    into[..part.len()].copy_from_slice(part);
+}
+
+impl InPlace {
+    /// The member that is being rebuilt, with the number of rows that are done, and the total.
+    pub(crate) fn rebuilding_in_place<M: Memory>(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        let roster = self.roster.as_ref()?;
+        let all = short(exec.rows_of_group());
+        let rebuild = roster.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
+        let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.rows.cursor), all));
+        let comes = roster.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
+        rebuilt.or(comes.map(|telling| (telling.member, 0, all)))
+    }
+}
+
+/// A number of rows for a caller that counts in 32 bits.
+pub(crate) fn short(rows: u64) -> u32 {
+    rows.try_into().unwrap_or(u32::MAX)
+}

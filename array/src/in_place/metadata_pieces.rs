@@ -1,0 +1,131 @@
+//! The copies of metadata that the members of an array in place should have.
+
+use crate::exec::Executor;
+use crate::exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
+use crate::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, crc32c};
+use crate::in_place::InPlace;
+use crate::in_place::journal::Stage;
+use crate::memory::Memory;
+
+impl InPlace {
+    pub(crate) fn superblock_piece(&self, nth: u64) -> PieceLocation {
+        let Some((roster, block)) =
+            self.roster.as_ref().and_then(|roster| Some((roster, roster.on_members.as_ref()?)))
+        else {
+            return PieceLocation::Over;
+        };
+        let member = (nth / 2) as usize;
+        if member >= block.members.len() {
+            return PieceLocation::Over;
+        }
+        let is_written = |telling: &crate::in_place::journal::Telling| {
+            matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
+        };
+        if roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written) {
+            return PieceLocation::Busy;
+        }
+        PieceLocation::At(superblock_run(block, nth, roster.back[member]))
+    }
+
+    /// Whether `bytes` are a page of the table of checksums, at the place of the `nth` copy.
+    pub(crate) fn is_table_page(&self, nth: u64, bytes: &[u8]) -> bool {
+        self.journal.as_ref().is_some_and(|journal| {
+            let page = (nth / u64::from(journal.layout.copies)) as u32;
+            let place = (journal.table.version(page), journal.table.locate(page));
+            ChecksumPage::parse(bytes).is_ok_and(|head| {
+                head.array == journal.array && (head.version, (head.group, head.number)) == place
+            })
+        })
+    }
+
+    /// Whether `bytes` are a page of the bitmap, at the place of the `nth` copy.
+    pub(crate) fn is_intent_page<M: Memory>(&self, nth: u64, bytes: &[u8], exec: &Executor<M>) -> bool {
+        self.intent.as_ref().is_some_and(|intent| {
+            let group = exec.geometry.group_of(nth as u32);
+            IntentPage::parse(bytes).is_ok_and(|head| {
+                head.array == intent.array && (head.group, head.version) == (group, intent.version(group))
+            })
+        })
+    }
+
+    pub(crate) fn table_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
+        let Some(journal) = &self.journal else { return PieceLocation::Over };
+        let copies = u64::from(journal.layout.copies);
+        let (page, copy) = ((nth / copies) as u32, (nth % copies) as u32);
+        if page >= journal.table.pages() {
+            return PieceLocation::Over;
+        }
+        if journal.cleaning.is_under_way {
+            return PieceLocation::Busy;
+        }
+        let (group, number) = journal.table.locate(page);
+        let version = journal.table.version(page);
+        let (position, at) = journal.layout.copy_at(number, copy, version);
+        let member = exec.geometry.member_at(group, position);
+        if self.is_filled(member) {
+            return PieceLocation::Nowhere;
+        }
+        PieceLocation::At(PageRun { member, first: journal.layout.table.first + at, pages: 1, version })
+    }
+
+    pub(crate) fn intent_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
+        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(exec.members.count)) else {
+            return PieceLocation::Over;
+        };
+        let member = nth as u16;
+        if self.is_filled(member) || intent.has_news && (exec.has_lost_data(self) || exec.read_only) {
+            return PieceLocation::Nowhere;
+        }
+        if intent.work.is_under_way || intent.has_news {
+            return PieceLocation::Busy;
+        }
+        let version = intent.version(exec.geometry.group_of(member.into()));
+        let first = intent.layout.intent.first + intent.layout.intent_page(version);
+        PieceLocation::At(PageRun { member, first, pages: 1, version })
+    }
+
+    pub(crate) fn record_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
+        let Some(journal) = &self.journal else { return PieceLocation::Over };
+        let number = exec.record_of(Piece { kind: Kind::Record, nth });
+        let member = (nth % u64::from(exec.members.count)) as u16;
+        let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
+        if number >= newest {
+            return PieceLocation::Over;
+        }
+        match journal.ring.kept(number) {
+            Some((first, pages, keepers)) if keepers >> member & 1 != 0 && !self.is_filled(member) => {
+                PieceLocation::At(PageRun {
+                    member,
+                    first: journal.layout.journal.first + first,
+                    pages,
+                    version: number,
+                })
+            }
+            _ => PieceLocation::Nowhere,
+        }
+    }
+
+    /// Whether `member` is being rebuilt: the rebuild writes its copies of the table and the bitmap.
+    fn is_filled(&self, member: u16) -> bool {
+        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
+        rebuild.is_some_and(|rebuild| rebuild.member == member)
+    }
+
+    /// Whether `bytes` are record `number` of the journal, with all of its images.
+    pub(crate) fn is_record<M: Memory>(&self, number: u64, bytes: &[u8], exec: &Executor<M>) -> bool {
+        let Some(journal) = &self.journal else { return true };
+        let page_bytes = exec.members.page_bytes as usize;
+        let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
+        let Ok(record) = RedoRecord::parse(head) else { return false };
+        let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());
+        let is_image = |(entry, image): (&crate::format::RedoEntry, &[u8])| {
+            let mut image = image.to_vec();
+            if entry.is_masked {
+                image[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC);
+            }
+            crc32c(&image) == entry.checksum
+        };
+        (record.array, record.epoch, record.number) == (journal.array, journal.epoch, number)
+            && with_image.zip(images.chunks_exact(page_bytes)).all(is_image)
+    }
+}

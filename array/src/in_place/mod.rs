@@ -1,0 +1,520 @@
+//! RAID in place as a placement: each page has its row and column, and parity is updated where it lies.
+
+mod absorbing;
+mod bytes;
+mod caching;
+mod deferred_parity;
+mod destaging;
+mod encoding;
+pub(crate) mod first_encode;
+pub(crate) mod gather;
+mod gathering;
+mod intent;
+pub mod journal;
+mod journaling;
+mod logging;
+pub(crate) mod members;
+mod metadata_pieces;
+pub(crate) mod parity_log;
+mod reads;
+mod rebuild_scrub;
+pub(crate) mod resync;
+mod split;
+mod updates;
+mod verify;
+pub(crate) mod window;
+mod zones;
+
+use stripewise_base::Nanos;
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::cache::Cache;
+use crate::driver::Driver;
+use crate::exec::metadata_pieces::{Kind, Piece, PieceLocation};
+use crate::exec::metadata_scrub::ScrubCounts;
+use crate::exec::metadata_scrub::Wanted;
+use crate::exec::rejoin::{RejoinError, Rejoining};
+use crate::exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
+use crate::format::Superblock;
+use crate::geometry::RowCursor;
+use crate::in_place::first_encode::Encode;
+use crate::in_place::gather::Gather;
+use crate::in_place::journal::{Intent, Journal, NO_MEMBER, News, Roster, Stage, Telling};
+use crate::in_place::parity_log::ParityLog;
+use crate::in_place::resync::Resync;
+use crate::in_place::window::Window;
+use crate::memory::{Memory, PageId};
+use crate::operation::{Class, OperationKind, Outcome};
+use crate::plan::{Plan, Purpose};
+use crate::request::{RequestKind, RequestSlot};
+use crate::zones::Zones;
+
+impl InPlace {
+    /// The checksum of a page in place; `None` without a table of checksums.
+    pub(crate) fn checksum_in_place<M: Memory>(
+        &self,
+        member: u16,
+        page: u32,
+        exec: &Executor<M>,
+    ) -> Option<u32> {
+        let journal = self.journal.as_ref()?;
+        let (group, position) = exec.geometry.position_of(member.into());
+        Some(journal.table.get(group, page - journal.layout.data.first, position))
+    }
+
+    /// See [`crate::Array::is_encoded`].
+    #[inline]
+    pub(crate) fn is_encoded(&self, row: u64) -> bool {
+        self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
+    }
+
+    /// See [`crate::Array::locate`].
+    pub(crate) fn locate<M: Memory>(&self, page: u64, exec: &Executor<M>) -> Option<(u64, u32)> {
+        if let Some(zones) = &self.zones {
+            return Some(exec.geometry.slot(zones.place(page)));
+        }
+        match &self.gather {
+            None => {
+                let piece = RowCursor::new(page, 1).next(&exec.geometry)?;
+                let is_begun = self.encode.as_ref().is_none_or(|encode| encode.is_begun(piece.row));
+                is_begun.then_some((piece.row, piece.first))
+            }
+            Some(gather) => gather.slot(page),
+        }
+    }
+
+    /// See [`crate::Array::host_page`].
+    pub(crate) fn host_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> Option<u64> {
+        let page = self.array_page(row, column, exec);
+        (page < exec.host_pages() && self.locate(page, exec) == Some((row, column))).then_some(page)
+    }
+}
+
+/// RAID in place, with what a scheme adds to it.
+pub(crate) struct InPlace {
+    /// Whether only plans of host requests can ever be due under the scheme.
+    pub(crate) only_plans: bool,
+    pub(crate) gather: Option<Gather>,
+    pub(crate) encode: Option<Encode>,
+    pub(crate) cache: Option<Cache>,
+    /// Number of plans that destage cached content.
+    pub(crate) destaging_plans: u32,
+    /// Time of an access to controller memory.
+    pub(crate) memory_latency: Nanos,
+    pub(crate) log: Option<ParityLog>,
+    pub(crate) zones: Option<Zones>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) intent: Option<Intent>,
+    pub(crate) roster: Option<Roster>,
+    pub(crate) window: Window,
+    /// The walk over all rows after a loss of power; no request is issued before it is over.
+    pub(crate) resync: Option<Resync>,
+}
+
+impl<M: Memory> Placement<M> for InPlace {
+    #[inline]
+    fn arrived(&mut self, id: u32, exec: &mut Executor<M>) {
+        let slot = &mut exec.requests[id as usize];
+        if let Some(cache) = self.cache.as_mut().filter(|_| slot.host.kind == RequestKind::Write) {
+            slot.is_sequential = cache.is_sequential(slot.pages.0, slot.pages.1);
+        }
+        if let Some(zones) = &mut self.zones {
+            slot.epoch = zones.begin(slot.host.kind, slot.pages);
+            slot.moves = zones.moves();
+        }
+    }
+
+    #[inline]
+    fn ended(&mut self, id: u32, failed: bool, exec: &mut Executor<M>) {
+        let Some(zones) = &mut self.zones else { return };
+        let RequestSlot { host, pages, epoch, moves, .. } = exec.requests[id as usize];
+        if host.kind == RequestKind::Flush && !failed {
+            zones.flushed(moves);
+        }
+        zones.end(id, host.kind, pages, epoch);
+    }
+
+    #[inline]
+    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split {
+        self.split(id, exec, driver)
+    }
+
+    fn has_memory(&self) -> bool {
+        self.gather.is_some() || self.encode.is_some() || self.cache.is_some()
+    }
+
+    fn takes_writes_to_memory(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    fn latency_of(&self, id: u32, exec: &Executor<M>) -> Nanos {
+        let is_write = exec.requests[id as usize].host.kind == RequestKind::Write;
+        let splits = is_write && self.cache.as_ref().is_some_and(Cache::splits);
+        self.memory_latency + if splits { exec.scheme.cache.striping.0 } else { 0 }
+    }
+
+    /// Not where the journal is flushed with each record.
+    fn flushes_members(&self, exec: &Executor<M>) -> bool {
+        let has_to = exec.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
+        has_to && !exec.has_bug(Bug::MembersNotFlushed)
+    }
+
+    fn concerns(&self, id: u32, plan: u32, mask: u64, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan as usize].row;
+        columns(mask).any(|column| exec.means(id, self.array_page(row, column, exec)))
+    }
+
+    fn has_lost_in_memory(&self) -> bool {
+        self.has_lost_cached()
+    }
+
+    fn targets(&self, page: u64, is_write: bool, member: u16, exec: &Executor<M>) -> bool {
+        self.locate(page, exec).is_some_and(|(row, column)| {
+            let place = exec.geometry.place(row);
+            let parity = if is_write { exec.geometry.parity_columns() } else { 0 };
+            columns(parity | 1 << column).any(|column| exec.geometry.member(place, column) == member)
+        })
+    }
+
+    #[inline]
+    fn build<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        match exec.plans[plan as usize].purpose {
+            Purpose::Read => return self.build_read(plan, exec, driver),
+            Purpose::Write | Purpose::Parity => self.build_update(plan, exec, driver)?,
+            Purpose::Rebuild => self.build_rebuilt_row(plan, exec)?,
+            Purpose::Scrub => self.build_scrubbed_row(plan, exec)?,
+            Purpose::Resync => self.build_resync(plan, exec),
+            Purpose::Redo => self.build_redo(plan, exec),
+            Purpose::Destage => self.build_destage(plan, exec),
+            Purpose::Trim => self.build_trim(plan, exec),
+            Purpose::Flush => self.build_flush(plan, exec),
+            Purpose::Inspect => exec.build_inspect(plan),
+            purpose => unreachable!("its own plans have their steps, and none is to {purpose:?}"),
+        }
+        Ok(Built::Ready)
+    }
+
+    fn await_record(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        self.await_record(plan, exec)
+    }
+
+    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+        self.combine(plan, exec);
+    }
+
+    fn marked(&mut self, plan: u32, exec: &mut Executor<M>) {
+        if exec.plans[plan as usize].absorbs {
+            self.absorb(plan, exec);
+        }
+    }
+
+    #[inline]
+    fn written(&mut self, plan: u32, exec: &mut Executor<M>) {
+        self.plan_written_in_zones(plan, exec);
+    }
+
+    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+        self.store_row(plan, id, exec);
+    }
+
+    #[inline]
+    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
+        if exec.slots[id as usize].operation.kind == OperationKind::Read {
+            self.verified_in_place(id, outcome, exec)
+        } else {
+            outcome
+        }
+    }
+
+    fn may_doubt(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
+        if exec.plans[plan as usize].defers {
+            self.cover_at_once(plan, exec);
+            return AfterErrors::BuildAgain;
+        }
+        let is_bad = match exec.plans[plan as usize].purpose {
+            Purpose::Write | Purpose::Parity | Purpose::Resync => {
+                let lost = exec.columns_on_failed(plan) | self.unlogged(plan, exec);
+                if exec.geometry.parity() == 0 {
+                    // Without parity, each chunk is independent.
+                    exec.fail_requests(plan, lost, self);
+                }
+                if lost & exec.plans[plan as usize].wanted != 0 {
+                    // Content written to a lost column is only in parity, which may be written after the mark.
+                    exec.plans[plan as usize].acknowledge_last();
+                }
+                lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0
+            }
+            // The content to write may be lost now.
+            Purpose::Destage => return AfterErrors::BuildAgain,
+            Purpose::Rebuild | Purpose::WriteSuperblocks => {
+                exec.plans[plan as usize].gave_up = true;
+                false
+            }
+            _ => false,
+        };
+        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+    }
+
+    #[inline]
+    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        match exec.plans[plan as usize].purpose {
+            Purpose::Write => {
+                self.gather_settled(exec.plans[plan as usize].row);
+                self.encode_settled(exec.plans[plan as usize].row);
+                self.unreserve(plan, exec);
+                self.destaged(plan, exec);
+                self.end_update(plan, exec, driver);
+            }
+            Purpose::Parity => self.end_update(plan, exec, driver),
+            Purpose::Destage => self.destaged(plan, exec),
+            Purpose::Trim => {
+                self.release_versions(plan, exec, driver);
+                let Plan { row, gave_up, .. } = exec.plans[plan as usize];
+                if !gave_up {
+                    self.window.set_stale(row, false);
+                    self.forget_row(row, exec);
+                }
+            }
+            Purpose::Resync | Purpose::Redo => self.resynced(plan, exec),
+            Purpose::Rebuild | Purpose::Scrub => self.row_walked(plan, exec),
+            Purpose::Inspect => exec.inspected(plan, self, driver),
+            Purpose::JournalWrite => {
+                if self.intent.is_some() {
+                    self.intent_written(exec);
+                } else {
+                    self.record_written(plan, exec, driver);
+                }
+                return false;
+            }
+            Purpose::JournalReclaim => {
+                self.cleaned(plan, exec);
+                return false;
+            }
+            Purpose::WriteSuperblocks => {
+                self.members_told(plan, exec);
+                return false;
+            }
+            Purpose::Flush => {
+                if let Some(intent) = &mut self.intent {
+                    intent.flush_over();
+                }
+            }
+            _ => {}
+        }
+        self.done_in_place(plan, exec);
+        true
+    }
+
+    #[inline]
+    fn freed(&mut self, exec: &mut Executor<M>) {
+        self.gather_overdue(exec);
+    }
+
+    fn lost(&mut self, member: u16, _exec: &mut Executor<M>) {
+        // Rows on the member tolerate no other loss: the parity of none of them stays deferred.
+        self.window.flushes_deferred = !self.window.is_empty();
+        if let Some(log) = &mut self.log {
+            log.lose(member);
+        }
+        self.member_lost(member);
+    }
+
+    #[inline]
+    fn own_buffer(&self, plan: u32, nth: u32) -> Option<PageId> {
+        if let Some(roster) = self.roster.as_ref().filter(|roster| plan == roster.plan) {
+            return Some(roster.work.pages[nth as usize]);
+        }
+        if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
+            return Some(journal.page_of(plan, nth));
+        }
+        let intent = self.intent.as_ref().filter(|intent| plan >= intent.plan)?;
+        Some(intent.work.pages[nth as usize])
+    }
+
+    #[inline]
+    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32) {
+        let place = exec.plans[plan as usize].place;
+        (exec.geometry.member(place, column), place.page)
+    }
+
+    fn columns_of(&self, _plan: u32, exec: &Executor<M>) -> u64 {
+        exec.geometry.all_columns()
+    }
+
+    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        self.lost_columns(plan, exec) & !exec.plans[plan as usize].lost
+    }
+
+    fn sources_of(&self, _plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
+        exec.sources(lost)
+    }
+
+    /// Parity was written, and is neither deferred nor in a log nor in the write cache.
+    fn is_decodable(&self, plan: u32, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan as usize].row;
+        (self.window.dirty(row) == 0 || exec.has_bug(Bug::LateRowRedirected))
+            && self.deltas(row) == 0
+            && self.covered_in_cache(row) == 0
+            && self.is_encoded(row)
+    }
+
+    fn locks_to_decode(&self) -> bool {
+        true
+    }
+
+    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan as usize].place;
+        exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+    }
+
+    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        exec.decode_second_row(plan)
+    }
+
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.only_plans && self.resync.is_none() && self.roster.is_none() && !self.window.flushes_deferred
+    }
+
+    fn poll_waiting<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.journaled(exec, driver) || self.intended(exec, driver)
+    }
+
+    fn poll_before<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        // Parity must be right before anything relies on it. A host request to a block that is being moved home waits for the
+        // move. Destaging goes first: writes wait for the room that it frees.
+        self.resync_one(exec, driver)
+            || self.evict_one(exec, driver)
+            || self.destage_due(exec, driver)
+            || self.encode_due(exec)
+    }
+
+    fn poll_after<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.flush_one_deferred(exec, driver) || self.commit_one(exec, driver) || self.walk_one(exec, driver)
+    }
+
+    fn poll_last<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.destage_due(exec, driver)
+            || self.write_record(exec, driver)
+            || self.write_intent(exec, driver)
+            || self.free_records(exec, driver)
+    }
+
+    fn timer<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
+        self.gather_timer(exec);
+        self.window_timer(exec, driver);
+    }
+
+    fn drain(&mut self, exec: &mut Executor<M>) {
+        self.gather_flush(exec);
+        self.drain_encode();
+        self.drain_cache();
+        self.window.flushes_deferred = !self.window.is_empty();
+        self.drain_log(exec);
+    }
+
+    fn rebuilding(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        self.rebuilding_in_place(exec)
+    }
+
+    fn scrubbed(&self) -> (ScrubCounts, bool) {
+        let roster = self.roster.as_ref();
+        roster.map_or_else(Default::default, |roster| (roster.scrubbed, roster.scrub.is_some()))
+    }
+
+    fn superblock_of(&self) -> Option<&Superblock> {
+        self.roster.as_ref().map(|roster| &roster.superblock)
+    }
+
+    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+        let roster = self.roster.as_ref().ok_or(RejoinError::NoMetadata)?;
+        self.check_member(roster, member, how, exec)
+    }
+
+    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        self.rejoin_in_place(member, how, exec);
+    }
+
+    fn superblock_on_members(&self) -> Option<&Superblock> {
+        self.roster.as_ref()?.on_members.as_ref()
+    }
+
+    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {
+        match piece.kind {
+            Kind::Superblock => self.superblock_piece(piece.nth),
+            Kind::Checkpoint | Kind::Commit => PieceLocation::Over,
+            Kind::Table => self.table_piece(piece.nth, exec),
+            Kind::Intent => self.intent_piece(piece.nth, exec),
+            Kind::Record => self.record_piece(piece.nth, exec),
+        }
+    }
+
+    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool {
+        match piece.kind {
+            Kind::Table => self.is_table_page(piece.nth, bytes),
+            Kind::Intent => self.is_intent_page(piece.nth, bytes, exec),
+            Kind::Record => self.is_record(exec.record_of(piece), bytes, exec),
+            Kind::Superblock | Kind::Checkpoint | Kind::Commit => true,
+        }
+    }
+
+    fn records(&self) -> (u64, u64) {
+        self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()))
+    }
+
+    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, exec: &Executor<M>) {
+        match piece.kind {
+            Kind::Table => {
+                wanted.table = true;
+                if let Some(journal) = &mut self.journal {
+                    journal.table.mark((piece.nth / u64::from(journal.layout.copies)) as u32);
+                    journal.wants_table = true;
+                }
+            }
+            Kind::Intent => {
+                wanted.intent = true;
+                if let Some(intent) = &mut self.intent {
+                    intent.has_news = true;
+                }
+            }
+            Kind::Record => wanted.record = wanted.record.max(Some(exec.record_of(piece))),
+            Kind::Superblock | Kind::Checkpoint | Kind::Commit => {}
+        }
+    }
+
+    fn tell_again(&mut self, exec: &Executor<M>) -> bool {
+        let failed = exec.failed_members();
+        let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
+            return false;
+        };
+        roster.telling =
+            Some(Telling { member: NO_MEMBER, news: News::Again, stage: Stage::Front, begun: 0, failed });
+        true
+    }
+
+    fn is_mended(&mut self, wanted: &Wanted) -> bool {
+        let has_intent = !wanted.intent
+            || self.intent.as_ref().is_none_or(|intent| !intent.has_news && !intent.work.is_under_way);
+        let mut has_journal = true;
+        if let Some(journal) = &mut self.journal {
+            has_journal = !wanted.table || !journal.wants_table;
+            if let Some(record) = wanted.record.filter(|&record| journal.ring.has_before(record + 1)) {
+                has_journal = false;
+                journal.leave_behind(record + 1);
+                // Records with content under deferred parity are finished when that parity is written.
+                self.window.flushes_deferred = !self.window.is_empty();
+            }
+        }
+        has_intent && has_journal
+    }
+}

@@ -1,0 +1,277 @@
+//! Walks over the rows of an array in place: a rebuild restores a member, a scrub reads everything and repairs damaged
+//! content. Each takes the row lock of the rows that it works on.
+
+use crate::bits::columns;
+use crate::driver::Driver;
+use crate::exec::{Executor, TooManyLost};
+use crate::format::crc32c;
+use crate::ids::NONE;
+use crate::in_place::InPlace;
+use crate::in_place::journal::Rebuild;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
+
+impl<M: Memory> Executor<M> {
+    /// The columns of the plan's row on `member`, as a mask.
+    fn columns_on(&self, plan: u32, member: u16) -> u64 {
+        let place = self.plans[plan as usize].place;
+        let is_its = |&column: &u32| self.geometry.member(place, column) == member;
+        (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
+    }
+}
+
+impl InPlace {
+    /// Takes the next step of background work. Returns false if there is nothing to do now.
+    pub(crate) fn walk_one<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self.roster.is_none() || self.resync.is_some() {
+            return false;
+        }
+        if let Some(begins) = self.flush_deferred_for_walk(exec) {
+            return begins;
+        }
+        let rebuilds = self.halted_by(exec).is_none()
+            && (self.tell_members(exec, driver) || self.rebuild_row(exec, driver));
+        if rebuilds {
+            return true;
+        }
+        // Metadata comes first.
+        if exec.metadata.is_under_way() {
+            exec.scrub_metadata(self, driver)
+        } else {
+            self.scrub_row(exec, driver)
+        }
+    }
+
+    /// Rebuilds the chunk of the next row on the member that is being rebuilt.
+    fn rebuild_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        let has_plan = exec.free_plan != NONE && exec.is_allowed() && !exec.read_only;
+        let Some(roster) = &mut self.roster else { return false };
+        let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
+            return false;
+        };
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(rebuild.behind))
+        {
+            return journal.leave_behind(rebuild.behind);
+        }
+        if rebuild.wants_table() && self.journal.as_ref().is_none_or(|journal| !journal.wants_table) {
+            match &mut self.journal {
+                Some(journal) => journal.wants_table = true,
+                None => {
+                    rebuild.begin_table();
+                    rebuild.end_table();
+                }
+            }
+            return true;
+        }
+        if !has_plan || !rebuild.rows.has_next() {
+            return false;
+        }
+        let (member, page) = (rebuild.member, rebuild.rows.begin());
+        roster.rebuilding += 1;
+        exec.spend(exec.geometry.columns);
+        let (group, _) = exec.geometry.position_of(member.into());
+        let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
+        exec.plans[plan as usize].wanted = exec.columns_on(plan, member);
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        true
+    }
+
+    /// The rebuild in progress, if there is one: it tracks which version of the table of checksums is on the members.
+    pub(crate) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
+        self.roster.as_mut()?.rebuild.as_mut()
+    }
+
+    /// Reads the next row, and repairs it.
+    fn scrub_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        let has_plan = exec.free_plan != NONE && exec.is_allowed();
+        let rows = exec.geometry.rows();
+        let Some(roster) = &mut self.roster else { return false };
+        let Some(scrub) = &mut roster.scrub else { return false };
+        if scrub.is_over() {
+            roster.end_scrub(rows);
+            return true;
+        }
+        if !has_plan {
+            return false;
+        }
+        let reread = roster.reread.pop();
+        if reread.is_none() && !scrub.has_next() {
+            return false;
+        }
+        let row = reread.unwrap_or_else(|| scrub.begin());
+        exec.spend(exec.geometry.columns);
+        let plan = exec.take_plan(row, Purpose::Scrub);
+        exec.plans[plan as usize].unit = u32::from(reread.is_some());
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        true
+    }
+
+    /// The columns of the plan's row on the member that is being rebuilt, if the rebuild has not reached the row.
+    #[inline]
+    pub(crate) fn stale_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let Some(roster) = self.roster.as_ref().filter(|roster| roster.rebuild.is_some()) else {
+            return 0;
+        };
+        let page = exec.plans[plan as usize].place.page - exec.geometry.first_page;
+        roster.stale_at(page).map_or(0, |member| exec.columns_on(plan, member))
+    }
+
+    /// Whether the content of `member` at `page` must not be read.
+    pub(crate) fn is_stale_in_place<M: Memory>(&self, member: u16, page: u32, exec: &Executor<M>) -> bool {
+        let page = page - exec.geometry.first_page;
+        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(member))
+    }
+
+    /// Columns that the plan cannot use. If they seem to be too many, everything is read again once.
+    fn tolerable_losses<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> Result<u64, TooManyLost> {
+        let lost = self.lost_columns(plan, exec);
+        if lost.count_ones() <= exec.geometry.parity() {
+            exec.plans[plan as usize].missing = lost;
+            return Ok(lost);
+        }
+        let slot = &mut exec.plans[plan as usize];
+        if slot.lost == 0 || slot.looked_again {
+            return Err(TooManyLost);
+        }
+        (slot.looked_again, slot.lost) = (true, 0);
+        self.tolerable_losses(plan, exec)
+    }
+
+    /// Builds the steps of rebuilding a row: read the other columns, decode, write. The previous content of a returned member
+    /// is read first.
+    pub(crate) fn build_rebuilt_row<M: Memory>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        let Plan { place, wanted, lost, .. } = exec.plans[plan as usize];
+        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
+        let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
+        // The checksums of its parity were not tracked while the member was absent.
+        let is_known = wanted & exec.geometry.parity_columns() == 0;
+        if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
+            exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
+            exec.plans[plan as usize].acknowledge_here();
+            return Ok(());
+        }
+        let lost = self.tolerable_losses(plan, exec)?;
+        let sources = exec.sources(lost);
+        exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
+        exec.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// Builds the steps of scrubbing a row: read all of it, and write parity that does not match its data; or, if a column was
+    /// found bad, decode that column and write it.
+    pub(crate) fn build_scrubbed_row<M: Memory>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        let lost = self.tolerable_losses(plan, exec)?;
+        let bad = exec.plans[plan as usize].lost & !exec.columns_on_failed(plan);
+        let place = exec.plans[plan as usize].place;
+        exec.plans[plan as usize].wanted = bad;
+        let sources = if bad == 0 { exec.geometry.all_columns() & !lost } else { exec.sources(lost) };
+        exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        let writes = M::CARRIES_DATA && !exec.read_only;
+        if bad != 0 && writes {
+            exec.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
+        } else if bad == 0 && writes && lost == 0 {
+            if self.writes_ahead() {
+                exec.plans[plan as usize].push_step(Step::Journal);
+            }
+            let parity = exec.geometry.parity_columns();
+            exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
+        }
+        if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
+            roster.scrubbed.pages += u64::from(sources.count_ones());
+        }
+        exec.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// The bytes of a row of a walk: decodes the columns to write, or compares parity with the parity of the data.
+    pub(crate) fn combine_row<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        self.decode(plan, exec);
+        let Plan { purpose, missing, wanted, .. } = exec.plans[plan as usize];
+        if purpose == Purpose::Rebuild && wanted & exec.geometry.parity_columns() != 0 {
+            return self.note_parity(plan, wanted, exec);
+        }
+        if !self.verify_decoded(plan, exec) || purpose != Purpose::Scrub || wanted != 0 {
+            return;
+        }
+        let mut wrong = 0;
+        if missing == 0 {
+            exec.encode_parity_pages(plan);
+            let bytes = |page: Option<u32>| page.map(|page| exec.memory.bytes(page));
+            let is_wrong = |&column: &u32| {
+                bytes(exec.content_of_new(plan, column)) != bytes(exec.content_of_old(plan, column))
+            };
+            let parity = columns(exec.geometry.parity_columns());
+            wrong = parity.filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
+        }
+        let slot = &mut exec.plans[plan as usize];
+        slot.dirty = wrong;
+        if wrong == 0 || exec.read_only {
+            slot.end_here();
+        }
+    }
+
+    /// Records the checksums of parity that was recomputed for a member. They were unknown while the member was missing.
+    fn note_parity<M: Memory>(&mut self, plan: u32, parity: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan as usize].place;
+        for column in columns(parity) {
+            let checksum = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory.bytes(page)));
+            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
+            if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
+                journal.table.set(group, place.page - exec.geometry.first_page, position, checksum);
+            }
+        }
+    }
+
+    /// Number of host chunks that cannot be read in the plan's row, which cannot be decoded.
+    fn lost_chunks_of_row<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let row = exec.plans[plan as usize].row;
+        let lost = self.lost_columns(plan, exec) & exec.geometry.data_columns();
+        columns(lost).filter(|&column| self.host_page(row, column, exec).is_some()).count() as u64
+    }
+
+    /// Completes a row of a walk.
+    pub(crate) fn row_walked<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = exec.plans[plan as usize];
+        let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
+        let has_checksums = self.journal.is_some();
+        let repairs = !exec.read_only && !gave_up;
+        let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
+        let Some(roster) = &mut self.roster else { return };
+        if purpose == Purpose::Scrub {
+            roster.scrubbed.bad += u64::from(bad.count_ones());
+            roster.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
+            roster.scrubbed.lost += lost_chunks;
+            if repairs && !has_checksums && bad & !dirty != 0 && unit == 0 {
+                roster.reread.push(row);
+                return;
+            }
+            if let Some(scrub) = &mut roster.scrub {
+                scrub.done(row);
+            }
+            return;
+        }
+        roster.rebuilding -= 1;
+        let Some(rebuild) = &mut roster.rebuild else { return };
+        roster.unrecovered += u64::from(lost_chunks > 0);
+        rebuild.met_damage |= bad & !wanted != 0;
+        let row = u64::from(place.page - exec.geometry.first_page);
+        if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }
+    }
+}

@@ -1,0 +1,281 @@
+//! Loss of power: the initial state of a new controller over the same members, and resync of parity.
+//!
+//! Without persistent memory, the controller does not know which rows were being updated, and their parity may not match their
+//! data: the write hole of RAID-5 and RAID-6. All rows are walked before the first request is issued, as Linux md does after
+//! an unclean shutdown. A row that has also lost a chunk cannot be repaired: its parity may decode to content that was never
+//! written.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::cache::Cache;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::in_place::InPlace;
+use crate::memory::{Memory, PageId};
+use crate::operation::{Class, OperationKind};
+use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
+use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
+use crate::scheme::{Metadata, Scheme, SchemeError};
+use crate::update::{Decision, Reason, Routine};
+
+/// An interrupted update or trim of a row.
+#[derive(Debug)]
+struct Redo {
+    row: u64,
+    written: u64,
+    trimmed: u64,
+    /// The pages to write, by column.
+    pages: Vec<(u32, PageId)>,
+}
+
+/// The resync work after a loss of power: first the updates in persistent memory, then perhaps all rows in turn.
+#[derive(Debug, Default)]
+pub(crate) struct Resync {
+    redo: Vec<Redo>,
+    /// The next row to resync.
+    next: u64,
+    /// Number of rows being resynced.
+    under_way: u32,
+}
+
+impl Resync {
+    /// This work, and all rows from `next` on.
+    pub(crate) fn starting_at(self, next: u64) -> Self {
+        Self { next, ..self }
+    }
+}
+
+impl Scheme {
+    /// Checks that a controller of this scheme can recover all content after a loss of power.
+    ///
+    /// # Errors
+    /// The setting that keeps state only in memory, and the setting to use instead.
+    pub fn check_restart(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: &str, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.into(), reason })
+        };
+        if self.metadata == Metadata::On {
+            let reason = "is assembled from its members, with nothing kept in memory: use `Array::open`";
+            return refuse("metadata", "\"on\"", reason);
+        }
+        let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";
+        match self.placement.policy {
+            PlacementPolicy::InPlace => {}
+            PlacementPolicy::McRais if self.placement.buffer_persistence == Persistence::Persistent => {}
+            PlacementPolicy::McRais => {
+                let reason = "loses the map of zones with power; use \"persistent\"";
+                return refuse("placement.buffer_persistence", "\"volatile\"", reason);
+            }
+            PlacementPolicy::ParityLogging => {
+                return refuse("placement.policy", "\"parity-logging\"", reason);
+            }
+            PlacementPolicy::Elastic => return refuse("placement.policy", "\"elastic\"", reason),
+        }
+        match self.placement.first_writes {
+            FirstWrites::InPlace => {}
+            FirstWrites::Gather => return refuse("placement.first_writes", "\"gather\"", reason),
+            FirstWrites::Encode => return refuse("placement.first_writes", "\"encode\"", reason),
+        }
+        if self.parity.window != crate::WindowSize::default() {
+            let reason = "keeps in memory alone which parity is late, which a loss of power erases; use 0";
+            return refuse("parity.window", "a window", reason);
+        }
+        Ok(())
+    }
+}
+
+impl<M: Memory> Executor<M> {
+    /// The columns that `plan` writes and those that it trims, if it has begun to.
+    fn changed_by(&self, plan: u32) -> (u64, u64) {
+        let slot = &self.plans[plan as usize];
+        let base = plan as usize * self.stride as usize;
+        let of = |steps: &[Step], kind| {
+            let ranges = steps.iter().filter_map(|step| match step {
+                Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
+                Step::Compute { .. } | Step::Journal => None,
+            });
+            let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
+            operations
+                .filter(|operation| operation.kind == kind)
+                .fold(0, |mask, operation| mask | 1u64 << operation.column)
+        };
+        let begun = |kind| of(slot.steps_begun(), kind) != 0;
+        let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
+        (all(OperationKind::Write), all(OperationKind::Trim))
+    }
+}
+
+impl InPlace {
+    /// Collects from persistent memory the updates that had begun to write, and the trims that had begun: they are done again,
+    /// because a row that has lost a chunk cannot be repaired otherwise.
+    pub(crate) fn interrupted<M: Memory>(&mut self, exec: &mut Executor<M>) -> Resync {
+        // Work that was to be redone after the previous loss of power, and has not begun.
+        let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
+        for plan in 0..exec.plans.len() as u32 {
+            let slot = exec.plans[plan as usize];
+            let is_meant =
+                slot.purpose == Purpose::Trim || slot.purpose == Purpose::Write && slot.carried != 0;
+            let is_again = slot.purpose == Purpose::Redo;
+            if !slot.is_under_way || slot.lock != RowLock::Exclusive || !(is_meant || is_again) {
+                continue;
+            }
+            if slot.gave_up && exec.geometry.parity() > 0 {
+                self.window.set_stale(slot.row, true);
+            }
+            let (written, trimmed) = exec.changed_by(plan);
+            if written | trimmed == 0 || exec.has_bug(Bug::RedoForgotten) {
+                continue;
+            }
+            let pages = columns(written).map(|column| (column, exec.copy_of_new(plan, column))).collect();
+            redo.push(Redo { row: slot.row, written, trimmed, pages });
+        }
+        Resync { redo, ..Resync::default() }
+    }
+
+    /// Frees all page buffers except those of the cache, if it `is_kept`.
+    pub(crate) fn erase_memory<M: Memory>(&mut self, is_kept: bool, exec: &mut Executor<M>) -> Option<Cache> {
+        (0..exec.plans.len() as u32).for_each(|plan| self.keep_cached(plan, exec));
+        (0..exec.plans.len() as u32).for_each(|plan| exec.return_buffers(plan));
+        let cache = self.cache.take()?;
+        let forgets = is_kept && exec.has_bug(Bug::PersistentCacheLost);
+        if (is_kept || exec.has_bug(Bug::VolatileCacheKept)) && !forgets {
+            return Some(cache);
+        }
+        for chunk in cache.store.iter().filter(|_| M::CARRIES_DATA) {
+            exec.memory.give(chunk.page);
+        }
+        None
+    }
+
+    /// Schedules a resync of all rows that may be unclean; no request is issued before it ends.
+    pub(crate) fn resync_from_start(&mut self) {
+        self.resync = Some(Resync::default());
+    }
+
+    /// Continues with the next row, if a plan is free. Returns false if there is nothing to do.
+    pub(crate) fn resync_one<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let Some(resync) = &mut self.resync else { return false };
+        if exec.free_plan == crate::ids::NONE {
+            return false;
+        }
+        if let Some(redo) = resync.redo.pop() {
+            resync.under_way += 1;
+            self.redo(&redo, exec, driver);
+            return true;
+        }
+        let mut row = resync.next;
+        while row < exec.geometry.rows() && !self.may_be_unclean(row, exec) {
+            row += 1;
+        }
+        let Some(resync) = &mut self.resync else { return false };
+        resync.next = row;
+        if row == exec.geometry.rows() {
+            let is_over = resync.under_way == 0;
+            if is_over {
+                self.resync = None;
+            }
+            return is_over;
+        }
+        resync.next += 1;
+        resync.under_way += 1;
+        let plan = exec.take_plan(row, Purpose::Resync);
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        true
+    }
+
+    fn redo<M: Memory, D: Driver<M>>(&mut self, redo: &Redo, exec: &mut Executor<M>, driver: &mut D) {
+        let plan = exec.take_plan(redo.row, Purpose::Redo);
+        let slot = &mut exec.plans[plan as usize];
+        (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
+        redo.pages.iter().for_each(|&(column, page)| exec.adopt_buffer(plan, column, page));
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+    }
+
+    /// Builds the steps of a plan that repeats an interrupted update.
+    pub(crate) fn build_redo<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let failed = exec.columns_on_failed(plan);
+        let Plan { wanted, dirty, place, .. } = exec.plans[plan as usize];
+        let data = exec.geometry.data;
+        let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
+        exec.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
+        exec.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
+    /// did not use. Data on working members that had to be decoded is written back.
+    pub(crate) fn build_resync<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
+        let believes = exec.has_bug(Bug::ResyncBelievesParity);
+        let slot = &mut exec.plans[plan as usize];
+        if slot.lost & !slot.unread_once != 0 && !believes {
+            slot.unread_once |= slot.lost;
+            slot.lost = 0;
+        }
+        let held = self.take_covered(plan, exec);
+        let lost = self.lost_columns(plan, exec) & !held;
+        let failed = exec.columns_on_failed(plan);
+        let slot = &mut exec.plans[plan as usize];
+        slot.missing = lost;
+        let row = slot.row;
+        if lost.count_ones() > exec.geometry.parity() {
+            slot.gave_up = true;
+            slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
+            return self.window.set_stale(row, true);
+        }
+        let (data, parity) = (exec.geometry.data_columns(), exec.geometry.parity_columns());
+        let sources = exec.sources(lost);
+        let repaired = lost & data & !failed;
+        let targets = parity & !sources & !failed;
+        let slot = &mut exec.plans[plan as usize];
+        if targets | repaired == 0 {
+            slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
+            return;
+        }
+        let routine = if lost & data == 0 { Routine::Rcw } else { Routine::Reconstruct };
+        slot.decision = Decision::forced(routine, Reason::Unclean);
+        let place = slot.place;
+        exec.push_operations(plan, sources & !held, OperationKind::Read, |_| Class::PreRead, place);
+        let encoded = targets.count_ones() * (exec.geometry.data - 1);
+        let pages = exec.decoded_pages(lost) + encoded as u16;
+        exec.plans[plan as usize].push_step(Step::Compute { pages });
+        if repaired != 0 {
+            exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
+        }
+        if targets != 0 {
+            exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
+        }
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// The end of a row's resync.
+    pub(crate) fn resynced<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row, purpose, gave_up, .. } = exec.plans[plan as usize];
+        if gave_up {
+            self.window.set_stale(row, true);
+        } else if purpose == Purpose::Resync {
+            self.forget_cached_parity(plan, exec);
+        }
+        if let Some(resync) = &mut self.resync {
+            resync.under_way -= 1;
+        }
+    }
+
+    /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was
+    /// not recomputed because its member is gone is invalid too: the data that it covers may never have reached its members.
+    fn forget_cached_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row, missing, .. } = exec.plans[plan as usize];
+        let made = exec.geometry.parity_columns() & !exec.sources(missing);
+        for column in columns(made) {
+            let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, column));
+            if let Some(page) = page.filter(|_| M::CARRIES_DATA) {
+                exec.memory.give(page);
+            }
+        }
+    }
+}

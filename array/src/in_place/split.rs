@@ -1,0 +1,318 @@
+//! Splitting host requests into plans, one for each row that they touch.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::split::mask_of;
+use crate::exec::{Executor, Split};
+use crate::ids::NONE;
+use crate::in_place::InPlace;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::request::RequestKind;
+use crate::row_locks::RowLock;
+
+impl InPlace {
+    /// Builds plans for the rest of request `id`, as far as possible.
+    #[inline]
+    pub(crate) fn split<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Split {
+        let kind = exec.requests[id as usize].host.kind;
+        let over = |is_done| if is_done { Split::Done } else { Split::WantsPlans };
+        if self.resync.is_some() && !exec.has_bug(Bug::ResyncNotAwaited) {
+            return Split::WantsPlans;
+        }
+        if kind == RequestKind::Flush {
+            return over(self.split_flush(id, exec, driver));
+        }
+        if self.gather.is_some() {
+            return over(self.split_gathering(id, exec, driver));
+        }
+        if self.zones.is_some() {
+            return self.split_zones(id, kind, exec, driver);
+        }
+        exec.splitting = id;
+        let split = self.split_rows(id, kind, exec, driver);
+        exec.splitting = NONE;
+        split
+    }
+
+    /// Like [`Self::split`], row by row.
+    #[inline]
+    fn split_rows<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        kind: RequestKind,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Split {
+        // Writes that go to memory need no member.
+        let is_bounded = exec.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
+        if self.encode.is_some() {
+            return self.split_encoding(id, kind, is_bounded, exec, driver);
+        }
+        loop {
+            let mut cursor = exec.requests[id as usize].cursor;
+            let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
+            let mask = mask_of(&piece);
+            if !self.may_split(kind, piece.row, mask, exec) {
+                return Split::WantsPlans;
+            }
+            if is_bounded && !exec.has_room_for(kind, piece.row, mask) {
+                return Split::WantsRoom;
+            }
+            exec.requests[id as usize].cursor = cursor;
+            match kind {
+                RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, exec, driver),
+                RequestKind::Write => self.write_row(id, piece.row, mask, exec, driver),
+                RequestKind::Trim => self.trim_row(id, piece.row, mask, exec, driver),
+                RequestKind::Flush => unreachable!("flushes touch no rows"),
+            }
+        }
+    }
+
+    /// Reads columns `mask` of `row` for request `id`.
+    pub(crate) fn read_row<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        row: u64,
+        mask: u64,
+        lock: RowLock,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let mask = self.read_cached(id, row, mask, exec);
+        if mask == 0 {
+            return;
+        }
+        let plan = exec.take_plan(row, Purpose::Read);
+        exec.plans[plan as usize].wanted = mask;
+        exec.attach(plan, id);
+        if lock != RowLock::None {
+            // Content that leaves the cache while the read waits might reach the member after the read.
+            self.note_cached(plan, exec);
+        }
+        exec.acquire(plan, lock, self, driver);
+    }
+
+    /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes a new one.
+    pub(crate) fn write_row<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        row: u64,
+        mask: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let absorbs = self.makes_parity_first(exec);
+        if self.cache.is_some() && !absorbs {
+            self.write_cached(id, row, mask, exec);
+            return self.cached_in_zones(id, row, mask, exec);
+        }
+        let skips = if absorbs { Bug::AbsorbNotHeld } else { Bug::HoldSkipped };
+        if exec.has_bug(skips) {
+            let plan = exec.take_plan(row, Purpose::Write);
+            self.cover(plan, id, mask, exec);
+            self.moves_in_zones(plan, id, mask, exec);
+            exec.attach(plan, id);
+            if absorbs {
+                self.absorbs(plan, exec);
+            }
+            exec.begin(plan, self, driver);
+            return;
+        }
+        let taken = exec.row_locks.try_take(row, true);
+        if taken || !self.merge(id, row, mask, exec) {
+            let plan = exec.take_plan(row, Purpose::Write);
+            self.cover(plan, id, mask, exec);
+            self.moves_in_zones(plan, id, mask, exec);
+            if !(absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
+                exec.attach(plan, id);
+            }
+            if absorbs {
+                self.absorbs(plan, exec);
+            }
+            exec.plans[plan as usize].lock = RowLock::Exclusive;
+            if taken { exec.begin(plan, self, driver) } else { exec.wait(plan) }
+        }
+        if self.window.is_open() {
+            self.enter_window(id, row, mask, exec, driver);
+        }
+    }
+
+    /// Whether there are enough plans to split one more row of a request: with a parity window, a write may make parity
+    /// updates due. And requests that wait for room in the journal must leave plans for the parity updates that free it.
+    #[inline]
+    pub(crate) fn has_plans_for<M: Memory>(&self, kind: RequestKind, exec: &Executor<M>) -> bool {
+        let waits = kind == RequestKind::Write || kind == RequestKind::Trim && self.journal.is_some();
+        if !waits || !self.window.is_open() {
+            return exec.free_plan != NONE;
+        }
+        let mut plan = exec.free_plan;
+        for _ in 0..exec.geometry.data {
+            if plan == NONE {
+                return false;
+            }
+            plan = exec.plans[plan as usize].next;
+        }
+        plan != NONE
+    }
+
+    /// Merges a write into the last update that waits for `row`, if there is one.
+    fn merge<M: Memory>(&mut self, id: u32, row: u64, mask: u64, exec: &mut Executor<M>) -> bool {
+        let Some(entry) = exec.row_locks.entry_mut(row) else { return false };
+        let waiting = entry.last_waiter;
+        if waiting == NONE
+            || exec.plans[waiting as usize].purpose != Purpose::Write
+            || exec.plans[waiting as usize].carried != 0
+            || exec.free_attachment == NONE
+        {
+            return false;
+        }
+        self.cover(waiting, id, mask, exec);
+        self.moves_in_zones(waiting, id, mask, exec);
+        if exec.plans[waiting as usize].absorbs {
+            self.absorbs(waiting, exec);
+        }
+        if !exec.has_bug(Bug::AcknowledgeMerged) {
+            exec.attach(waiting, id);
+        }
+        true
+    }
+
+    /// Trims columns `mask` of `row` for request `id`, as far as parity allows.
+    pub(crate) fn trim_row<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        row: u64,
+        mask: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        // With parity, only a whole row can be trimmed, or its parity would no longer match.
+        let partial = self.partial_columns(id, row, mask, exec);
+        let mask = mask & !partial;
+        let whole = exec.geometry.parity() == 0 || mask == exec.geometry.data_columns();
+        if !exec.members.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
+            return;
+        }
+        let plan = exec.take_plan(row, Purpose::Trim);
+        exec.plans[plan as usize].wanted = mask;
+        exec.attach(plan, id);
+        exec.acquire(plan, RowLock::Exclusive, self, driver);
+    }
+
+    /// A flush first drains volatile controller memory, then flushes every member.
+    fn split_flush<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if exec.read_only {
+            return true;
+        }
+        let is_drained = self.gather_flush_for(id, exec)
+            && self.encode_flush_for(id, exec)
+            && self.cache_flush_for(id, exec, driver)
+            && self.flush_deferred_for(id, exec, driver);
+        if !is_drained {
+            return false;
+        }
+        !exec.wants_members_flushed(id, self) || exec.flush_members(id, self, driver)
+    }
+
+    /// Whether updates in place write to the journal or the bitmap first.
+    pub(crate) fn writes_ahead(&self) -> bool {
+        self.journal.is_some() || self.intent.is_some()
+    }
+
+    /// Builds the steps of a trim.
+    pub(crate) fn build_trim<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+        if self.cached_columns(row) != 0 {
+            // The content was written again, or is in flight, while this plan waited.
+            exec.plans[plan as usize].gave_up = true;
+            return;
+        }
+        let parity = exec.geometry.parity_columns();
+        // Deferred content is trimmed with the rest of the row.
+        self.take_late(plan, exec);
+        let mut targets = (wanted | parity) & !exec.columns_on_failed(plan);
+        if exec.has_bug(Bug::TrimKeepsParity) {
+            targets &= !parity;
+        }
+        if self.writes_ahead() && targets != 0 {
+            exec.plans[plan as usize].push_step(Step::Journal);
+        }
+        exec.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Builds the steps of a flush.
+    pub(crate) fn build_flush<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        exec.build_flush_of(plan, |_| true);
+        if let Some(intent) = &mut self.intent {
+            // Content written without a missing member is durable once metadata records that the member is missing.
+            exec.plans[plan as usize].push_step(Step::Journal);
+            exec.plans[plan as usize].acknowledge_here();
+            intent.flush_begun();
+        }
+    }
+
+    /// Adds columns `mask`, as far as request `id` covers them, to the writes of `plan`, bytes included.
+    pub(crate) fn cover<M: Memory>(&mut self, plan: u32, id: u32, mask: u64, exec: &mut Executor<M>) {
+        let row = exec.plans[plan as usize].row;
+        let partial = self.partial_columns(id, row, mask, exec);
+        let before = exec.plans[plan as usize].wanted;
+        if M::CARRIES_DATA || (partial | before) != 0 {
+            for column in columns(mask) {
+                let bit = 1 << column;
+                let mut sectors = exec.whole_page;
+                if partial & bit != 0 {
+                    sectors = exec.sectors_of_page(id, self.array_page(row, column, exec));
+                }
+                self.load_sectors(plan, column, id, sectors, before & bit != 0, exec);
+                let cover = &mut exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+                *cover = if before & bit != 0 { *cover | sectors } else { sectors };
+                let slot = &mut exec.plans[plan as usize];
+                slot.wanted |= bit;
+                slot.partial =
+                    if *cover == exec.whole_page { slot.partial & !bit } else { slot.partial | bit };
+            }
+        } else {
+            exec.plans[plan as usize].wanted = mask;
+            // A later merge needs the covered sectors; without merges they are not used.
+            let base = plan as usize * exec.geometry.data as usize;
+            for column in columns(mask) {
+                exec.covers[base + column as usize] = exec.whole_page;
+            }
+        }
+    }
+
+    /// Those of columns `mask` of `row` that request `id` covers only in part.
+    #[inline]
+    pub(crate) fn partial_columns<M: Memory>(&self, id: u32, row: u64, mask: u64, exec: &Executor<M>) -> u64 {
+        if !exec.requests[id as usize].in_part {
+            return 0;
+        }
+        columns(mask)
+            .filter(|&column| exec.sectors_of_page(id, self.array_page(row, column, exec)) != exec.whole_page)
+            .fold(0, |partial, column| partial | 1 << column)
+    }
+
+    /// The host page that `column` of `row` holds.
+    #[inline]
+    pub(crate) fn array_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> u64 {
+        if let Some(gather) = &self.gather {
+            return gather.page(row, column);
+        }
+        let page = exec.geometry.array_page(row, column);
+        self.zones.as_ref().map_or(page, |zones| zones.owner(page))
+    }
+}

@@ -1,0 +1,317 @@
+//! Steps of updates: pre-read, compute parity, write.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::{Executor, TooManyLost};
+use crate::geometry::Place;
+use crate::in_place::InPlace;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::scheme::Acknowledge;
+use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
+
+impl<M: Memory> Executor<M> {
+    /// The routine that reads fewer pages, where RMW reads `deltas` besides the columns of its mask; RMW if they are equal.
+    fn choose_by_pages(&self, rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
+        let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
+        let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
+        let reason = if rmw_reads == rcw_reads { Reason::Tie } else { Reason::FewerPreReads };
+        let decision = Decision {
+            rmw_reads: rmw_reads as u8,
+            rcw_reads: rcw_reads as u8,
+            ..Decision::forced(routine, reason)
+        };
+        (decision, if routine == Routine::Rmw { rmw } else { rcw })
+    }
+
+    #[inline]
+    fn choose_freely<D: Driver<M>>(&self, plan: u32, rmw: u64, rcw: u64, driver: &mut D) -> (Decision, u64) {
+        let Plan { place, row, wanted, dirty, pinned, .. } = self.plans[plan as usize];
+        let choice = Choice {
+            now: self.now,
+            row,
+            updated: wanted | dirty,
+            rmw,
+            rcw,
+            old: pinned,
+            geometry: &self.geometry,
+            place,
+            page_bytes: self.members.page_bytes,
+            loads: &self.loads,
+            times: &self.times,
+        };
+        let update = &self.scheme.update;
+        let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
+        let decision = update.choose(&choice, driver, chosen);
+        (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
+    }
+
+    /// Appends a step with one operation for each column of `mask`.
+    #[inline]
+    pub(crate) fn push_operations(
+        &mut self,
+        plan: u32,
+        mask: u64,
+        kind: OperationKind,
+        class: impl Fn(u32) -> Class,
+        place: Place,
+    ) {
+        let stale = self.has_bug(Bug::LateVersionDecoded);
+        let slot = &mut self.plans[plan as usize];
+        // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
+        // one page, and a repair, use the current version.
+        let old = match (kind, slot.purpose) {
+            (OperationKind::Write, _) if slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
+            _ => 0,
+        };
+        let first = slot.operations;
+        let count = mask.count_ones() as u16;
+        let base = (plan * self.stride) as usize + first as usize;
+        for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
+            slot.operation = Operation {
+                page: place.page,
+                member: self.geometry.member(place, column),
+                kind,
+                class: class(column),
+                column: column as u8,
+                old_version: old >> column & 1 != 0,
+                ..Operation::default()
+            };
+        }
+        slot.operations += count;
+        slot.push_step(Step::Operations { first, count });
+    }
+}
+
+impl InPlace {
+    /// Builds the steps of the update `plan`, given the columns that are lost now.
+    #[inline]
+    pub(crate) fn build_update<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<(), TooManyLost> {
+        let absorbs = exec.plans[plan as usize].absorbs;
+        if absorbs {
+            exec.plans[plan as usize].kept = self.take_covered(plan, exec);
+        }
+        let lost = self.lost_columns(plan, exec);
+        // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
+        let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
+        exec.plans[plan as usize].missing =
+            if absorbs { lost & !exec.plans[plan as usize].kept } else { lost };
+        if self.may_defer(plan, lost, exec) {
+            self.build_deferring(plan, exec);
+            return Ok(());
+        }
+        self.stop_deferring(plan, exec);
+        self.stop_logging(plan, exec);
+        if self.may_log(plan, lost, exec) {
+            self.build_logging(plan, exec, driver);
+            return Ok(());
+        }
+        self.take_late(plan, exec);
+        if exec.has_bug(Bug::ReleasedTooEarly) {
+            self.release_versions(plan, exec, driver);
+        }
+        let deltas = self.deltas(exec.plans[plan as usize].row);
+        let slot = &mut exec.plans[plan as usize];
+        if slot.wanted | slot.dirty == 0 && deltas == 0 {
+            slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+            return Ok(());
+        }
+        let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry.parity() };
+        if lost.count_ones() > tolerable && exec.plans[plan as usize].carried != 0 {
+            return self.build_abandoning(plan, lost, exec, driver);
+        }
+        if lost.count_ones() > tolerable {
+            // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
+            // which hosts know to be written: lost content must not read as zeros.
+            let stands_alone = exec.geometry.parity() == 0 || self.is_fresh(plan, exec);
+            if !stands_alone || exec.plans[plan as usize].wanted & !lost == 0 {
+                let slot = &mut exec.plans[plan as usize];
+                let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
+                if !has_written || slot.lost == 0 || slot.looked_again {
+                    return Err(TooManyLost);
+                }
+                // Data is on the members already: before the row is abandoned, everything is read once more.
+                slot.looked_again = true;
+                slot.lost = 0;
+                return self.build_update(plan, exec, driver);
+            }
+            exec.fail_requests(plan, lost, self);
+            let slot = &mut exec.plans[plan as usize];
+            slot.wanted &= !lost;
+            slot.partial &= !lost;
+        }
+        let Plan { place, wanted, dirty, written, partial, .. } = exec.plans[plan as usize];
+        let parity = exec.geometry.parity_columns();
+        let (decision, reads) = self.choose(plan, lost, failed, exec, driver);
+        self.decided(plan, decision, exec, driver);
+        if reads != 0 {
+            exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
+        }
+        let folded = self.push_delta_reads(plan, reads & parity, Class::PreRead, exec);
+        if folded > 0 && exec.has_bug(Bug::DeltasFreedEarly) {
+            self.forget_deltas(plan, exec);
+        }
+        let with_parity = parity & !failed != 0;
+        if with_parity || partial != 0 || absorbs {
+            let live = (parity & !failed).count_ones();
+            let updated = (wanted | dirty).count_ones();
+            let read = (reads & !parity).count_ones();
+            // Page operations: each page added to a parity after the first, the difference of old and new data, and each delta
+            // added to the parity that it changes.
+            let pages = u32::from(folded)
+                + match decision.routine {
+                    Routine::Rmw => updated * (1 + live),
+                    Routine::Reconstruct => {
+                        u32::from(exec.decoded_pages(lost)) + live * (exec.geometry.data - 1)
+                    }
+                    _ => live * ((updated + read).max(1) - 1),
+                };
+            exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        }
+        if absorbs {
+            // The results go into the write cache.
+            exec.plans[plan as usize].acknowledge_here();
+            return Ok(());
+        }
+        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan as usize].step().is_some() {
+            exec.plans[plan as usize].acknowledge_here();
+        }
+        let mut targets = (wanted & !written | parity) & !failed;
+        if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
+            targets &= !parity;
+        }
+        let data = exec.geometry.data;
+        let second = parity & parity.wrapping_sub(1);
+        if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
+            targets &= !second;
+        }
+        let hosts = self.class_of(plan, Class::HostWrite, exec);
+        let class = move |column| if column < data { hosts } else { Class::Parity };
+        let has_news = targets != 0 || exec.plans[plan as usize].covers != 0;
+        if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
+            exec.plans[plan as usize].push_step(Step::Journal);
+        }
+        // Content written to a lost chunk is only in the parity.
+        let after_data =
+            exec.scheme.parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;
+        let is_early = (after_data || exec.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
+        if is_early {
+            exec.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
+            exec.plans[plan as usize].acknowledge_here();
+            targets &= parity;
+            if exec.has_bug(Bug::FlushWithoutQ) {
+                exec.push_operations(plan, targets & !second, OperationKind::Write, class, place);
+                targets &= second;
+            }
+        }
+        exec.push_operations(plan, targets, OperationKind::Write, class, place);
+        if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
+            exec.plans[plan as usize].acknowledge_here();
+        }
+        Ok(())
+    }
+
+    /// Chooses the routine, and the columns to pre-read.
+    #[inline]
+    fn choose<M: Memory, D: Driver<M>>(
+        &self,
+        plan: u32,
+        lost: u64,
+        failed: u64,
+        exec: &Executor<M>,
+        driver: &mut D,
+    ) -> (Decision, u64) {
+        let Plan { row, wanted, partial, dirty, kept, absorbs, .. } = exec.plans[plan as usize];
+        let deltas = self.deltas(row);
+        let forced = Decision::forced;
+        let data = exec.geometry.data_columns();
+        let parity = exec.geometry.parity_columns();
+        // If the row's parity is computed before it enters the write cache, columns that the cache has need not be read.
+        let held = if absorbs { kept } else { 0 };
+        if parity == 0 {
+            return (forced(Routine::Plain, Reason::NoParity), partial);
+        }
+        let parity = parity & !failed;
+        if parity == 0 {
+            return (forced(Routine::Plain, Reason::ParityLost), partial & !held);
+        }
+        let is_fresh = self.is_fresh(plan, exec);
+        let updated = wanted | dirty;
+        let unread = if exec.has_bug(Bug::UnreadParityUpdated) { parity & lost } else { 0 };
+        let rmw = (updated & !kept) | (parity & !unread);
+        let rcw = (data & !updated) | partial;
+        if rcw == 0 {
+            return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
+        }
+        let (rmw, rcw, lost, partial) = (rmw & !held, rcw & !held, lost & !held, partial & !held);
+        if is_fresh {
+            return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
+        }
+        match (rmw & lost == 0 && partial & lost == 0, rcw & lost == 0) {
+            (true, true) if deltas > 0 => exec.choose_by_pages(rmw, rcw, deltas * parity.count_ones()),
+            (true, true) => exec.choose_freely(plan, rmw, rcw, driver),
+            (true, false) => (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw),
+            (false, true) => (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw),
+            (false, false) => {
+                (forced(Routine::Reconstruct, Reason::BothNeedLost), exec.sources(lost) & !kept)
+            }
+        }
+    }
+
+    /// Whether `plan` is the first write of a row that was gathered or encoded in memory.
+    pub(crate) fn is_fresh<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan as usize].row;
+        self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row))
+            || self.encode.as_ref().is_some_and(|encode| encode.is_fresh(row))
+            || self.encode.is_some() && exec.has_bug(Bug::LateMemberEncodesAlone)
+    }
+
+    /// Records the decision of `plan`, and reports it if it is the plan's first.
+    #[inline]
+    pub(crate) fn decided<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        decision: Decision,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan, exec);
+        let slot = &mut exec.plans[plan as usize];
+        slot.decision = decision;
+        if decision.routine != Routine::Plain && !is_fresh && !std::mem::replace(&mut slot.told, true) {
+            let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
+            driver.updated(&ParityUpdate { at: exec.now, row, dirty, decision });
+        }
+    }
+
+    /// Columns of the plan's row that cannot be used: on failed members, or found bad by the plan itself.
+    #[inline]
+    pub(crate) fn lost_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan as usize];
+        let mut lost = slot.lost;
+        if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
+            lost |= exec.geometry.parity_columns();
+        }
+        if !exec.has_bug(Bug::LostDeltasIgnored) {
+            lost |= self.lost_in_log(slot.row, exec);
+        }
+        lost |= self.stale_columns(plan, exec);
+        if exec.any_failed {
+            for column in 0..exec.geometry.columns {
+                if exec.failed[exec.geometry.member(slot.place, column) as usize] {
+                    lost |= 1 << column;
+                }
+            }
+        }
+        lost
+    }
+}

@@ -1,0 +1,57 @@
+//! Content of rows against the table of checksums.
+
+use crate::bits::columns;
+use crate::exec::Executor;
+use crate::format::crc32c;
+use crate::in_place::InPlace;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, Outcome};
+use crate::plan::{Plan, Purpose};
+
+impl InPlace {
+    /// The outcome of reading a page of data or parity, with its checksum verified.
+    #[inline]
+    pub(crate) fn verified_in_place<M: Memory>(
+        &self,
+        id: u32,
+        outcome: Outcome,
+        exec: &Executor<M>,
+    ) -> Outcome {
+        let Some(journal) = self.journal.as_ref().filter(|_| M::CARRIES_DATA && outcome == Outcome::Done)
+        else {
+            return outcome;
+        };
+        let Operation { member, page, class, .. } = exec.slots[id as usize].operation;
+        if class == Class::Metadata {
+            // Metadata lies outside of rows, and its reader verifies it.
+            return outcome;
+        }
+        let (group, position) = exec.geometry.position_of(member.into());
+        let expected = journal.table.get(group, page - exec.geometry.first_page, position);
+        let is_right = crc32c(exec.memory.bytes(exec.buffer_of(id, self))) == expected;
+        if is_right { Outcome::Done } else { Outcome::Corrupt }
+    }
+
+    /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan
+    /// ends, and writes nothing.
+    pub(crate) fn verify_decoded<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let Some(journal) = &self.journal else { return true };
+        let Plan { place, purpose, wanted, .. } = exec.plans[plan as usize];
+        let is_wrong = |&column: &u32| {
+            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
+            let expected = journal.table.get(group, place.page - exec.geometry.first_page, position);
+            let content = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory.bytes(page)));
+            content.is_some_and(|checksum| checksum != expected)
+        };
+        let wrong =
+            columns(self.decoded(plan, exec)).filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
+        if wrong == 0 {
+            return true;
+        }
+        let slot = &mut exec.plans[plan as usize];
+        slot.end_here();
+        slot.gave_up = true;
+        exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);
+        false
+    }
+}

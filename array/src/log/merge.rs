@@ -1,0 +1,110 @@
+//! Writes of parts of chunks that are in the log.
+
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::ids::NONE;
+use crate::log::write::Written;
+use crate::log::{Location, Log};
+use crate::memory::Memory;
+use crate::plan::{Plan, Purpose};
+
+impl Log {
+    /// Handles a write of part of a chunk in the log: reads the chunk first (paper 001, section IV-C, partial writes).
+    pub(crate) fn merge_chunk<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        slot: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Written {
+        if exec.free_plan == NONE {
+            return Written::Waits;
+        }
+        let stream = self.classify(id, chunk, exec);
+        self.buffer.reserve(1);
+        let plan = self.read_plan(chunk, slot, Purpose::Merge, exec);
+        self.merges.push((chunk, plan));
+        exec.plans[plan as usize].stream = stream as u8;
+        self.attach_writer(plan, id, exec);
+        exec.begin(plan, self, driver);
+        Written::Taken
+    }
+
+    /// Handles a write of a chunk that an earlier write is reading: it is applied to the result of the earlier write, so that
+    /// the writes keep their order.
+    pub(crate) fn join_merge<M: Memory>(&mut self, id: u32, plan: u32, exec: &mut Executor<M>) -> Written {
+        if !exec.has_attachments(if self.is_durable(exec) { 2 } else { 1 }) {
+            return Written::Waits;
+        }
+        let chunk = exec.requests[id as usize].cursor.remaining().0;
+        exec.plans[plan as usize].stream = self.classify(id, chunk, exec) as u8;
+        self.attach_writer(plan, id, exec);
+        Written::Taken
+    }
+
+    /// Lets request `id` wait for `plan`, and reserves the attachment with which it will wait for the chunk to be durable.
+    fn attach_writer<M: Memory>(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+        exec.attach(plan, id);
+        if self.is_durable(exec) {
+            exec.attach(plan, id);
+        }
+    }
+
+    /// The old content of a partly written chunk was read: applies the new sectors, one write after the other. All writes of
+    /// the chunk join the first, so the content that was read is still current, even if collection has moved the chunk
+    /// meanwhile; if the chunk was trimmed, the sectors are applied to zeros. A chunk that cannot be read can only be
+    /// overwritten as a whole.
+    pub(crate) fn merged<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let Plan { wanted, gave_up, stream, .. } = exec.plans[plan as usize];
+        let stream = usize::from(stream);
+        let column = wanted.trailing_zeros();
+        let chunk = self.column(plan, column).chunk;
+        self.log_read(plan, exec);
+        self.buffer.unreserve(1);
+        self.merges.retain(|&(_, merge)| merge != plan);
+        let mut node = self.turn_attachments(plan, exec);
+        while node != NONE {
+            let id = exec.attachments[node as usize].request;
+            if self.is_durable(exec) {
+                let second = exec.attachments[node as usize].next;
+                exec.attachments[node as usize].next = exec.attachments[second as usize].next;
+                self.free_attachment_of(second, exec);
+                exec.requests[id as usize].remaining -= 1;
+            }
+            node = exec.attachments[node as usize].next;
+            let sectors = exec.sectors_of_page(id, chunk);
+            match self.location(chunk) {
+                Location::Mapped(_) if gave_up && sectors != exec.whole_page => {
+                    exec.requests[id as usize].failed = true;
+                }
+                Location::Mapped(_) if !gave_up => {
+                    let page = self.take_content(plan, column, exec);
+                    exec.load_host(page, chunk, id, sectors);
+                    self.leave(chunk, exec);
+                    let place = self.buffer.take(chunk, page);
+                    self.enter(id, chunk, place, stream, exec, driver);
+                }
+                Location::Lost if sectors != exec.whole_page => exec.requests[id as usize].failed = true,
+                Location::Mapped(_) | Location::Lost | Location::Buffered(_) | Location::Unmapped => {
+                    self.put(id, chunk, sectors, stream, exec, driver)
+                }
+            }
+        }
+    }
+
+    /// Reverses the list of requests that wait for `plan`, so that it begins with the first, and returns its head.
+    fn turn_attachments<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> u32 {
+        let mut node = std::mem::replace(&mut exec.plans[plan as usize].first_request, NONE);
+        while node != NONE {
+            let first = std::mem::replace(&mut exec.plans[plan as usize].first_request, node);
+            node = std::mem::replace(&mut exec.attachments[node as usize].next, first);
+        }
+        exec.plans[plan as usize].first_request
+    }
+}

@@ -1,0 +1,277 @@
+//! The log as a placement.
+
+use stripewise_base::Nanos;
+
+use crate::driver::Driver;
+use crate::exec::metadata_pieces::{Kind, Piece, PieceLocation};
+use crate::exec::metadata_scrub::ScrubCounts;
+use crate::exec::metadata_scrub::Wanted;
+use crate::exec::rejoin::{RejoinError, Rejoining};
+use crate::exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
+use crate::format::Superblock;
+use crate::log::Log;
+use crate::log::durable::Durable;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind, Outcome};
+use crate::plan::Purpose;
+use crate::request::RequestKind;
+
+impl<M: Memory> Placement<M> for Log {
+    fn refuses_changes(&self) -> bool {
+        self.durable.as_deref().is_some_and(Durable::is_epoch_over)
+    }
+
+    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split {
+        let is_flush = exec.requests[id as usize].host.kind == RequestKind::Flush;
+        let is_done =
+            if is_flush { self.split_flush(id, exec, driver) } else { self.split_elastic(id, exec, driver) };
+        if is_done { Split::Done } else { Split::WantsPlans }
+    }
+
+    fn has_memory(&self) -> bool {
+        true
+    }
+
+    fn latency_of(&self, _id: u32, exec: &Executor<M>) -> Nanos {
+        exec.scheme.placement.buffer_latency.0
+    }
+
+    fn flushes_members(&self, exec: &Executor<M>) -> bool {
+        exec.members.volatile_cache && !exec.has_bug(crate::bugs::Bug::MembersNotFlushed)
+    }
+
+    fn concerns(&self, _id: u32, _plan: u32, _mask: u64, _exec: &Executor<M>) -> bool {
+        // A request that waits for a stripe waits for all of the plan's content.
+        true
+    }
+
+    fn targets(&self, page: u64, _is_write: bool, member: u16, _exec: &Executor<M>) -> bool {
+        self.chunk_in_log(page).is_some_and(|(home, _)| home == member)
+    }
+
+    fn build<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        match exec.plans[plan as usize].purpose {
+            Purpose::Read | Purpose::Merge | Purpose::Collect => {
+                self.build_log_read(plan, exec, driver)?;
+            }
+            Purpose::Append => self.build_append(plan, exec),
+            Purpose::Rebuild => self.build_rebuild(plan, exec),
+            Purpose::Scrub => self.build_scrub(plan, exec),
+            Purpose::RepairSummary => self.build_recopy(plan, exec)?,
+            Purpose::ReadSummary => self.build_tell(plan, exec)?,
+            Purpose::Discard => self.build_discard(plan, exec),
+            Purpose::Summary => self.build_summary(plan, exec),
+            Purpose::Commit => self.build_sync(plan, exec),
+            Purpose::Flush => exec.build_flush_of(plan, |_| true),
+            Purpose::Inspect => exec.build_inspect(plan),
+            purpose => unreachable!("a log makes no plan to {purpose:?}"),
+        }
+        Ok(Built::Ready)
+    }
+
+    fn is_stripe(&self, purpose: Purpose) -> bool {
+        !matches!(
+            purpose,
+            Purpose::Flush
+                | Purpose::Summary
+                | Purpose::ReadSummary
+                | Purpose::Commit
+                | Purpose::Discard
+                | Purpose::Inspect
+        )
+    }
+
+    fn await_record(&mut self, _plan: u32, _exec: &mut Executor<M>) -> bool {
+        false
+    }
+
+    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        match exec.plans[plan as usize].purpose {
+            Purpose::Append => self.encode_stripe(plan, exec),
+            Purpose::Read | Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => {
+                self.decode_stripe(plan, exec);
+            }
+            _ => {}
+        }
+    }
+
+    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+        if M::CARRIES_DATA {
+            self.store_chunks(plan, id, exec);
+        }
+    }
+
+    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
+        self.verified_in_log(id, outcome, exec)
+    }
+
+    fn tolerates_write_error(&mut self, plan: u32, member: u16, exec: &mut Executor<M>) -> bool {
+        self.tolerates_write_error(plan, member, exec)
+    }
+
+    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
+        let is_bad = match exec.plans[plan as usize].purpose {
+            Purpose::Append => {
+                let lost = self.slots_on_failed(plan, self.present(plan), exec);
+                lost.count_ones() > exec.geometry.parity()
+            }
+            Purpose::Rebuild | Purpose::RepairSummary => self.gave_up_rebuild(plan, exec),
+            _ => false,
+        };
+        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+    }
+
+    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        match exec.plans[plan as usize].purpose {
+            Purpose::Append => self.appended(plan, exec),
+            Purpose::Collect => self.collected(plan, exec),
+            Purpose::Merge => self.merged(plan, exec, driver),
+            Purpose::Read => self.log_read(plan, exec),
+            Purpose::Rebuild | Purpose::RepairSummary => self.rebuilt(plan, exec),
+            Purpose::Scrub => self.scrubbed(plan, exec),
+            Purpose::ReadSummary => self.summary_read(plan, exec),
+            Purpose::Discard => self.discarded(),
+            Purpose::Inspect => exec.inspected(plan, self, driver),
+            Purpose::Summary => self.summarised(plan, exec),
+            Purpose::Commit => self.synced(),
+            _ => {}
+        }
+        true
+    }
+
+    fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
+        self.elastic_lost(member, exec);
+    }
+
+    fn home_of(&self, plan: u32, column: u32, _exec: &Executor<M>) -> (u16, u32) {
+        self.member(self.homes(plan)[column as usize])
+    }
+
+    fn columns_of(&self, plan: u32, _exec: &Executor<M>) -> u64 {
+        self.present(plan)
+    }
+
+    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        self.slots_on_failed(plan, self.present(plan), exec)
+    }
+
+    fn sources_of(&self, plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
+        self.stripe_sources(self.present(plan), lost, exec)
+    }
+
+    fn is_decodable(&self, _plan: u32, _exec: &Executor<M>) -> bool {
+        true
+    }
+
+    fn locks_to_decode(&self) -> bool {
+        // Stripes never change.
+        false
+    }
+
+    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
+        self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
+    }
+
+    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        !M::CARRIES_DATA || self.decode_stripe_again(plan, exec)
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn poll_after<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.append_one(exec, driver)
+            || self.summarise_one(exec, driver)
+            || self.collect_one(exec, driver)
+            || self.sync_one(exec, driver)
+            || self.rebuild_one(exec, driver)
+            || if exec.metadata.is_under_way() {
+                exec.scrub_metadata(self, driver)
+            } else {
+                self.scrub_one(exec, driver)
+            }
+            || self.discard_one(exec, driver)
+    }
+
+    fn poll_last<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.note_full(exec, driver)
+    }
+
+    fn timer<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
+        self.elastic_timer(exec, driver);
+    }
+
+    fn drain(&mut self, _exec: &mut Executor<M>) {
+        self.drain_elastic();
+    }
+
+    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        let rebuild = self.durable.as_ref()?.rebuild.as_ref()?;
+        Some((rebuild.member, rebuild.walk.segment, self.segments.count()))
+    }
+
+    fn scrubbed(&self) -> (ScrubCounts, bool) {
+        self.durable
+            .as_ref()
+            .map_or_else(Default::default, |durable| (durable.scrubbed, durable.scrub.is_some()))
+    }
+
+    fn superblock_of(&self) -> Option<&Superblock> {
+        self.durable.as_ref().map(|durable| &durable.superblock)
+    }
+
+    fn check_rejoin(&self, _member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+        self.check_log_member(how, exec)
+    }
+
+    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        self.rejoin_log(member, how, exec);
+    }
+
+    fn superblock_on_members(&self) -> Option<&Superblock> {
+        self.durable.as_ref()?.on_members.as_ref()
+    }
+
+    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {
+        match piece.kind {
+            Kind::Superblock => self.superblock_piece(piece.nth, exec),
+            Kind::Checkpoint => self.checkpoint_piece(piece.nth, exec),
+            Kind::Commit => self.commit_piece(piece.nth, exec),
+            Kind::Table | Kind::Intent | Kind::Record => PieceLocation::Over,
+        }
+    }
+
+    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool {
+        match piece.kind {
+            Kind::Checkpoint => self.is_checkpoint(bytes, exec.members.page_bytes),
+            Kind::Commit => self.is_commit(bytes),
+            _ => true,
+        }
+    }
+
+    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, _exec: &Executor<M>) {
+        let durable = self.durable_mut();
+        match piece.kind {
+            Kind::Superblock => durable.is_news = true,
+            _ => {
+                wanted.checkpoint = Some(durable.checkpoint);
+                durable.sync.is_asked = true;
+            }
+        }
+    }
+
+    fn is_mended(&mut self, wanted: &Wanted) -> bool {
+        wanted.checkpoint.is_none_or(|before| {
+            self.is_full || self.durable().checkpoint > before && !self.durable().names_checkpoint()
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Reading the log: chunks from their own slots, or decoded from the rest of their stripes.
+
+use crate::bits::columns;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::{Built, Executor, TooManyLost};
+use crate::format::crc32c;
+use crate::ids::NONE;
+use crate::log::addresses::NOWHERE;
+use crate::log::contents::{Content, Walker};
+use crate::log::{Location, Log};
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind, Outcome};
+use crate::plan::{Plan, Purpose, Step, Trust};
+use crate::read::ReadPolicy;
+
+impl Log {
+    /// Reads `chunk` of request `id`, and the following chunks before `end` that are in the same stripe. Returns their number;
+    /// 0 if no plan is free.
+    pub(crate) fn read_chunks<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        end: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> u64 {
+        match self.location(chunk) {
+            Location::Mapped(slot) => {
+                if exec.free_plan == NONE {
+                    return 0;
+                }
+                let plan = self.read_plan(chunk, slot, Purpose::Read, exec);
+                let mut count = 1;
+                while chunk + count < end
+                    && let Location::Mapped(next) = self.location(chunk + count)
+                    && let Some(column) = self.homes(plan).iter().position(|&location| location == next)
+                {
+                    self.want(plan, column as u32, chunk + count, exec);
+                    count += 1;
+                }
+                exec.attach(plan, id);
+                exec.begin(plan, self, driver);
+                count
+            }
+            Location::Buffered(place) => {
+                let page = self.buffer.get(place).page;
+                if M::CARRIES_DATA {
+                    exec.store_host(page, chunk, id);
+                }
+                1
+            }
+            Location::Lost => {
+                exec.requests[id as usize].failed = true;
+                1
+            }
+            Location::Unmapped => {
+                self.store_zeros(chunk, id, exec);
+                1
+            }
+        }
+    }
+
+    /// Creates a plan that reads `chunk` in `slot`, and locks the segment.
+    pub(crate) fn read_plan<M: Memory>(
+        &mut self,
+        chunk: u64,
+        slot: u64,
+        purpose: Purpose,
+        exec: &mut Executor<M>,
+    ) -> u32 {
+        let stripe = self.directory.stripe(slot);
+        let plan = self.plan_of_stripe(stripe, purpose, exec);
+        let column = self.homes(plan).iter().position(|&location| location == slot);
+        if let Some(column) = column {
+            self.want(plan, column as u32, chunk, exec);
+        }
+        plan
+    }
+
+    /// Lets `plan` read a column of its stripe, which holds `chunk`.
+    fn want<M: Memory>(&mut self, plan: u32, column: u32, chunk: u64, exec: &mut Executor<M>) {
+        exec.plans[plan as usize].wanted |= 1 << column;
+        let content = self.known(chunk);
+        self.set_content(plan, column, content);
+    }
+
+    /// Creates a plan over the columns of a stripe of the log, and locks the segment.
+    pub(crate) fn plan_of_stripe<M: Memory>(
+        &mut self,
+        stripe: (u64, u64),
+        purpose: Purpose,
+        exec: &mut Executor<M>,
+    ) -> u32 {
+        let plan = exec.take_plan(stripe.0, purpose);
+        self.fill_homes(plan, stripe, Walker::of(purpose), exec);
+        let is_held = purpose != Purpose::Collect && self.holds_segments(purpose, exec);
+        if is_held {
+            let segment = self.segment_of(stripe.0);
+            self.segments.lock(segment);
+        }
+        plan
+    }
+
+    /// Whether plans lock the segments that they read: always, except for planted bugs.
+    fn holds_segments<M: Memory>(&self, purpose: Purpose, exec: &Executor<M>) -> bool {
+        let is_direct = purpose != Purpose::Read || exec.scheme.read.policy == ReadPolicy::Direct;
+        !exec.has_bug(Bug::SegmentNotHeld) && (is_direct || !exec.has_bug(Bug::RedirectedSegmentNotHeld))
+    }
+
+    /// The outcome of operation `id`, with the content that it read verified: content that does not match its checksum is
+    /// corrupt.
+    #[inline]
+    pub(crate) fn verified_in_log<M: Memory>(
+        &self,
+        id: u32,
+        outcome: Outcome,
+        exec: &Executor<M>,
+    ) -> Outcome {
+        if !M::CARRIES_DATA || outcome != Outcome::Done || !self.is_kept() {
+            return outcome;
+        }
+        let operation = exec.slots[id as usize].operation;
+        if operation.kind != OperationKind::Read || exec.has_bug(Bug::ChecksumIgnored) {
+            return outcome;
+        }
+        let plan = exec.plan_of(id);
+        let Plan { purpose, trust, .. } = exec.plans[plan as usize];
+        if purpose == Purpose::Inspect {
+            return outcome;
+        }
+        if purpose == Purpose::RepairSummary || trust == Trust::Asks {
+            return self.verified_copy(id, outcome, exec);
+        }
+        let checksum = self.column(plan, operation.column.into()).checksum;
+        let is_right = |checksum| crc32c(exec.memory.bytes(exec.buffer_of(id, self))) == checksum;
+        if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
+    }
+
+    /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
+    fn fill_homes<M: Memory>(
+        &mut self,
+        plan: u32,
+        stripe: (u64, u64),
+        walker: Option<Walker>,
+        exec: &mut Executor<M>,
+    ) {
+        let mut homes = [NOWHERE; crate::geometry::COLUMNS_MAX as usize];
+        self.columns_of(stripe, |column, slot| homes[column as usize] = slot);
+        let slots = self.homes_mut(plan);
+        slots.copy_from_slice(&homes[..slots.len()]);
+        self.contents_mut(plan).fill(Content::UNKNOWN);
+        if let Some(walker) = walker {
+            exec.plans[plan as usize].trust = Trust::Sources;
+            for column in columns(self.present(plan)) {
+                let content = self.content(walker, homes[column as usize]);
+                self.set_content(plan, column, content);
+            }
+        }
+    }
+
+    /// Builds the steps of a read of the log, given the columns that are lost now.
+    pub(crate) fn build_log_read<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        let present = self.present(plan);
+        let slot = &exec.plans[plan as usize];
+        let (purpose, wanted) = (slot.purpose, slot.wanted);
+        if slot.trust == Trust::Nothing {
+            return Err(TooManyLost);
+        }
+        let mut lost = (slot.lost & present) | self.slots_on_failed(plan, present, exec);
+        let class = match purpose {
+            Purpose::Merge => Class::PreRead,
+            Purpose::Collect => Class::ArrayGcRead,
+            _ => Class::HostRead,
+        };
+        lost |= exec.around_slow(plan, lost, self);
+        if lost == 0 {
+            lost = exec.redirect(plan, self, driver);
+        }
+        exec.plans[plan as usize].missing = lost;
+        if wanted & lost == 0 {
+            // A direct read is verified against its own checksum.
+            exec.plans[plan as usize].end_asking();
+            self.push_slots(plan, wanted, OperationKind::Read, |_| class, exec);
+            self.acknowledge_read(plan, exec);
+            if lost == 0 {
+                exec.arm_hedge(plan, self);
+            }
+            return Ok(Built::Ready);
+        }
+        if lost.count_ones() > exec.geometry.parity() {
+            let slot = &mut exec.plans[plan as usize];
+            if slot.lost != 0 && !slot.looked_again {
+                // A column that cannot be read now may be read a second time.
+                slot.looked_again = true;
+                slot.lost = 0;
+                return self.build_log_read(plan, exec, driver);
+            }
+            if purpose == Purpose::Collect && wanted & !lost != 0 {
+                // The remaining chunks of the victim are saved.
+                slot.gave_up = true;
+                self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class, exec);
+                self.acknowledge_read(plan, exec);
+                return Ok(Built::Ready);
+            }
+            return Err(TooManyLost);
+        }
+        if exec.plans[plan as usize].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
+            self.push_copy(plan, exec)?;
+            exec.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan as usize].ack_after = u8::MAX;
+            return Ok(Built::Ready);
+        }
+        let sources = self.stripe_sources(present, lost, exec);
+        let data = exec.geometry.data_columns() & present;
+        let class = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
+        self.push_slots(plan, sources, OperationKind::Read, class, exec);
+        let pages = (lost & data).count_ones() * (data.count_ones() - 1);
+        exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        self.acknowledge_read(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    /// A host read is acknowledged once its content is there; a write has more steps to come.
+    fn acknowledge_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan as usize];
+        slot.acknowledge_here();
+        if slot.purpose != Purpose::Read {
+            slot.ack_after = u8::MAX;
+        }
+    }
+
+    /// Completes a read of the log: unlocks its segment, and rewrites a chunk that a working member could not read.
+    pub(crate) fn log_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let is_held = self.holds_segments(exec.plans[plan as usize].purpose, exec);
+        let segment = self.segment_of(exec.plans[plan as usize].row);
+        if is_held {
+            self.segments.let_go(segment);
+        }
+        let slot = &exec.plans[plan as usize];
+        let bad = slot.lost & slot.wanted;
+        if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || exec.read_only {
+            return;
+        }
+        for column in columns(bad & !self.slots_on_failed(plan, bad, exec)) {
+            let slot = self.homes(plan)[column as usize];
+            let Content { chunk, write_seq, .. } = self.column(plan, column);
+            if self.is_home(chunk, slot) && self.may_heal(chunk) {
+                let page = self.take_content(plan, column, exec);
+                self.relocate(chunk, write_seq, page, exec);
+                self.counts.healed += 1;
+            }
+        }
+    }
+}

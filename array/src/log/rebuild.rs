@@ -1,0 +1,369 @@
+//! Members that join a log: a replacement is rebuilt completely, and a returning member gets the content written since it
+//! failed. Segment by segment, the member's chunk of each stripe is rebuilt from the others and written to it; stripes that
+//! are appended meanwhile use the member like any other. Superblocks record the progress, so a loss of power does not restart
+//! the rebuild.
+
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+use crate::exec::{Executor, TooManyLost};
+use crate::format::MemberState;
+use crate::ids::NONE;
+use crate::log::contents::Walker;
+use crate::log::durable::{Rebuild, Stage, Walk};
+use crate::log::{Log, Role};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind, Outcome};
+use crate::plan::{Plan, Purpose, Step, Trust};
+
+/// Number of plans of a walk that may be in progress at once.
+const PLANS_OF_WALK: u32 = 4;
+
+impl Rebuild {
+    fn new(member: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
+        let walk = Walk { segment: cursor, ..Walk::default() };
+        Self { member, turn, walk, noted: cursor, stage: Stage::Walks, may_mend, met_damage: false }
+    }
+}
+
+impl Log {
+    /// Lets `member`, which was checked, join the log.
+    pub(crate) fn rejoin_log<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        let believes = exec.has_bug(Bug::StampIgnored);
+        let durable = self.durable_mut();
+        durable.back[member as usize] = how.pages() - durable.layout.superblock_pages;
+        let known = match how {
+            Rejoining::Returned { .. } if believes => {
+                durable.superblock.members[member as usize].failed_batch
+            }
+            Rejoining::Returned { stamp, .. } => durable.superblock.known_of(member, stamp),
+            Rejoining::Replacement { .. } => 0,
+        };
+        let record = &mut durable.superblock.members[member as usize];
+        if let Rejoining::Replacement { uuid, .. } = how {
+            record.uuid = uuid;
+        }
+        (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
+        durable.is_news = true;
+        durable.sync.uncleared |= 1 << member;
+        self.begin_rebuild(member, 0, exec);
+    }
+
+    /// Whether `member` may join the log.
+    pub(crate) fn check_log_member<M: Memory>(
+        &self,
+        how: Rejoining,
+        exec: &Executor<M>,
+    ) -> Result<(), RejoinError> {
+        let durable = self.durable();
+        if exec.read_only {
+            return Err(RejoinError::ReadOnly);
+        }
+        if let Some(rebuild) = &durable.rebuild {
+            return Err(RejoinError::Busy(rebuild.member));
+        }
+        check_newer(&durable.superblock, Some(durable.next_batch), how)?;
+        check_twin(&durable.superblock, how)
+    }
+
+    /// Starts or continues to rebuild `member` from segment `cursor` on.
+    pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: u16, cursor: u32, exec: &mut Executor<M>) {
+        exec.failed[member as usize] = false;
+        exec.any_failed = exec.failed.contains(&true);
+        exec.queues.reopen(member);
+        // Open segments get no more stripes.
+        for stream in 0..self.open.len() {
+            self.close_batch(stream);
+            if let Some(open) = self.open[stream].take() {
+                self.segments.close(open.segment);
+            }
+        }
+        let trusts = exec.has_bug(Bug::StaleMemberRead);
+        let segments = self.segments.count();
+        let since = self.durable().superblock.members[member as usize].failed_batch;
+        let lacks = |segment: u32| {
+            let durable = self.durable();
+            let is_later = durable.last_batch[segment as usize] > since;
+            segment >= cursor && !self.segments.is_free(segment) && is_later && !trusts
+        };
+        let stale = (0..segments).map(lacks).collect();
+        let durable = self.durable_mut();
+        durable.stale = stale;
+        durable.write_errors[member as usize] = 0;
+        durable.rebuilds = durable.rebuilds.wrapping_add(1);
+        let may_mend = durable.unrecovered > 0;
+        durable.rebuild = Some(Rebuild::new(member, durable.rebuilds, cursor, may_mend));
+        self.review_groups(exec);
+    }
+
+    /// Takes the next step of the rebuild. Returns false if there is nothing to do now.
+    pub(crate) fn rebuild_one<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if !self.is_rebuilding() || exec.read_only {
+            return false;
+        }
+        let log = &*self;
+        let Some(rebuild) = log.durable().rebuild.filter(|rebuild| rebuild.stage == Stage::Walks) else {
+            return false;
+        };
+        let Walk { segment, next, under_way } = rebuild.walk;
+        if segment == log.segments.count() {
+            self.rebuild_mut().stage = Stage::Written;
+            self.segments.try_again();
+            return true;
+        }
+        let slots = log.segment_slots() as u32;
+        if !log.durable().stale[segment as usize] || next == slots {
+            if under_way > 0 {
+                return false;
+            }
+            let durable = self.durable_mut();
+            // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
+            durable.stale[segment as usize] &= durable.collected.contains(&segment);
+            self.rebuild_mut().walk = Walk { segment: segment + 1, next: 0, under_way: 0 };
+            return true;
+        }
+        let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
+        if log.directory.role(slot) == Role::Copy {
+            let is_its = log.member(slot).0 == rebuild.member;
+            // While the summary is in flight, no other copy of it is readable yet.
+            if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way, exec)) {
+                return false;
+            }
+            self.rebuild_mut().walk.next += 1;
+            if is_its {
+                exec.spend(2);
+                self.rebuild_mut().walk.under_way += 1;
+                self.recopy(slot, rebuild.turn, exec, driver);
+            }
+            return true;
+        }
+        if !log.directory.is_in_stripe(slot) {
+            self.rebuild_mut().walk.next += 1;
+            return true;
+        }
+        let stripe = log.directory.stripe(slot);
+        let is_its = |&slot: &u64| log.directory.is_in_stripe(slot) && log.member(slot).0 == rebuild.member;
+        let its = (stripe.0..stripe.1).find(is_its);
+        if its.is_some() && !self.may_walk(under_way, exec) {
+            return false;
+        }
+        if its.is_some() && !log.is_told(Walker::Rebuild, slot) {
+            // Content in flight is not readable yet.
+            let is_writing = log.durable().is_writing(slot);
+            return !is_writing && self.ask_contents(Walker::Rebuild, slot, exec, driver);
+        }
+        let walk = &mut self.rebuild_mut().walk;
+        walk.next += (stripe.1 - slot) as u32;
+        if let Some(its) = its {
+            walk.under_way += 1;
+            exec.spend((stripe.1 - stripe.0) as u32);
+            let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
+            exec.plans[plan as usize].unit = rebuild.turn;
+            let column = self.homes(plan).iter().position(|&location| location == its);
+            exec.plans[plan as usize].wanted = column.map_or(0, |column| 1 << column);
+            exec.begin(plan, self, driver);
+        }
+        true
+    }
+
+    /// Whether a walk with `under_way` plans in progress may begin another.
+    pub(crate) fn may_walk<M: Memory>(&self, under_way: u32, exec: &Executor<M>) -> bool {
+        exec.free_plan != NONE && under_way < PLANS_OF_WALK && exec.is_allowed()
+    }
+
+    fn rebuild_mut(&mut self) -> &mut Rebuild {
+        self.durable_mut().rebuild.as_mut().expect("only asked for while a member is rebuilt")
+    }
+
+    /// Builds the steps that rebuild the member's chunk of a stripe: read the others, decode, write.
+    pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let present = self.present(plan);
+        let is_salvage = exec.plans[plan as usize].trust == Trust::Nothing;
+        let target = if is_salvage { 0 } else { exec.plans[plan as usize].wanted };
+        let bad = exec.plans[plan as usize].lost & present;
+        let lost = bad | self.slots_on_failed(plan, present, exec) | target;
+        if is_salvage || lost.count_ones() > exec.geometry.parity() {
+            if self.looks_again(plan, exec) {
+                return self.build_rebuild(plan, exec);
+            }
+            return self.build_salvage(plan, lost, exec);
+        }
+        exec.plans[plan as usize].missing = lost;
+        let sources = self.stripe_sources(present, lost, exec);
+        self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
+        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Rewrites the copy of a summary in `slot` from another copy, for the rebuild of this turn.
+    fn recopy<M: Memory, D: Driver<M>>(
+        &mut self,
+        slot: u64,
+        turn: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let plan = exec.take_plan(slot, Purpose::RepairSummary);
+        exec.plans[plan as usize].unit = turn;
+        let segment = self.segment_of(slot);
+        self.segments.lock(segment);
+        exec.begin(plan, self, driver);
+    }
+
+    /// Builds the steps of rewriting a copy: read another copy that was not found bad, and write.
+    pub(crate) fn build_recopy<M: Memory>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        let slot = exec.plans[plan as usize].row;
+        let width = u64::from(exec.geometry.columns);
+        let lost = exec.plans[plan as usize].lost;
+        let base = (plan * exec.stride) as usize;
+        let is_looked_at = exec.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
+        if is_looked_at {
+            let (member, page) = self.member(slot);
+            let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
+            exec.slots[base].operation =
+                Operation { page, member, kind, class, column, ..Operation::default() };
+            let slot = &mut exec.plans[plan as usize];
+            slot.operations = 1;
+            slot.push_step(Step::Operations { first: 0, count: 1 });
+            slot.acknowledge_here();
+            self.durable_mut().scrubbed.pages += 1;
+            return Ok(());
+        }
+        let source =
+            self.good_copy(slot, lost, Some(slot), exec).filter(|_| !exec.read_only).ok_or(TooManyLost)?;
+        let column = (source % width) as u8;
+        let ways = [(OperationKind::Read, self.member(source)), (OperationKind::Write, self.member(slot))];
+        for (nth, (kind, (member, page))) in ways.into_iter().enumerate() {
+            let class = Class::Repair;
+            exec.slots[base + nth].operation =
+                Operation { page, member, kind, class, column, ..Operation::default() };
+        }
+        let slot = &mut exec.plans[plan as usize];
+        slot.operations = 2;
+        slot.push_step(Step::Operations { first: 0, count: 1 });
+        slot.push_step(Step::Operations { first: 1, count: 1 });
+        slot.acknowledge_here();
+        Ok(())
+    }
+
+    /// A readable copy of the same summary as the copy in `slot`, not on a column in `lost`, and not `besides`.
+    pub(crate) fn good_copy<M: Memory>(
+        &self,
+        slot: u64,
+        lost: u64,
+        besides: Option<u64>,
+        exec: &Executor<M>,
+    ) -> Option<u64> {
+        let width = u64::from(exec.geometry.columns);
+        let start = u64::from(self.segment_of(slot)) * self.segment_slots();
+        let mut near =
+            start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + self.segment_slots());
+        let first = self.first_of_batch(slot);
+        near.find(|&other| {
+            let is_copy = besides != Some(other) && self.directory.role(other) == Role::Copy;
+            let is_good =
+                lost >> (other % width) & 1 == 0 && !self.is_on_failed(other, exec) && !self.is_stale(other);
+            is_copy && is_good && self.first_of_batch(other) == first
+        })
+    }
+
+    /// The first slot of the group of copies that `slot`, one of them, belongs to.
+    fn first_of_batch(&self, mut slot: u64) -> u64 {
+        let start = u64::from(self.segment_of(slot)) * self.segment_slots();
+        while slot > start && !self.directory.is_first(slot) {
+            slot -= 1;
+        }
+        slot
+    }
+
+    /// Verifies that the content that was read is a copy of the expected summary.
+    pub(crate) fn verified_copy<M: Memory>(&self, id: u32, outcome: Outcome, exec: &Executor<M>) -> Outcome {
+        let slot = exec.plans[exec.plan_of(id) as usize].row;
+        let is_it = self.is_copy_of(slot, exec.memory.bytes(exec.buffer_of(id, self)));
+        if is_it { outcome } else { Outcome::Corrupt }
+    }
+
+    /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
+    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        exec.plans[plan as usize].gave_up = true;
+        false
+    }
+
+    /// The member's chunk of a stripe is rebuilt, or cannot be.
+    pub(crate) fn rebuilt<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &exec.plans[plan as usize];
+        let is_scrub = carried != 0;
+        let is_stripe = purpose == Purpose::Rebuild;
+        let is_unrecovered = is_stripe && self.lost_live_columns(plan, exec) != 0;
+        let is_damaged =
+            gave_up || lost & !self.slots_on_failed(plan, if is_stripe { lost } else { 0 }, exec) != 0;
+        let reads_only = exec.read_only;
+        let log = &mut *self;
+        let segment = log.segment_of(row);
+        log.segments.let_go(segment);
+        let durable = log.durable_mut();
+        if is_scrub {
+            return self.looked_at(plan, exec);
+        }
+        // Plans that an earlier rebuild began, of a member that failed since, do not count for this one.
+        if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
+            rebuild.walk.under_way -= 1;
+            rebuild.met_damage |= is_damaged;
+            durable.unrecovered += u64::from(is_unrecovered);
+            if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
+                // No other copy of the summary is left.
+                durable.shaky.push(segment);
+            }
+        }
+    }
+
+    /// Lets superblocks record the progress of the rebuild, as soon as the progress is durable; or its end.
+    pub(crate) fn note_rebuild<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let is_any_failed = exec.any_failed;
+        let durable = self.durable_mut();
+        let done = durable.rebuilt_segments();
+        let Some(rebuild) = &mut durable.rebuild else { return };
+        let record = &mut durable.superblock.members[rebuild.member as usize];
+        if rebuild.stage == Stage::Covered {
+            record.state = MemberState::Active;
+            (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
+            // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show where
+            // it lacks content. And the rebuild only read around damaged content.
+            let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
+            durable.rebuild = None;
+            durable.stale = Vec::new();
+            if mends {
+                durable.begin_scrub();
+            }
+        } else if done > rebuild.noted {
+            rebuild.noted = done;
+            record.cursor = rebuild.noted.into();
+        } else {
+            return;
+        }
+        durable.is_news = true;
+    }
+
+    /// Ends the rebuild of a member that fails. Copies written to the member no longer count.
+    pub(crate) fn stop_rebuild(&mut self, member: u16) {
+        let Some(durable) = self.durable.as_mut() else { return };
+        durable.checkpoint_on &= !(1 << member);
+        if let Some((_, on)) = &mut durable.commit_on {
+            *on &= !(1 << member);
+        }
+        if durable.rebuild.is_some_and(|rebuild| rebuild.member == member) {
+            durable.rebuild = None;
+            durable.stale = Vec::new();
+            durable.sync.covers_rebuild = false;
+        }
+    }
+}

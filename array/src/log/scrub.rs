@@ -1,0 +1,224 @@
+//! Scrub: reads all content of the log and verifies it against its checksums. A stripe with a bad column is moved, because
+//! parity is never rewritten; a bad copy of a summary is rewritten in place.
+
+use crate::bits::columns;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::log::contents::{Content, Walker};
+use crate::log::durable::Walk;
+use crate::log::{Log, Role};
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step, Trust};
+
+impl Log {
+    fn scrub_walk(&mut self) -> Option<&mut Walk> {
+        self.durable_mut().scrub.as_mut()
+    }
+
+    /// Takes the next step of the scrub. Returns false if there is nothing to do now.
+    pub(crate) fn scrub_one<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let log = &*self;
+        let Some(walk) = log.durable.as_ref().and_then(|durable| durable.scrub) else { return false };
+        let slots = log.segment_slots() as u32;
+        if walk.segment >= log.segments.count() {
+            let is_over = walk.under_way == 0;
+            // A scrub that was stopped knows nothing of the segments that it did not read.
+            let is_complete = walk.segment == log.segments.count();
+            if is_over {
+                self.end_scrub(is_complete);
+            }
+            return is_over;
+        }
+        if walk.next == slots || log.segments.is_free(walk.segment) {
+            let next = Walk { segment: walk.segment + 1, next: 0, ..walk };
+            self.durable_mut().scrub = Some(next);
+            return true;
+        }
+        let slot = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
+        let role = log.directory.role(slot);
+        let is_stripe = log.directory.is_in_stripe(slot);
+        let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
+        // Content in flight is not readable yet.
+        let is_writing = log.durable().is_writing(slot);
+        if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
+            return self.may_walk(walk.under_way, exec)
+                && self.ask_contents(Walker::Scrub, slot, exec, driver);
+        }
+        // A stripe without valid chunks is never read.
+        let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));
+        // A copy that a member will get by its rebuild is not bad.
+        let is_copy = role == Role::Copy && !self.is_on_failed(slot, exec) && !log.is_stale(slot);
+        let is_read = !is_writing && (counts || is_copy);
+        let needed = if is_stripe { exec.geometry.data } else { 0 };
+        let has_room = self.buffer.available() >= needed;
+        if is_read && !(has_room && self.may_walk(walk.under_way, exec)) {
+            return false;
+        }
+        if let Some(walk) = self.scrub_walk() {
+            walk.next += (stripe.1 - slot) as u32;
+            walk.under_way += u32::from(is_read);
+        }
+        if is_read {
+            exec.spend((stripe.1 - slot) as u32);
+        }
+        if is_read && is_stripe {
+            self.buffer.reserve(needed);
+            let plan = self.plan_of_stripe(stripe, Purpose::Scrub, exec);
+            exec.begin(plan, self, driver);
+        } else if is_read {
+            self.look_at_copy(slot, exec, driver);
+        }
+        true
+    }
+
+    /// Ends a scrub, which is complete or was stopped.
+    fn end_scrub(&mut self, is_complete: bool) {
+        let lost_chunks = self.lost_chunks;
+        let durable = self.durable_mut();
+        durable.scrub = None;
+        // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
+        // assembly needs.
+        durable.sync.is_asked |= durable.scrubbed.repaired > 0 || !durable.collected.is_empty();
+        if durable.scrubs_again {
+            return durable.begin_scrub();
+        }
+        if is_complete {
+            durable.scrubbed.lost += lost_chunks;
+            if durable.scrubbed.lost == 0 {
+                durable.unrecovered = 0;
+            }
+        }
+    }
+
+    /// Reads a copy of a summary, and rewrites it if it is bad.
+    fn look_at_copy<M: Memory, D: Driver<M>>(&mut self, slot: u64, exec: &mut Executor<M>, driver: &mut D) {
+        let plan = exec.take_plan(slot, Purpose::RepairSummary);
+        exec.plans[plan as usize].carried = 1;
+        let segment = self.segment_of(slot);
+        self.segments.lock(segment);
+        exec.begin(plan, self, driver);
+    }
+
+    /// A copy of a summary was read.
+    pub(crate) fn looked_at<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let slot = &exec.plans[plan as usize];
+        let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
+        let reads_only = exec.read_only;
+        let segment = self.segment_of(row);
+        let durable = self.durable_mut();
+        if is_bad && gave_up && !reads_only && !durable.shaky.contains(&segment) {
+            durable.shaky.push(segment);
+        }
+        durable.scrubbed.bad += u64::from(is_bad);
+        durable.scrubbed.repaired += u64::from(is_bad && !gave_up);
+        if let Some(walk) = &mut durable.scrub {
+            walk.under_way -= 1;
+        }
+    }
+
+    /// Builds the steps of reading a whole stripe; then, if a column is bad, of recovering its data.
+    pub(crate) fn build_scrub<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let present = self.present(plan);
+        let failed = self.slots_on_failed(plan, present, exec);
+        let bad = exec.plans[plan as usize].lost & present & !failed;
+        let lost = bad | failed;
+        let data = exec.geometry.data_columns() & present;
+        let is_beyond = bad != 0 && lost.count_ones() > exec.geometry.parity();
+        if is_beyond || exec.plans[plan as usize].trust == Trust::Nothing {
+            if self.looks_again(plan, exec) {
+                return self.build_scrub(plan, exec);
+            }
+            return self.build_salvage(plan, lost, exec);
+        }
+        let slot = &mut exec.plans[plan as usize];
+        slot.missing = lost;
+        slot.wanted = lost & data;
+        if bad == 0 {
+            let sources = present & !lost;
+            self.durable_mut().scrubbed.pages += u64::from(sources.count_ones());
+            self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
+        } else {
+            let sources = self.stripe_sources(present, lost, exec);
+            self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
+            exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        }
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Whether columns with errors are read once more, because too much seems lost: only once.
+    pub(crate) fn looks_again<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let slot = &mut exec.plans[plan as usize];
+        let looks = slot.trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
+        if looks {
+            (slot.looked_again, slot.lost) = (true, 0);
+        }
+        looks
+    }
+
+    /// Builds the steps for a stripe whose `lost` columns cannot be decoded: read the valid chunks of the rest. Valid chunks
+    /// that cannot be read are lost; a stripe without valid chunks loses nothing.
+    pub(crate) fn build_salvage<M: Memory>(&mut self, plan: u32, lost: u64, exec: &mut Executor<M>) {
+        let left = self.live_columns(plan, exec) & !lost;
+        let slot = &mut exec.plans[plan as usize];
+        (slot.gave_up, slot.trust) = (true, Trust::Nothing);
+        (slot.missing, slot.wanted) = (lost, left);
+        self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode, exec);
+        exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// The data columns of the stripe of `plan` that hold valid chunks.
+    fn live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let log = self;
+        let homes = log.homes(plan);
+        let is_live = |&column: &u32| log.is_home(log.column(plan, column).chunk, homes[column as usize]);
+        let data = exec.geometry.data_columns() & self.present(plan);
+        columns(data).filter(is_live).fold(0, |live, column| live | 1 << column)
+    }
+
+    /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
+    pub(crate) fn lost_live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        let Plan { missing, trust, .. } = exec.plans[plan as usize];
+        let is_beyond = trust == Trust::Nothing || missing.count_ones() > exec.geometry.parity();
+        if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
+    }
+
+    /// A stripe was read; if a column was bad, its valid chunks move.
+    pub(crate) fn scrubbed<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let present = self.present(plan);
+        let Plan { row, lost, gave_up, .. } = exec.plans[plan as usize];
+        let bad = lost & present & !self.slots_on_failed(plan, present, exec);
+        let lost = self.lost_live_columns(plan, exec);
+        // If the stripe cannot be decoded, the chunks that were read directly move.
+        let moved = if bad != 0 || gave_up { self.live_columns(plan, exec) & !lost } else { 0 };
+        let count = exec.geometry.data;
+        let reads_only = exec.read_only;
+        let log = &mut *self;
+        log.buffer.unreserve(count);
+        let segment = log.segment_of(row);
+        log.segments.let_go(segment);
+        let durable = log.durable_mut();
+        durable.scrubbed.bad += u64::from(bad.count_ones());
+        durable.scrubbed.repaired += u64::from(bad != 0 && lost == 0 && !reads_only);
+        durable.scrubbed.lost += u64::from(lost.count_ones());
+        if let Some(walk) = &mut durable.scrub {
+            walk.under_way -= 1;
+        }
+        if moved == 0 || exec.read_only {
+            return;
+        }
+        for column in columns(moved) {
+            let Content { chunk, write_seq, .. } = self.column(plan, column);
+            let page = self.take_content(plan, column, exec);
+            self.relocate(chunk, write_seq, page, exec);
+        }
+        // Parity alone cannot move: without its data the stripe is obsolete. The waiting chunks must leave soon.
+        let log = &mut *self;
+        let hosts = log.hosts();
+        log.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);
+    }
+}

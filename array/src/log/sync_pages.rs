@@ -1,0 +1,191 @@
+//! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/design/format.md`).
+
+use crate::bugs::Bug;
+use crate::exec::Executor;
+use crate::format::checkpoint::{self, body_bytes};
+use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use crate::log::durable::PageWrite;
+use crate::log::{Location, Log};
+use crate::memory::Memory;
+
+impl Log {
+    /// Builds the body of the checkpoint of this sync point.
+    pub(crate) fn draw_body<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let forgets = exec.has_bug(Bug::TombstoneLost);
+        let log = &mut *self;
+        let (segments, capacity) = (log.segments.count(), log.capacity);
+        let mut body = std::mem::take(&mut log.durable_mut().sync.body);
+        body.clear();
+        body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
+        // Otherwise a segment would be freed whose last chunks are stored nowhere else.
+        debug_assert!(
+            log.buffer.queues.iter().all(|queue| queue.count == 0),
+            "memory is empty at the sync point"
+        );
+        if M::CARRIES_DATA {
+            let durable = log.durable();
+            let mut put = |segment: u32, is_free| {
+                let at = segment as usize;
+                let entry = SegmentEntry {
+                    generation: durable.generations[at],
+                    used: if is_free { 0 } else { durable.used[at] },
+                    last_batch: durable.last_batch[at],
+                };
+                checkpoint::put_segment(&mut body, segment, entry);
+            };
+            (0..segments).for_each(|segment| put(segment, log.segments.is_free(segment)));
+            durable.sync.frees.iter().for_each(|&segment| put(segment, true));
+            checkpoint::put_all_written(&mut body, segments, &durable.written);
+            let is_written = |chunk| checkpoint::is_written(&body, segments, chunk);
+            debug_assert!(
+                (0..capacity).all(|chunk| is_written(chunk) == (log.location(chunk) != Location::Unmapped))
+            );
+            if forgets {
+                (0..capacity).for_each(|chunk| checkpoint::put_written(&mut body, segments, chunk, true));
+            }
+        }
+        log.durable_mut().sync.body = body;
+    }
+
+    /// P + 1 working members of one group, another group each turn. A joining member keeps no copy before it is cleared.
+    fn keepers<M: Memory>(&self, turn: u64, exec: &Executor<M>) -> Vec<u16> {
+        let copies = exec.geometry.parity() + 1;
+        let missing = exec.failed_members() | self.durable().sync.uncleared;
+        exec.geometry.keepers(copies, turn, missing).collect()
+    }
+
+    /// Writes zeros over the checkpoints and commit records of joining members: their old content is from another time.
+    pub(crate) fn clear_metadata<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let page_bytes = exec.members.page_bytes as usize;
+        let durable = self.durable_mut();
+        let (slots, ring) = (durable.layout.checkpoint, durable.layout.commits);
+        let mut uncleared = std::mem::take(&mut durable.sync.uncleared);
+        while uncleared != 0 {
+            let member = uncleared.trailing_zeros() as u16;
+            uncleared &= uncleared - 1;
+            let heads = [slots.first, slots.first + slots.pages].into_iter();
+            let pages = heads.chain(ring.first..ring.first + ring.pages);
+            durable.sync.writes.extend(pages.map(|page| PageWrite { member, page, content: 0 }));
+        }
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+        }
+    }
+
+    /// Writes a copy of all superblocks in the array: the front copy with all events since the last superblocks, the back copy
+    /// with exactly the same content, whatever happened meanwhile. A member that joined meanwhile is not in that version.
+    pub(crate) fn write_superblocks<M: Memory>(&mut self, copy: Copy, exec: &mut Executor<M>) {
+        let failed = exec.failed.clone();
+        let durable = self.durable_mut();
+        if copy == Copy::Front {
+            durable.is_news = false;
+            durable.sync.gone = 0;
+            durable.unstamped = 0;
+            durable.superblock.update += 1;
+            if durable.superblock.version > 1 {
+                durable.superblock.horizon = durable.sync.horizon;
+            }
+            let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
+            let records = durable.superblock.members.iter_mut().zip(&failed);
+            records.filter(|(_, failed)| **failed).for_each(|(record, _)| record.fail(epoch, horizon));
+            durable.sync.superblock = Some(durable.superblock.clone());
+        }
+        let Some(mut superblock) = durable.sync.superblock.take() else { return };
+        let pages = durable.layout.superblock_pages;
+        let page_bytes = superblock.page_bytes as usize;
+        for (member, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
+            let record = superblock.members[member as usize];
+            if record.state == MemberState::Failed || durable.sync.gone >> member & 1 != 0 {
+                continue;
+            }
+            (superblock.number, superblock.uuid) = (member, record.uuid);
+            let content = durable.sync.bytes.len();
+            if M::CARRIES_DATA {
+                durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
+                superblock.encode(copy, &mut durable.sync.bytes[content..]);
+            }
+            let first = if copy == Copy::Front { 0 } else { durable.back[member as usize] };
+            for page in 0..pages {
+                let content = content + page as usize * page_bytes;
+                durable.sync.writes.push(PageWrite { member, page: first + page, content });
+            }
+        }
+        durable.sync.told = (copy == Copy::Back).then(|| superblock.clone());
+        durable.sync.superblock = (copy == Copy::Front).then_some(superblock);
+        durable.counts.superblocks += durable.sync.writes.len() as u64;
+    }
+
+    /// Writes the record that says up to where everything is durable, and which checkpoint is the newest.
+    pub(crate) fn write_commit<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let turn = self.durable().commits + 1;
+        let keepers = self.keepers(turn, exec);
+        let page_bytes = exec.members.page_bytes as usize;
+        let durable = self.durable_mut();
+        durable.commits = turn;
+        let commit = Commit {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+            checkpoint: durable.checkpoint,
+        };
+        durable.sync.commit = Some(commit);
+        let ring = durable.layout.commits;
+        let page = ring.first + (turn % u64::from(ring.pages)) as u32;
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            commit.encode(&mut durable.sync.bytes);
+        }
+        let writes = keepers.into_iter().map(|member| PageWrite { member, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.commits += durable.sync.writes.len() as u64;
+    }
+
+    /// Writes the pages after the header of the next checkpoint's slot.
+    pub(crate) fn write_body<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let page_bytes = exec.members.page_bytes as usize;
+        let (segments, capacity) = (self.segments.count(), self.capacity);
+        let turn = self.durable().checkpoint + 1;
+        let keepers = self.keepers(turn, exec);
+        let durable = self.durable_mut();
+        durable.sync.keepers = keepers;
+        let keepers = &durable.sync.keepers;
+        let first = durable.slot_of_checkpoint(turn) + 1;
+        durable.sync.bytes = std::mem::take(&mut durable.sync.body);
+        let pages = body_bytes(segments, capacity).div_ceil(page_bytes as u64) as u32;
+        for page in 0..pages {
+            let content = if M::CARRIES_DATA { page as usize * page_bytes } else { 0 };
+            let write = |&member| PageWrite { member, page: first + page, content };
+            durable.sync.writes.extend(keepers.iter().map(write));
+        }
+        let checksum = crc32c(&durable.sync.bytes);
+        durable.sync.header = Some(CheckpointHeader {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+            write_seq: durable.sync.write_seq,
+            body_bytes: body_bytes(segments, capacity),
+            body_checksum: checksum,
+            segments,
+            chunks: capacity,
+        });
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+
+    /// Writes the header of the checkpoint whose body is written.
+    pub(crate) fn write_header<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let page_bytes = exec.members.page_bytes as usize;
+        let durable = self.durable_mut();
+        let page = durable.slot_of_checkpoint(durable.checkpoint + 1);
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            if let Some(header) = &durable.sync.header {
+                header.encode(&mut durable.sync.bytes);
+            }
+        }
+        let writes = durable.sync.keepers.iter().map(|&member| PageWrite { member, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+}

@@ -1,0 +1,117 @@
+//! Reading summaries: only the members store the content of the slots of a batch. Walks over segments read one summary for
+//! each batch; other reads do so only if their decoded content is wrong, to find out which columns of the stripe are right.
+
+use crate::bits::columns;
+use crate::driver::Driver;
+use crate::exec::{Executor, TooManyLost};
+use crate::ids::NONE;
+use crate::log::Log;
+use crate::log::contents::{Content, Walker};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Purpose, Step, Trust};
+
+impl Log {
+    /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.
+    /// Returns false if it is being read already, or no plan is free.
+    pub(crate) fn ask_contents<M: Memory, D: Driver<M>>(
+        &mut self,
+        walker: Walker,
+        slot: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let copy = self.directory.batch(slot).0;
+        if exec.free_plan == NONE || self.durable().told[walker as usize].asked == Some(copy) {
+            return false;
+        }
+        let plan = exec.take_plan(copy, Purpose::ReadSummary);
+        exec.plans[plan as usize].unit = walker as u32;
+        exec.plans[plan as usize].trust = Trust::Asks;
+        self.durable_mut().told[walker as usize].asked = Some(copy);
+        let segment = self.segment_of(copy);
+        self.segments.lock(segment);
+        exec.begin(plan, self, driver);
+        true
+    }
+
+    /// Builds the step of reading a summary: a copy that was not found bad.
+    pub(crate) fn build_tell<M: Memory>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        self.push_copy(plan, exec)?;
+        exec.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// Appends the step of reading a copy of the summary of the batch of `plan`: a copy that is readable as far as the plan
+    /// knows.
+    pub(crate) fn push_copy<M: Memory>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        let Plan { row, unread_once, .. } = exec.plans[plan as usize];
+        let first = self.directory.batch(row).0;
+        let copy = self.good_copy(first, unread_once, None, exec).ok_or(TooManyLost)?;
+        let (member, page) = self.member(copy);
+        exec.slots[(plan * exec.stride) as usize].operation = Operation {
+            page,
+            member,
+            kind: OperationKind::Read,
+            class: Class::Metadata,
+            column: (copy % u64::from(exec.geometry.columns)) as u8,
+            ..Operation::default()
+        };
+        let slot = &mut exec.plans[plan as usize];
+        slot.operations = 1;
+        slot.push_step(Step::Operations { first: 0, count: 1 });
+        Ok(())
+    }
+
+    /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
+    /// written.
+    pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let row = exec.plans[plan as usize].row;
+        let present = self.present(plan);
+        let Some(durable) = &self.durable else { return false };
+        let Some(nth) = durable.batches.iter().position(|batch| (batch.first..batch.end).contains(&row))
+        else {
+            return false;
+        };
+        for column in columns(present) {
+            let content = self.durable().batches[nth].content(self.homes(plan)[column as usize]);
+            self.set_content(plan, column, content);
+        }
+        exec.plans[plan as usize].trust = Trust::Sources;
+        true
+    }
+
+    /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
+    pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row, .. } = exec.plans[plan as usize];
+        let present = self.present(plan);
+        let page = exec.buffer_of(plan * exec.stride, self);
+        let copy = self.directory.batch(row).0;
+        let told = self.read_summary(copy, Some(exec.memory.bytes(page)), Vec::new());
+        for column in columns(present) {
+            let content = self.look_up(&told, self.homes(plan)[column as usize]);
+            self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
+        }
+        let slot = &mut exec.plans[plan as usize];
+        slot.trust = Trust::Sources;
+        slot.anew = true;
+    }
+
+    /// A summary was read, or none of its copies can be read.
+    pub(crate) fn summary_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+        let Plan { row: copy, unit, gave_up, .. } = exec.plans[plan as usize];
+        let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(plan * exec.stride, self));
+        let log = &mut *self;
+        let segment = log.segment_of(copy);
+        log.segments.let_go(segment);
+        log.tell(Walker::ALL[unit as usize], copy, page.map(|page| exec.memory.bytes(page)));
+    }
+}

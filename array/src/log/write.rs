@@ -1,0 +1,503 @@
+//! Requests over the log: writes go to controller memory, reads are served from there or from the log.
+
+use super::throttle::Admits;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::exec::Executor;
+use crate::geometry::RowCursor;
+use crate::ids::NONE;
+use crate::log::addresses::NOWHERE;
+use crate::log::buffer::BufferSlot;
+use crate::log::{AcknowledgeWrites, Location, Log};
+use crate::memory::Memory;
+use crate::plan::{Attachment, Purpose};
+use crate::request::RequestKind;
+
+/// The result of writing a chunk.
+pub(crate) enum Written {
+    /// The chunk is in controller memory, or will be.
+    Taken,
+    /// The write must wait until memory, a plan or an attachment is free.
+    Waits,
+}
+
+impl Log {
+    /// Builds plans for a read, write or trim, chunk by chunk: each chunk may be in memory, in any slot, or nowhere.
+    pub(crate) fn split_elastic<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let kind = exec.requests[id as usize].host.kind;
+        while !exec.requests[id as usize].cursor.is_done() {
+            let (chunk, end) = exec.requests[id as usize].cursor.remaining();
+            let chunks = match kind {
+                RequestKind::Read => {
+                    let count = self.read_chunks(id, chunk, end, exec, driver);
+                    let first = exec.requests[id as usize].pages.0;
+                    self.classes.note_read(first, chunk, count);
+                    count
+                }
+                RequestKind::Write => match self.write_chunk(id, chunk, exec, driver) {
+                    Written::Taken => 1,
+                    Written::Waits if self.is_out_of_space => {
+                        self.refuse(id, exec);
+                        1
+                    }
+                    Written::Waits => 0,
+                },
+                RequestKind::Trim => {
+                    self.trim_chunk(id, chunk, exec, driver);
+                    1
+                }
+                RequestKind::Flush => unreachable!("flushes touch no chunks"),
+            };
+            if chunks == 0 {
+                return false;
+            }
+            exec.requests[id as usize].cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
+        }
+        true
+    }
+
+    /// Accepts `chunk` of the write `id` into controller memory.
+    fn write_chunk<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Written {
+        let durable = self.is_durable(exec);
+        if let Some(plan) = self.merge_of(chunk)
+            && !exec.has_bug(Bug::MergeNotJoined)
+        {
+            return self.join_merge(id, plan, exec);
+        }
+        match self.admits_chunk(chunk, exec) {
+            Admits::Yes => {}
+            Admits::Later => return Written::Waits,
+            Admits::Never => {
+                self.refuse(id, exec);
+                return Written::Taken;
+            }
+        }
+        if durable && self.is_full {
+            self.refuse(id, exec);
+            return Written::Taken;
+        }
+        if durable && exec.free_attachment == NONE {
+            return Written::Waits;
+        }
+        let sectors = if exec.requests[id as usize].in_part {
+            exec.sectors_of_page(id, chunk)
+        } else {
+            exec.whole_page
+        };
+        let location = self.location(chunk);
+        let is_waiting = matches!(location, Location::Buffered(place) if self.buffer.get(place).waits);
+        if !is_waiting && !self.has_place() {
+            if !self.is_full || self.in_flight > 0 {
+                return Written::Waits;
+            }
+            self.refuse(id, exec);
+            return Written::Taken;
+        }
+        if sectors != exec.whole_page
+            && let Location::Mapped(slot) = location
+        {
+            return self.merge_chunk(id, chunk, slot, exec, driver);
+        }
+        if sectors != exec.whole_page && location == Location::Lost {
+            exec.requests[id as usize].failed = true;
+            return Written::Taken;
+        }
+        let stream = self.classify(id, chunk, exec);
+        self.put(id, chunk, sectors, stream, exec, driver);
+        Written::Taken
+    }
+
+    /// Fails request `id`: the array has no space for one of its chunks.
+    pub(crate) fn refuse<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) {
+        let request = &mut exec.requests[id as usize];
+        request.failed = true;
+        request.no_space = true;
+    }
+
+    /// Whether a write waits until its chunks are on the members.
+    pub(crate) fn is_durable<M: Memory>(&self, exec: &Executor<M>) -> bool {
+        exec.scheme.elastic.acknowledge == AcknowledgeWrites::Durable
+    }
+
+    /// Frees an attachment that is in no list any more.
+    pub(crate) fn free_attachment_of<M: Memory>(&mut self, node: u32, exec: &mut Executor<M>) {
+        exec.attachments[node as usize].next = exec.free_attachment;
+        exec.free_attachment = node;
+    }
+
+    /// Puts the `sectors` of `chunk` that request `id` writes into controller memory. The rest of the chunk is in memory
+    /// already, or zeros. The chunk belongs to `stream` from now on.
+    pub(crate) fn put<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        sectors: u64,
+        stream: usize,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        if let Location::Buffered(place) = self.location(chunk)
+            && self.buffer.get(place).waits
+        {
+            let BufferSlot { page, stream: before, .. } = *self.buffer.get(place);
+            exec.load_host(page, chunk, id, sectors);
+            self.buffer.get_mut(place).write_seq = 0;
+            self.counts.absorbed += 1;
+            if usize::from(before) == stream {
+                return self.await_durability(id, place, exec);
+            }
+            self.buffer.remove(place);
+            return self.enter(id, chunk, place, stream, exec, driver);
+        }
+        let before = match self.location(chunk) {
+            Location::Buffered(place) => Some(self.buffer.get(place).page),
+            Location::Unmapped | Location::Lost | Location::Mapped(_) => None,
+        };
+        let page = self.new_content(before, sectors, exec);
+        exec.load_host(page, chunk, id, sectors);
+        self.leave(chunk, exec);
+        let place = self.buffer.take(chunk, page);
+        self.enter(id, chunk, place, stream, exec, driver);
+    }
+
+    /// Invalidates the current version of `chunk`. The caller must handle a version that waits in memory.
+    pub(crate) fn leave<M: Memory>(&mut self, chunk: u64, exec: &mut Executor<M>) {
+        let keeps = exec.has_bug(Bug::OldSlotStaysValid);
+        let revives = exec.has_bug(Bug::OlderChunkInstalled);
+        match self.location(chunk) {
+            Location::Unmapped | Location::Lost => {}
+            Location::Buffered(_) if revives => {}
+            Location::Buffered(place) => self.buffer.get_mut(place).chunk = NOWHERE,
+            Location::Mapped(slot) => {
+                let segment = self.segment_of(slot);
+                if !keeps {
+                    self.segments.invalidate(segment);
+                }
+                // Its segment may now be a victim.
+                self.is_full = false;
+            }
+        }
+        self.set_unmapped(chunk);
+    }
+
+    /// The stream of `chunk`, which request `id` writes: the stream of its class.
+    #[inline]
+    pub(crate) fn classify<M: Memory>(&mut self, id: u32, chunk: u64, exec: &mut Executor<M>) -> usize {
+        let request = &exec.requests[id as usize];
+        let (host, first) = (request.host, request.pages.0);
+        if chunk == first {
+            self.hotness.begin_request(host.offset, host.bytes.into());
+        }
+        let tier = self.hotness.classify(chunk);
+        self.classes.write(first, chunk, tier)
+    }
+
+    /// Queues a place in `stream`, and makes the stream's chunks due if they reach the stripe-fill threshold.
+    pub(crate) fn enter<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        place: u32,
+        stream: usize,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let now = exec.now;
+        let waits = exec.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
+        self.await_durability(id, place, exec);
+        let (first, last) = exec.requests[id as usize].pages;
+        self.buffer.push(stream, place, now);
+        self.set_memory(chunk, place);
+        let (unit, is_full) = (self.stripe_fill.of_write(stream, last - first + 1), self.is_full);
+        let queue = &mut self.buffer.queues[stream];
+        if queue.count - queue.due >= unit {
+            queue.due += unit;
+            if waits && !is_full {
+                queue.triggers.push_back((id, unit));
+                exec.requests[id as usize].remaining += 1;
+            }
+        } else {
+            self.time_stream(stream, exec, driver);
+        }
+    }
+
+    /// Lets request `id` wait until the content of `place` is durable, if the scheme requires it and there is space. A write
+    /// that was reading its chunk when the array ran out of space reaches this point without an earlier check.
+    fn await_durability<M: Memory>(&mut self, id: u32, place: u32, exec: &mut Executor<M>) {
+        if !self.is_durable(exec) || exec.has_bug(Bug::DurableTooEarly) {
+            return;
+        }
+        if self.is_full {
+            return self.refuse(id, exec);
+        }
+        let node = exec.free_attachment;
+        exec.free_attachment = exec.attachments[node as usize].next;
+        let first = &mut self.buffer.get_mut(place).first_request;
+        let next = std::mem::replace(first, node);
+        exec.attachments[node as usize] = Attachment { request: id, next };
+        exec.requests[id as usize].remaining += 1;
+    }
+
+    /// Sets the timer of a stream, if its chunks must not wait forever.
+    fn time_stream<M: Memory, D: Driver<M>>(
+        &mut self,
+        stream: usize,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let (now, wait) = (exec.now, exec.scheme.elastic.wait.0);
+        let is_timed = wait > 0 && stream < self.hosts();
+        let Some(since) = self.buffer.since(stream).filter(|_| is_timed) else { return };
+        let queue = &mut self.buffer.queues[stream];
+        if queue.count > queue.due && queue.timer.is_none() {
+            // Chunks that are due already may have waited for space longer than that.
+            let at = (since + wait).max(now);
+            queue.timer = Some(at);
+            driver.set_timer(at);
+        }
+    }
+
+    /// Handles the timers: chunks that have waited long enough become due.
+    pub(crate) fn elastic_timer<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
+        let (now, wait) = (exec.now, exec.scheme.elastic.wait.0);
+        if wait == 0 {
+            return;
+        }
+        let log = &mut *self;
+        for stream in 0..log.hosts() {
+            let log = &mut *self;
+            let has_waited = log.buffer.since(stream).is_some_and(|since| since + wait <= now);
+            let queue = &mut log.buffer.queues[stream];
+            if queue.timer.is_none_or(|at| at > now) {
+                continue;
+            }
+            queue.timer = None;
+            if has_waited {
+                queue.due = queue.count;
+            }
+            self.time_stream(stream, exec, driver);
+        }
+    }
+
+    /// Unmaps `chunk`, if request `id` covers the whole of it.
+    fn trim_chunk<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        if exec.sectors_of_page(id, chunk) != exec.whole_page {
+            return;
+        }
+        let waiting = match self.location(chunk) {
+            Location::Buffered(place) if self.buffer.get(place).waits => Some(place),
+            _ => None,
+        };
+        let is_somewhere = self.location(chunk) != Location::Unmapped;
+        self.leave(chunk, exec);
+        if let Some(durable) = self.durable.as_mut().filter(|_| is_somewhere) {
+            durable.bury(chunk);
+        }
+        if let Some(place) = waiting {
+            self.buffer.remove(place);
+            self.discard_place(place, false, exec, driver);
+        }
+    }
+
+    /// Frees a place that is in no queue, with its content, and completes the requests that wait for it.
+    fn discard_place<M: Memory, D: Driver<M>>(
+        &mut self,
+        place: u32,
+        failed: bool,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let page = self.buffer.get(place).page;
+        if M::CARRIES_DATA && page != NONE {
+            exec.memory.give(page);
+        }
+        self.release_waiters(place, failed, exec, driver);
+        self.buffer.give(place);
+    }
+
+    /// Completes the requests that wait for the content of `place` to be durable.
+    pub(crate) fn release_waiters<M: Memory, D: Driver<M>>(
+        &mut self,
+        place: u32,
+        failed: bool,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let mut node = std::mem::replace(&mut self.buffer.get_mut(place).first_request, NONE);
+        while node != NONE {
+            let Attachment { request: id, next } = exec.attachments[node as usize];
+            self.free_attachment_of(node, exec);
+            if failed {
+                self.refuse(id, exec);
+            }
+            self.let_go(id, exec, driver);
+            node = next;
+        }
+    }
+
+    /// Reduces the number of things that request `id` waits for by one; acknowledges it at zero.
+    pub(crate) fn let_go<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let request = &mut exec.requests[id as usize];
+        request.remaining -= 1;
+        if request.remaining == 0 {
+            let acknowledgement = exec.acknowledgement(id, self);
+            exec.acknowledge(id, &acknowledgement, self, driver);
+        }
+    }
+
+    /// A flush drains memory that does not survive a loss of power, and everything must reach the members before they are
+    /// flushed. Returns false if the flush must wait.
+    pub(crate) fn elastic_flush_for<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let drops = exec.has_bug(Bug::FlushDropped);
+        let log = &mut *self;
+        if exec.requests[id as usize].drained || !(log.is_volatile || exec.members.volatile_cache) {
+            return true;
+        }
+        if log.is_volatile && !drops {
+            // Members have a copy of live chunks until these are written, and written one by one they would take more room
+            // than they free.
+            let hosts = log.hosts();
+            log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);
+            while self.append_one(exec, driver) {}
+            let log = &*self;
+            if log.buffer.queues[..hosts].iter().any(|queue| queue.count > 0) {
+                if !log.is_full {
+                    return false;
+                }
+                self.refuse(id, exec);
+            }
+        }
+        let is_append = |exec: &Executor<M>, plan: u32| {
+            let plan = &exec.plans[plan as usize];
+            plan.purpose == Purpose::Append && plan.is_under_way
+        };
+        if !exec.wait_for_all(id, is_append) {
+            return false;
+        }
+        exec.requests[id as usize].drained = true;
+        true
+    }
+
+    /// Handles the loss of a member.
+    pub(crate) fn elastic_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+        self.stop_rebuild(member);
+        if let Some(durable) = self.durable.as_mut() {
+            durable.is_news = true;
+            durable.sync.gone |= 1 << member;
+        }
+        self.review_groups(exec);
+    }
+
+    /// A flush first writes what waits in volatile controller memory, then flushes every member.
+    pub(crate) fn split_flush<M: Memory, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if exec.read_only {
+            return true;
+        }
+        if self.is_kept() {
+            self.join_sync(id, exec);
+            return true;
+        }
+        self.elastic_flush_for(id, exec, driver)
+            && (!exec.wants_members_flushed(id, self) || exec.flush_members(id, self, driver))
+    }
+
+    /// Handles the loss or return of a member. Segments of groups that can hold no stripes are not opened until they can
+    /// again.
+    pub(crate) fn review_groups<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        let groups = exec.geometry.groups;
+        for group in 0..groups {
+            let takes_stripes = self.data_of_group(group, exec) > 0;
+            match (takes_stripes, self.segments.is_retired(group)) {
+                (false, false) => self.segments.retire(group, groups),
+                (true, true) => {
+                    self.segments.readmit(group, groups);
+                    self.is_full = false;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Makes all chunks in controller memory due.
+    pub(crate) fn drain_elastic(&mut self) {
+        for queue in &mut self.buffer.queues {
+            queue.due = queue.count;
+        }
+    }
+
+    /// Treats the first `chunks` chunks as written, in consecutive full stripes, in the layout of the coldest and
+    /// read-intensive chunks.
+    pub(crate) fn elastic_assume_written<M: Memory>(&mut self, chunks: u64, exec: &mut Executor<M>) {
+        let log = &mut *self;
+        let (data, parity) = (u64::from(exec.geometry.data), u64::from(exec.geometry.parity()));
+        let end = chunks.min(log.capacity);
+        let depth = u64::from(log.classes.depth(0));
+        let (mut chunk, mut turn) = (0, 0);
+        while chunk < end {
+            let Some(segment) = log.segments.open() else { return };
+            let mut slot = u64::from(segment) * log.segment_slots();
+            let segment_end = slot + log.segment_slots();
+            while slot < segment_end && chunk < end {
+                // A band of full stripes, or the remaining chunks.
+                let stripes =
+                    depth.min((segment_end - slot) / (data + parity)).min((end - chunk) / data).max(1);
+                let columns = data.min(end - chunk);
+                let width = columns + parity;
+                let rotation = turn % width;
+                for (stripe, position) in
+                    (0..stripes).flat_map(|stripe| (0..width).map(move |at| (stripe, at)))
+                {
+                    let number = (position + width - rotation) % width;
+                    let (at, is_first) = (slot + stripe * width + position, position == 0);
+                    if number < parity {
+                        log.directory.put_parity(at, number as u8, is_first);
+                        continue;
+                    }
+                    // Data columns are in the order of their positions.
+                    let before =
+                        (0..position).filter(|at| (at + width - rotation) % width >= parity).count() as u64;
+                    let written = chunk + before * stripes + stripe;
+                    log.directory.put_data(at, written, is_first);
+                    log.set_slot(written, at);
+                    log.segments.validate(segment);
+                }
+                chunk += stripes * columns;
+                turn += 1;
+                slot += stripes * width;
+            }
+            log.segments.close(segment);
+        }
+    }
+}
