@@ -140,14 +140,17 @@ impl<M: Memory> Placement<M> for InPlace {
         self.split(id, exec, driver)
     }
 
+    #[inline]
     fn has_memory(&self) -> bool {
         self.gather.is_some() || self.encode.is_some() || self.cache.is_some()
     }
 
+    #[inline]
     fn takes_writes_to_memory(&self) -> bool {
         self.cache.is_some()
     }
 
+    #[inline]
     fn latency_of(&self, id: u32, exec: &Executor<M>) -> Nanos {
         let is_write = exec.requests[id as usize].host.kind == RequestKind::Write;
         let splits = is_write && self.cache.as_ref().is_some_and(Cache::splits);
@@ -155,6 +158,7 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     /// Not where the journal is flushed with each record.
+    #[inline]
     fn flushes_members(&self, exec: &Executor<M>) -> bool {
         let has_to = exec.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
         has_to && !exec.has_bug(Bug::MembersNotFlushed)
@@ -200,14 +204,17 @@ impl<M: Memory> Placement<M> for InPlace {
         Ok(Built::Ready)
     }
 
+    #[inline]
     fn await_record(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
         self.await_record(plan, exec)
     }
 
+    #[inline]
     fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
         self.combine(plan, exec);
     }
 
+    #[inline]
     fn marked(&mut self, plan: u32, exec: &mut Executor<M>) {
         if exec.plans[plan as usize].absorbs {
             self.absorb(plan, exec);
@@ -219,6 +226,7 @@ impl<M: Memory> Placement<M> for InPlace {
         self.plan_written_in_zones(plan, exec);
     }
 
+    #[inline]
     fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
         self.store_row(plan, id, exec);
     }
@@ -232,6 +240,7 @@ impl<M: Memory> Placement<M> for InPlace {
         }
     }
 
+    #[inline]
     fn may_doubt(&self) -> bool {
         self.journal.is_some()
     }
@@ -386,6 +395,7 @@ impl<M: Memory> Placement<M> for InPlace {
         self.only_plans && self.resync.is_none() && self.roster.is_none() && !self.window.flushes_deferred
     }
 
+    #[inline]
     fn poll_waiting<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         self.journaled(exec, driver) || self.intended(exec, driver)
     }
