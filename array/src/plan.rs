@@ -160,7 +160,7 @@ pub(crate) struct Plan {
     pub(crate) doubts: bool,
     pub(crate) trust: Trust,
     /// Whether the result of its computation requires its steps to be built again.
-    pub(crate) anew: bool,
+    pub(crate) build_again: bool,
     pub(crate) decision: Decision,
     /// Whether the decision was reported to the driver.
     pub(crate) told: bool,
@@ -318,7 +318,7 @@ impl Plan {
             covers: 0,
             doubts: false,
             trust: Trust::Result,
-            anew: false,
+            build_again: false,
             decision: Decision::default(),
             told: false,
             steps: [Step::Compute { pages: 0 }; STEPS_MAX],

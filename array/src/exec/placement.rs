@@ -8,8 +8,7 @@ use stripewise_base::Nanos;
 
 use crate::driver::Driver;
 use crate::exec::metadata_pieces::{Piece, PieceLocation};
-use crate::exec::metadata_scrub::ScrubCounts;
-use crate::exec::metadata_scrub::Wanted;
+use crate::exec::metadata_scrub::{ScrubCounts, Wanted};
 use crate::exec::rejoin::{RejoinError, Rejoining};
 use crate::exec::{Built, Executor, Split};
 use crate::format::Superblock;

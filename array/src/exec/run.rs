@@ -147,7 +147,7 @@ impl<M: Memory> Executor<M> {
                         return;
                     }
                     placement.combine(plan, self);
-                    if std::mem::take(&mut self.plans[plan as usize].anew) {
+                    if std::mem::take(&mut self.plans[plan as usize].build_again) {
                         return self.begin(plan, placement, driver);
                     }
                 }
@@ -311,7 +311,7 @@ impl<M: Memory> Executor<M> {
         placement.combine(plan, self);
         let slot = &mut self.plans[plan as usize];
         slot.parity_ns += self.now - slot.step_begun_at;
-        if std::mem::take(&mut slot.anew) {
+        if std::mem::take(&mut slot.build_again) {
             slot.step_begun_at = self.now;
             return self.begin(plan, placement, driver);
         }

@@ -40,7 +40,7 @@ impl<M: Memory> Executor<M> {
         plan.covers = 0;
         plan.doubts = false;
         plan.trust = Trust::Result;
-        plan.anew = false;
+        plan.build_again = false;
         plan.carried = 0;
         plan.unit = NONE;
         plan.absorbs = false;

@@ -72,7 +72,7 @@ impl Log {
         if !self.is_right(plan, missing & wanted, exec.geometry.columns, exec) {
             let slot = &mut exec.plans[plan as usize];
             slot.trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
-            slot.anew = true;
+            slot.build_again = true;
         }
     }
 
@@ -86,7 +86,7 @@ impl Log {
         exec.has_bug(Bug::ChecksumIgnored) || columns(mask).all(is_right)
     }
 
-    /// Like [`Array::decode_stripe`], for the columns that the second side of a hedged read replaces, in the buffers that it
+    /// Like [`Self::decode_stripe`], for the columns that the second side of a hedged read replaces, in the buffers that it
     /// has read into. Returns whether the result is right.
     pub(crate) fn decode_stripe_again<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
         let Path { hedged, without, .. } = exec.plans[plan as usize].path;

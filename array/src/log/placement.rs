@@ -4,8 +4,7 @@ use stripewise_base::Nanos;
 
 use crate::driver::Driver;
 use crate::exec::metadata_pieces::{Kind, Piece, PieceLocation};
-use crate::exec::metadata_scrub::ScrubCounts;
-use crate::exec::metadata_scrub::Wanted;
+use crate::exec::metadata_scrub::{ScrubCounts, Wanted};
 use crate::exec::rejoin::{RejoinError, Rejoining};
 use crate::exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 use crate::format::Superblock;

@@ -102,7 +102,7 @@ impl Log {
         }
         let slot = &mut exec.plans[plan as usize];
         slot.trust = Trust::Sources;
-        slot.anew = true;
+        slot.build_again = true;
     }
 
     /// A summary was read, or none of its copies can be read.
