@@ -19,13 +19,15 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    /// Whether any member of the array lacks a back copy of the superblock that takes effect.
-    pub(crate) fn is_unfinished(&self, offered: &[Copies]) -> bool {
-        let has = |&at: &u16| {
-            let back = offered[usize::from(at)].back.as_ref();
-            back.is_some_and(|back| back.is_version_of(&self.superblock))
+    /// The positions of the members that lack a back copy of the superblock that takes effect. Only these are to be written:
+    /// a member with neither a back copy nor a front copy of this version, because a write of it was interrupted, could
+    /// look like a proof of the version of its front copy.
+    pub(crate) fn unfinished(&self, offered: &[Copies]) -> Vec<Option<u16>> {
+        let lacks = |at: &u16| {
+            let back = offered[usize::from(*at)].back.as_ref();
+            !back.is_some_and(|back| back.is_version_of(&self.superblock))
         };
-        !self.positions.iter().flatten().all(has)
+        self.positions.iter().map(|position| position.filter(lacks)).collect()
     }
 }
 
@@ -77,10 +79,12 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
     let has_it = |its: &Superblock, superblock: &Superblock| {
         its.update > superblock.update || its.is_version_of(superblock)
     };
+    // A newer version proves nothing here: it may have been derived from an older one, because this one never took effect.
     let is_everywhere = |superblock: &Superblock| {
-        found.iter().all(|(_, its)| {
+        found.iter().all(|&(at, its)| {
             let member = superblock.members.get(usize::from(its.number));
-            member.is_none_or(|member| member.state == MemberState::Failed) || has_it(its, superblock)
+            member.is_none_or(|member| member.state == MemberState::Failed)
+                || offered[usize::from(at)].has(superblock)
         })
     };
     let is_being_proved = |superblock: &Superblock| were_backs_being_written(superblock, offered);
@@ -115,7 +119,6 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
 
 /// Whether more than P members of a group have the front copy of a version and no valid back copy. Damage alone destroys
 /// at most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
-/// most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
     let mut alone = vec![0; usize::from(superblock.groups).max(1)];
     for front in offered.iter().filter(|its| its.back.is_none()).filter_map(|its| its.front.as_ref()) {

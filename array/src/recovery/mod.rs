@@ -249,12 +249,13 @@ impl<M: Memory> Array<M> {
             check_next("update", assembly.update, NUMBERS_BEGIN_MAX)?;
         }
         superblocks::check_scheme(&assembly.superblock, scheme, &members)?;
-        if !opening.read_only && assembly.is_unfinished(&offered) {
+        let unfinished = assembly.unfinished(&offered);
+        if !opening.read_only && unfinished.iter().any(Option::is_some) {
             // The last update was interrupted. Until it is complete, some members have only front copies of it; and these
             // may still be in volatile memory, if the interruption was not a power loss.
             let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
             superblocks::flush(media, &present)?;
-            superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
+            superblocks::write_copies(media, &assembly.superblock, &unfinished, Copy::Back)?;
         }
         let opened = match scheme.placement.policy {
             PlacementPolicy::Elastic => log::open(scheme, members, memory, media, &assembly, opening),

@@ -117,7 +117,6 @@ pub(crate) fn code_of(scheme: &Scheme, geometry: &Geometry) -> Option<Kind> {
 ///
 /// # Errors
 /// The difference.
-/// What differs.
 pub(crate) fn check_scheme(
     superblock: &Superblock,
     scheme: &Scheme,
@@ -170,6 +169,11 @@ impl Copies {
     /// The newer of the two copies.
     pub(crate) fn newest(&self) -> Option<&Superblock> {
         [&self.front, &self.back].into_iter().flatten().max_by_key(|its| its.update)
+    }
+
+    /// Whether one of the two copies is this version.
+    pub(crate) fn has(&self, version: &Superblock) -> bool {
+        [&self.front, &self.back].into_iter().flatten().any(|its| its.is_version_of(version))
     }
 }
 

@@ -48,12 +48,13 @@ impl Upgrade {
         if current.version < VERSION {
             check_whole(&assembly)?;
         }
-        if !dry_run && assembly.is_unfinished(&offered) {
+        let unfinished = assembly.unfinished(&offered);
+        if !dry_run && unfinished.iter().any(Option::is_some) {
             // The last update was interrupted and may have been an upgrade; back copies of the previous update prove
             // nothing about it.
             let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
             flush(media, &present)?;
-            write_copies(media, current, &assembly.positions, Copy::Back)?;
+            write_copies(media, current, &unfinished, Copy::Back)?;
         }
         if current.version >= VERSION {
             return Ok(Self { from: current.version, superblock: current.clone() });
