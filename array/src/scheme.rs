@@ -5,6 +5,7 @@ mod elastic;
 mod in_place;
 mod metadata;
 mod resolve;
+mod restart;
 mod settings;
 mod zones;
 
@@ -18,13 +19,13 @@ use crate::coordination::CoordinationSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
-use crate::in_place::journal::JournalSection;
-use crate::log::{ClassBy, ElasticSection};
 use crate::mix::MixSection;
+use crate::placement::JournalSection;
+use crate::placement::ZonesSection;
+use crate::placement::{ClassBy, ElasticSection};
 use crate::placement::{LogSection, Placement, PlacementPolicy};
 use crate::read::ReadSection;
 use crate::update::Update;
-use crate::zones::ZonesSection;
 
 /// A named choice of one policy on every axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Audit of the log of elastic striping: compares the slots on the members with the model and with parity.
 
-use stripewise_array::log::AcknowledgeWrites;
+use stripewise_array::placement::AcknowledgeWrites;
 use stripewise_array::placement::Persistence;
 use stripewise_array::{Array, PageMemory, StripeView};
 use stripewise_flash::Flash;

@@ -9,6 +9,7 @@ pub(crate) mod hedge;
 pub(crate) mod internal;
 pub(crate) mod metadata_pieces;
 pub(crate) mod metadata_scrub;
+pub(crate) mod operations;
 pub(crate) mod placement;
 pub(crate) mod planted;
 pub(crate) mod poll;

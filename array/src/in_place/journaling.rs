@@ -34,14 +34,6 @@ impl Change {
     }
 }
 
-impl<M: Memory> Executor<M> {
-    /// Members that failed, one bit each.
-    pub(crate) fn failed_members(&self) -> u64 {
-        let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
-        failed.fold(0, |mask, (member, _)| mask | 1 << member)
-    }
-}
-
 impl InPlace {
     /// Sets up the journal of an assembled array: empty, with the table of checksums as it is on the members.
     pub(crate) fn begin_journal<M: Memory>(

@@ -12,13 +12,6 @@ use crate::memory::Memory;
 use crate::operation::OperationKind;
 use crate::plan::Purpose;
 
-impl<M: Memory> Executor<M> {
-    /// Rows of a group, which are the pages of its data.
-    pub(crate) fn rows_of_group(&self) -> u64 {
-        self.geometry.rows() / u64::from(self.geometry.groups)
-    }
-}
-
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
     pub(crate) fn begin_members<M: Memory>(

@@ -13,15 +13,6 @@ use crate::operation::{Class, OperationKind};
 use crate::plan::{Plan, Purpose, Step};
 use crate::row_locks::RowLock;
 
-impl<M: Memory> Executor<M> {
-    /// The columns of the plan's row on `member`, as a mask.
-    fn columns_on(&self, plan: u32, member: u16) -> u64 {
-        let place = self.plans[plan as usize].place;
-        let is_its = |&column: &u32| self.geometry.member(place, column) == member;
-        (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
-    }
-}
-
 impl InPlace {
     /// Takes the next step of background work. Returns false if there is nothing to do now.
     pub(crate) fn walk_one<M: Memory, D: Driver<M>>(

@@ -13,10 +13,8 @@ use crate::exec::Executor;
 use crate::in_place::InPlace;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
-use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 use crate::plan::{Plan, Purpose, Step};
 use crate::row_locks::RowLock;
-use crate::scheme::{Metadata, Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
 
 /// An interrupted update or trim of a row.
@@ -43,66 +41,6 @@ impl Resync {
     /// This work, and all rows from `next` on.
     pub(crate) fn starting_at(self, next: u64) -> Self {
         Self { next, ..self }
-    }
-}
-
-impl Scheme {
-    /// Checks that a controller of this scheme can recover all content after a loss of power.
-    ///
-    /// # Errors
-    /// The setting that keeps state only in memory, and the setting to use instead.
-    pub fn check_restart(&self) -> Result<(), SchemeError> {
-        let refuse = |key, value: &str, reason| {
-            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.into(), reason })
-        };
-        if self.metadata == Metadata::On {
-            let reason = "is assembled from its members, with nothing kept in memory: use `Array::open`";
-            return refuse("metadata", "\"on\"", reason);
-        }
-        let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";
-        match self.placement.policy {
-            PlacementPolicy::InPlace => {}
-            PlacementPolicy::McRais if self.placement.buffer_persistence == Persistence::Persistent => {}
-            PlacementPolicy::McRais => {
-                let reason = "loses the map of zones with power; use \"persistent\"";
-                return refuse("placement.buffer_persistence", "\"volatile\"", reason);
-            }
-            PlacementPolicy::ParityLogging => {
-                return refuse("placement.policy", "\"parity-logging\"", reason);
-            }
-            PlacementPolicy::Elastic => return refuse("placement.policy", "\"elastic\"", reason),
-        }
-        match self.placement.first_writes {
-            FirstWrites::InPlace => {}
-            FirstWrites::Gather => return refuse("placement.first_writes", "\"gather\"", reason),
-            FirstWrites::Encode => return refuse("placement.first_writes", "\"encode\"", reason),
-        }
-        if self.parity.window != crate::WindowSize::default() {
-            let reason = "keeps in memory alone which parity is late, which a loss of power erases; use 0";
-            return refuse("parity.window", "a window", reason);
-        }
-        Ok(())
-    }
-}
-
-impl<M: Memory> Executor<M> {
-    /// The columns that `plan` writes and those that it trims, if it has begun to.
-    fn changed_by(&self, plan: u32) -> (u64, u64) {
-        let slot = &self.plans[plan as usize];
-        let base = plan as usize * self.stride as usize;
-        let of = |steps: &[Step], kind| {
-            let ranges = steps.iter().filter_map(|step| match step {
-                Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
-                Step::Compute { .. } | Step::Journal => None,
-            });
-            let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
-            operations
-                .filter(|operation| operation.kind == kind)
-                .fold(0, |mask, operation| mask | 1u64 << operation.column)
-        };
-        let begun = |kind| of(slot.steps_begun(), kind) != 0;
-        let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
-        (all(OperationKind::Write), all(OperationKind::Trim))
     }
 }
 

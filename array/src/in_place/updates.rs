@@ -1,91 +1,14 @@
 //! Steps of updates: pre-read, compute parity, write.
 
-use crate::bits::columns;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::exec::{Executor, TooManyLost};
-use crate::geometry::Place;
 use crate::in_place::InPlace;
 use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
+use crate::operation::{Class, OperationKind};
 use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::Acknowledge;
 use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
-
-impl<M: Memory> Executor<M> {
-    /// The routine that reads fewer pages, where RMW reads `deltas` besides the columns of its mask; RMW if they are equal.
-    fn choose_by_pages(&self, rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
-        let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
-        let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
-        let reason = if rmw_reads == rcw_reads { Reason::Tie } else { Reason::FewerPreReads };
-        let decision = Decision {
-            rmw_reads: rmw_reads as u8,
-            rcw_reads: rcw_reads as u8,
-            ..Decision::forced(routine, reason)
-        };
-        (decision, if routine == Routine::Rmw { rmw } else { rcw })
-    }
-
-    #[inline]
-    fn choose_freely<D: Driver<M>>(&self, plan: u32, rmw: u64, rcw: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { place, row, wanted, dirty, pinned, .. } = self.plans[plan as usize];
-        let choice = Choice {
-            now: self.now,
-            row,
-            updated: wanted | dirty,
-            rmw,
-            rcw,
-            old: pinned,
-            geometry: &self.geometry,
-            place,
-            page_bytes: self.members.page_bytes,
-            loads: &self.loads,
-            times: &self.times,
-        };
-        let update = &self.scheme.update;
-        let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
-        let decision = update.choose(&choice, driver, chosen);
-        (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
-    }
-
-    /// Appends a step with one operation for each column of `mask`.
-    #[inline]
-    pub(crate) fn push_operations(
-        &mut self,
-        plan: u32,
-        mask: u64,
-        kind: OperationKind,
-        class: impl Fn(u32) -> Class,
-        place: Place,
-    ) {
-        let stale = self.has_bug(Bug::LateVersionDecoded);
-        let slot = &mut self.plans[plan as usize];
-        // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
-        // one page, and a repair, use the current version.
-        let old = match (kind, slot.purpose) {
-            (OperationKind::Write, _) if slot.defers => slot.pinned,
-            (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,
-            (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
-            _ => 0,
-        };
-        let first = slot.operations;
-        let count = mask.count_ones() as u16;
-        let base = (plan * self.stride) as usize + first as usize;
-        for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
-            slot.operation = Operation {
-                page: place.page,
-                member: self.geometry.member(place, column),
-                kind,
-                class: class(column),
-                column: column as u8,
-                old_version: old >> column & 1 != 0,
-                ..Operation::default()
-            };
-        }
-        slot.operations += count;
-        slot.push_step(Step::Operations { first, count });
-    }
-}
 
 impl InPlace {
     /// Builds the steps of the update `plan`, given the columns that are lost now.
@@ -257,8 +180,8 @@ impl InPlace {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
         }
         match (rmw & lost == 0 && partial & lost == 0, rcw & lost == 0) {
-            (true, true) if deltas > 0 => exec.choose_by_pages(rmw, rcw, deltas * parity.count_ones()),
-            (true, true) => exec.choose_freely(plan, rmw, rcw, driver),
+            (true, true) if deltas > 0 => choose_by_pages(rmw, rcw, deltas * parity.count_ones()),
+            (true, true) => choose_freely(exec, plan, rmw, rcw, driver),
             (true, false) => (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw),
             (false, true) => (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw),
             (false, false) => {
@@ -314,4 +237,45 @@ impl InPlace {
         }
         lost
     }
+}
+
+/// The routine that reads fewer pages, where RMW reads `deltas` besides the columns of its mask; RMW if they are equal.
+fn choose_by_pages(rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
+    let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
+    let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
+    let reason = if rmw_reads == rcw_reads { Reason::Tie } else { Reason::FewerPreReads };
+    let decision = Decision {
+        rmw_reads: rmw_reads as u8,
+        rcw_reads: rcw_reads as u8,
+        ..Decision::forced(routine, reason)
+    };
+    (decision, if routine == Routine::Rmw { rmw } else { rcw })
+}
+
+#[inline]
+fn choose_freely<M: Memory, D: Driver<M>>(
+    exec: &Executor<M>,
+    plan: u32,
+    rmw: u64,
+    rcw: u64,
+    driver: &mut D,
+) -> (Decision, u64) {
+    let Plan { place, row, wanted, dirty, pinned, .. } = exec.plans[plan as usize];
+    let choice = Choice {
+        now: exec.now,
+        row,
+        updated: wanted | dirty,
+        rmw,
+        rcw,
+        old: pinned,
+        geometry: &exec.geometry,
+        place,
+        page_bytes: exec.members.page_bytes,
+        loads: &exec.loads,
+        times: &exec.times,
+    };
+    let update = &exec.scheme.update;
+    let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
+    let decision = update.choose(&choice, driver, chosen);
+    (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
 }

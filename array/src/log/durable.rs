@@ -495,7 +495,12 @@ impl Log {
 impl Durable {
     /// Number of stripes over all members for which a segment has room besides their summaries.
     pub(crate) fn full_stripes(&self, log: &Log) -> u32 {
-        full_stripes(self.room, log.segment_slots() as u32, log.columns(), log.columns() - log.data())
+        crate::placement::full_stripes(
+            self.room,
+            log.segment_slots() as u32,
+            log.columns(),
+            log.columns() - log.data(),
+        )
     }
 
     /// Whether space is being freed, or will be by a checkpoint. A checkpoint that waits until memory is empty may itself wait
@@ -562,14 +567,4 @@ impl Durable {
     pub(crate) fn empties_memory(&self) -> bool {
         self.sync.phase == Phase::Drain && self.sync.is_checkpoint
     }
-}
-
-/// Number of stripes of `columns` chunks, `parity` of them parity, that fit in `slots` slots besides summaries of at most
-/// `room` entries.
-pub(crate) fn full_stripes(room: u32, slots: u32, columns: u32, parity: u32) -> u32 {
-    let copies = parity + 1;
-    let in_batch = room.saturating_sub(copies) / columns;
-    let batch = copies + in_batch * columns;
-    let rest = (slots % batch).saturating_sub(copies) / columns;
-    slots / batch * in_batch + rest
 }

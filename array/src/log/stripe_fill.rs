@@ -2,10 +2,9 @@
 //!
 //! Source: paper 001, section III-B, Algorithm 2; that large writes do not wait for the threshold is ours.
 
-use super::classes::{Classes, unit};
-use super::{AcknowledgeWrites, BufferUnit};
+use super::classes::Classes;
 use crate::geometry::Geometry;
-use crate::placement::Persistence;
+use crate::placement::{AcknowledgeWrites, BufferUnit, Persistence, unit};
 use crate::scheme::Scheme;
 
 /// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold saves members short

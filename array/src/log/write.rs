@@ -8,8 +8,9 @@ use crate::geometry::RowCursor;
 use crate::ids::NONE;
 use crate::log::addresses::NOWHERE;
 use crate::log::buffer::BufferSlot;
-use crate::log::{AcknowledgeWrites, Location, Log};
+use crate::log::{Location, Log};
 use crate::memory::Memory;
+use crate::placement::AcknowledgeWrites;
 use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 

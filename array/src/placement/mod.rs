@@ -1,9 +1,24 @@
 //! Placement policies: where a written chunk is stored.
 
+mod classes;
+mod dimensions;
+mod elastic;
+mod journal;
+mod parity_log;
+mod zones;
+
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Span;
 
-pub use crate::in_place::parity_log::{Commit, LogSection};
+pub use classes::{ChunkSizes, ClassBy};
+pub(crate) use classes::{depths, unit};
+pub(crate) use dimensions::{Dimensions, full_stripes, places};
+pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations};
+pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
+pub(crate) use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
+pub use parity_log::{Commit, LogSection};
+pub(crate) use zones::{ZONES, ZonePages};
+pub use zones::{ZoneSection, ZonesSection};
 
 /// The placement section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

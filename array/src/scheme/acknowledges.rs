@@ -2,7 +2,7 @@
 
 use super::{Acknowledge, Scheme, WindowSize};
 use crate::cache::CachePolicy;
-use crate::log::AcknowledgeWrites;
+use crate::placement::AcknowledgeWrites;
 use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 
 impl Scheme {

@@ -5,7 +5,7 @@ use stripewise_base::units::Bytes;
 
 use super::{Acknowledge, Members, Scheme, SchemeError, WindowSize};
 use crate::geometry::{Geometry, Level};
-use crate::log::{AcknowledgeWrites, Dimensions, ElasticSection, places};
+use crate::placement::{AcknowledgeWrites, Dimensions, ElasticSection, places};
 use crate::placement::{FirstWrites, Persistence};
 
 /// The largest number of pages that a segment takes of a member.

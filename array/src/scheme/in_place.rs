@@ -5,7 +5,7 @@ use crate::cache::CachePolicy;
 use crate::format::SUPERBLOCK_MEMBERS_MAX;
 use crate::format::in_place::{InPlaceLayout, InPlaceShape};
 use crate::geometry::{Geometry, Level};
-use crate::in_place::journal::JournalPolicy;
+use crate::placement::JournalPolicy;
 use crate::placement::{FirstWrites, PlacementPolicy};
 
 impl Scheme {

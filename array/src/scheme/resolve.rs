@@ -6,8 +6,8 @@ use super::{Acknowledge, CodeSection, Members, Scheme, SchemeError, WindowSize};
 use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
-use crate::in_place::parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
-use crate::log::{ClassBy, Dimensions};
+use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
+use crate::placement::{ClassBy, Dimensions};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
 
 /// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.

@@ -3,7 +3,7 @@
 use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
 use crate::placement::{FirstWrites, PlacementPolicy};
-use crate::zones::{ZONES, ZonePages};
+use crate::placement::{ZONES, ZonePages};
 
 impl Scheme {
     /// The zones of this scheme, if it has any: for each zone its chunk and its share of each member, in pages.

@@ -25,7 +25,6 @@ mod eviction;
 mod filter;
 mod map;
 mod moves;
-mod section;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -35,17 +34,12 @@ use std::collections::VecDeque;
 use crate::geometry::Geometry;
 use crate::ids::NONE;
 use crate::mix::MixSection;
+use crate::placement::ZONES;
 use crate::request::RequestKind;
 use crate::scheme::Scheme;
 use crate::table::Table;
 use map::{HOME, Map};
 use space::Space;
-
-pub(crate) use section::ZonePages;
-pub use section::{ZoneSection, ZonesSection};
-
-/// Number of zones of an array: of reads, mixed, of writes.
-pub(crate) const ZONES: usize = 3;
 
 /// No page of the array.
 const NOWHERE: u64 = u64::MAX;

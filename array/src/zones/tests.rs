@@ -1,6 +1,7 @@
 //! Zones by hand: five members of RAID-5 with 24 pages each, of which every zone has 8. So each zone has 32 pages for data.
 
 use super::*;
+use crate::placement::{ZoneSection, ZonesSection};
 use crate::scheme::Members;
 
 /// Blocks of four pages that are classified at their second access, in chunks of 4, 2 and 1 pages.

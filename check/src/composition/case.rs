@@ -7,7 +7,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::CoordinationPolicy;
 use stripewise_array::dispatch::{Discipline, QueueOrder};
 use stripewise_array::geometry::{Geometry, Level as Raid};
-use stripewise_array::log::{ClassBy, ElasticSection};
+use stripewise_array::placement::{ClassBy, ElasticSection};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_base::prng::Prng;

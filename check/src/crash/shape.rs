@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::Uuid;
 use stripewise_array::geometry::Level;
-use stripewise_array::in_place::journal::JournalPolicy;
-use stripewise_array::log::{AcknowledgeWrites, BufferUnit};
+use stripewise_array::placement::JournalPolicy;
+use stripewise_array::placement::{AcknowledgeWrites, BufferUnit};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_array::{Identity, Members, Metadata, Scheme, WindowSize};
 use stripewise_base::units::{Bytes, Span};

@@ -4,8 +4,8 @@
 use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid};
 use stripewise_array::hotness::{HotnessPolicy, HotnessSection};
-use stripewise_array::log::{AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations};
 use stripewise_array::placement::PlacementPolicy;
+use stripewise_array::placement::{AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};

@@ -3,7 +3,7 @@
 
 use stripewise_array::MixSection;
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
-use stripewise_array::zones::{ZoneSection, ZonesSection};
+use stripewise_array::placement::{ZoneSection, ZonesSection};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;

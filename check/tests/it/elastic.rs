@@ -4,8 +4,8 @@
 
 use stripewise_array::geometry::Level;
 use stripewise_array::hotness::HotnessPolicy;
-use stripewise_array::log::{AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations};
 use stripewise_array::placement::PlacementPolicy;
+use stripewise_array::placement::{AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations};
 use stripewise_array::{Array, Members, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;

@@ -9,7 +9,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection};
 use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::log::{ClassBy, ElasticSection};
+use stripewise_array::placement::{ClassBy, ElasticSection};
 use stripewise_array::placement::{LogSection, PlacementPolicy};
 use stripewise_check::{Case, Options, Seen, Summary, run, stress};
 

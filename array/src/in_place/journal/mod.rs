@@ -7,7 +7,6 @@
 mod intent;
 mod members;
 mod ring;
-mod section;
 mod table;
 
 use std::collections::VecDeque;
@@ -15,7 +14,6 @@ use std::collections::VecDeque;
 pub(crate) use intent::Intent;
 pub(crate) use members::{NO_MEMBER, News, Rebuild, Roster, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
-pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;
 
 use crate::format::in_place::InPlaceLayout;

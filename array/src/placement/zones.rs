@@ -81,6 +81,9 @@ impl Default for ZonesSection {
     }
 }
 
+/// Number of zones of an array: of reads, mixed, of writes.
+pub(crate) const ZONES: usize = 3;
+
 /// A zone over given members, in pages: its chunk size, and its size on each member.
 pub(crate) type ZonePages = (u32, u32);
 
@@ -96,7 +99,7 @@ impl ZonesSection {
     }
 
     /// The zones in their order on the members: of reads, mixed, of writes.
-    pub(crate) fn zones(&self) -> [(&'static str, ZoneSection); super::ZONES] {
+    pub(crate) fn zones(&self) -> [(&'static str, ZoneSection); ZONES] {
         [("zones.reads", self.reads), ("zones.mixed", self.mixed), ("zones.writes", self.writes)]
     }
 
@@ -113,11 +116,11 @@ impl ZonesSection {
         &self,
         page_bytes: u32,
         member_pages: u32,
-    ) -> Result<[ZonePages; super::ZONES], (&'static str, String, &'static str)> {
+    ) -> Result<[ZonePages; ZONES], (&'static str, String, &'static str)> {
         let page = u64::from(page_bytes);
         let zones = self.zones();
         let largest = self.reads.chunk.0;
-        let mut found = [(0, 0); super::ZONES];
+        let mut found = [(0, 0); ZONES];
         let parts: u64 = zones.iter().map(|(_, zone)| u64::from(zone.parts)).sum();
         for ((key, zone), found) in zones.into_iter().zip(&mut found) {
             let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));

@@ -1,4 +1,7 @@
 //! The section of a scheme that controls how an array in place tolerates a power loss.
+//!
+//! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993,
+//! chapter 10).
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;
@@ -32,7 +35,7 @@ pub enum JournalPolicy {
 }
 
 /// The values of this axis: name in a scheme, and description.
-pub const MEMBERS: &[(&str, &str)] = &[
+pub const JOURNAL_MEMBERS: &[(&str, &str)] = &[
     ("redo", "an update is in a journal with all its pages before it is done in place: no write hole"),
     (
         "intent-bitmap",

@@ -3,7 +3,6 @@
 //! Source: paper 001, sections III-B (which chunks leave memory together) and IV-B (GC units); the space held in reserve, so
 //! that collection never gets stuck, is ours (`log/mod.rs`).
 
-use super::durable::full_stripes;
 use super::{ElasticSection, classes};
 use crate::geometry::Geometry;
 
@@ -59,4 +58,14 @@ pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, 
         unit + unit.max(STRIPES_UNDER_WAY * data)
     });
     waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data
+}
+
+/// Number of stripes of `columns` chunks, `parity` of them parity, that fit in `slots` slots besides summaries of at most
+/// `room` entries.
+pub(crate) fn full_stripes(room: u32, slots: u32, columns: u32, parity: u32) -> u32 {
+    let copies = parity + 1;
+    let in_batch = room.saturating_sub(copies) / columns;
+    let batch = copies + in_batch * columns;
+    let rest = (slots % batch).saturating_sub(copies) / columns;
+    slots / batch * in_batch + rest
 }

@@ -1,10 +1,12 @@
 //! The elastic section of a scheme.
+//!
+//! Source: paper 001, sections II-B, III and IV; paper 004, section 3 for the chunk sizes of classes.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 
-use super::classes::{ChunkSizes, ClassBy};
+use super::{ChunkSizes, ClassBy};
 
 /// The elastic section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
