@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of this crate and of the crates below it, and of their dependencies.
-const DECIDING: [&str; 9] = [
+const DECIDING: [&str; 11] = [
     "../base/src",
     "../code/src",
     "../flash/src",
     "../trace/src",
+    "../core/src",
+    "../exec/src",
     "../array/src",
     "src",
     "../flash/presets",

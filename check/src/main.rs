@@ -49,7 +49,7 @@ struct Arguments {
     /// Make a failing case smaller and print it as TOML, for --case
     #[arg(long)]
     shrink: bool,
-    /// Plant a bug, by its name in array/src/bugs.rs or flash/src/bugs.rs (needs a build with debug assertions)
+    /// Plant a bug, by its name in core/src/bugs.rs or flash/src/bugs.rs (needs a build with debug assertions)
     #[arg(long, value_parser = runner::bug)]
     bug: Option<Planted>,
 }

@@ -94,12 +94,11 @@ fn code(line: &str) -> &str {
 /// Checks that a policy file of the controller names the paper and the section it implements: `Source: paper 000,
 /// section 3.2` or author, title or venue, and year.
 pub fn policy_cites_its_source(path: &str, text: &str) -> Option<Complaint> {
-    let policy = path.strip_prefix("array/src/").and_then(|rest| rest.split_once('/')).is_some_and(
-        |(folder, file)| {
+    let policy =
+        path.strip_prefix("core/src/").and_then(|rest| rest.split_once('/')).is_some_and(|(folder, file)| {
             let name = file.rsplit('/').next().unwrap_or(file);
             POLICY_FOLDERS.contains(&folder) && !matches!(name, "mod.rs" | "tests.rs")
-        },
-    );
+        });
     let cited = text.lines().any(|line| line.trim_start().starts_with("//") && is_citation(line));
     (policy && !cited).then(|| {
         let text =
@@ -181,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_policy_names_paper_and_place_or_venue_and_year() {
-        let file = "array/src/update/mine.rs";
+        let file = "core/src/update/mine.rs";
         for good in [
             "//! Source: paper 000, section II-B.",
             "//! Source: paper 003, equation 4.",
@@ -198,8 +197,7 @@ mod tests {
         ] {
             assert!(policy_cites_its_source(file, bad).is_some(), "{bad}");
         }
-        for elsewhere in
-            ["array/src/update/mod.rs", "array/src/plan.rs", "array/src/exec/run.rs", "sim/src/gc/x.rs"]
+        for elsewhere in ["core/src/update/mod.rs", "core/src/plan.rs", "exec/src/run.rs", "sim/src/gc/x.rs"]
         {
             assert_eq!(policy_cites_its_source(elsewhere, "//! None."), None, "{elsewhere}");
         }

@@ -129,7 +129,7 @@ mod tests {
         let bad = [
             file("base/Cargo.toml", "[dependencies]\nstripewise-array.workspace = true\n"),
             file("base/src/clock.rs", "use std::time::Instant;\n"),
-            file("array/src/update/mine.rs", "//! A policy.\n"),
+            file("core/src/update/mine.rs", "//! A policy.\n"),
             file("flash/src/long.rs", &"//\n".repeat(source::FILE_LINES_MAX + 1)),
             file("flash/src/wide.rs", &format!("// {}\n", "x".repeat(source::LINE_CHARACTERS_MAX))),
             file("flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),

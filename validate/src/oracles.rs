@@ -55,7 +55,7 @@ pub const ORACLES: &[Oracle] = &[
     },
     Oracle {
         case: "RAID-5's chunks lie where Linux md puts them",
-        file: "array/src/geometry/tests.rs",
+        file: "core/src/geometry/tests.rs",
         test: "left_symmetric_raid5_lays_chunks_as_linux_md_does",
     },
     Oracle {

@@ -1,15 +1,15 @@
 //! What the owner of an array tells it about its members, and allows it, besides requests.
 
 use stripewise_base::Nanos;
+use stripewise_core::bugs::Bug;
+use stripewise_core::coordination::Ahead;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::read::ReadCounts;
+use stripewise_exec::Placement;
+use stripewise_exec::metadata_scrub::MetadataScrubbed;
 
 use crate::array::{Array, each};
-use crate::bugs::Bug;
-use crate::coordination::Ahead;
-use crate::driver::Driver;
-use crate::exec::Placement;
-use crate::exec::metadata_scrub::MetadataScrubbed;
-use crate::memory::Memory;
-use crate::read::ReadCounts;
 
 impl<M: Memory> Array<M> {
     /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks

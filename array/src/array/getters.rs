@@ -2,13 +2,13 @@
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::loads::Loads;
+use stripewise_core::memory::Memory;
+use stripewise_core::scheme::Scheme;
+use stripewise_exec::internal::Internal;
 
 use crate::array::Array;
-use crate::exec::internal::Internal;
-use crate::geometry::Geometry;
-use crate::loads::Loads;
-use crate::memory::Memory;
-use crate::scheme::Scheme;
 
 impl<M: Memory> Array<M> {
     /// Bytes that the array exports.
@@ -96,7 +96,7 @@ impl<M: Memory> Array<M> {
             && self.exec.buffered.is_empty()
             && self.exec.internal == Internal::Idle
             && self.exec.woken.is_empty()
-            && self.exec.row_locks.len() == 0
+            && self.exec.row_locks.rows() == 0
             && (0..self.exec.members.count as usize).all(|member| self.exec.loads.total(member) == 0)
     }
 

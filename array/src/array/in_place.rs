@@ -1,11 +1,12 @@
 //! Rows as observers see them: the write cache, the parity window, the log of deltas, zones.
 
 use crate::array::{Array, Placed};
-use crate::cache::store::Stage;
-use crate::cache::{Cache, CacheCounts};
+use stripewise_core::cache::store::Stage;
+use stripewise_core::cache::{Cache, CacheCounts};
+use stripewise_core::memory::{Memory, PageId};
+
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::window::Held;
-use crate::memory::{Memory, PageId};
 use crate::zones::{ZoneCounts, Zones};
 
 impl<M: Memory> Array<M> {

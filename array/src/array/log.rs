@@ -4,8 +4,8 @@ use crate::array::{Array, Placed};
 use crate::log::StripeView;
 use crate::log::throttle::Admits;
 use crate::log::{ElasticCounts, Location, Log, MetadataCounts, StreamCounts};
-use crate::memory::{Memory, PageId};
-use crate::plan::Purpose;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::plan::Purpose;
 
 impl<M: Memory> Array<M> {
     /// Counters of the log; all zero without one.

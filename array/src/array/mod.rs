@@ -22,34 +22,34 @@ mod stop;
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
+use stripewise_core::cache::Cache;
+use stripewise_core::coordination::Coordination;
+use stripewise_core::dispatch::{Discipline, Earliest, LEVELS, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_core::driver::Driver;
+use stripewise_core::geometry::RowCursor;
+use stripewise_core::ids::NONE;
+use stripewise_core::loads::Loads;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{OperationId, Outcome, Timing};
+use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy};
+use stripewise_core::plan::{Attachment, Plan, Slot};
+use stripewise_core::read::Reads;
+use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
+use stripewise_core::row_locks::RowLocks;
+use stripewise_core::scheme::{Members, Scheme, SchemeError};
+use stripewise_core::times::CellTimes;
+use stripewise_exec::internal::Internal;
+use stripewise_exec::slow::Slow;
+use stripewise_exec::{Executor, Placement, metadata_scrub};
 
-use crate::cache::Cache;
-use crate::coordination::Coordination;
-use crate::dispatch::{Discipline, Earliest, LEVELS, MemberSet, Piq, Queues, SyncFifo};
-use crate::driver::Driver;
-use crate::exec::internal::Internal;
-use crate::exec::slow::Slow;
-use crate::exec::{Executor, Placement, metadata_scrub};
-use crate::geometry::RowCursor;
-use crate::ids::NONE;
 use crate::in_place::InPlace;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
 use crate::in_place::journal::{Intent, Journal, Roster};
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::window::Window;
-use crate::loads::Loads;
 use crate::log::Log;
-use crate::memory::Memory;
-use crate::operation::{OperationId, Outcome, Timing};
-use crate::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy};
-use crate::plan::{Attachment, Plan, Slot};
-use crate::read::Reads;
 use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
-use crate::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
-use crate::row_locks::RowLocks;
-use crate::scheme::{Members, Scheme, SchemeError};
-use crate::times::CellTimes;
 use crate::zones::Zones;
 
 pub use progress::Halt;
@@ -162,7 +162,7 @@ impl<M: Memory> Array<M> {
             && intent.is_none()
             && gather.is_none()
             && scheme.placement.first_writes != FirstWrites::Encode
-            && scheme.read.policy != crate::read::ReadPolicy::Hedged
+            && scheme.read.policy != stripewise_core::read::ReadPolicy::Hedged
             && dispatch.policy != Discipline::Piq
             && scheme.parity.window.slots(geometry.members) == 0;
         let in_place = || InPlace {

@@ -1,11 +1,11 @@
 //! Members that return to an array.
 
 use crate::array::{Array, each};
-use crate::driver::Driver;
-use crate::exec::Placement;
-use crate::exec::rejoin::{RejoinError, Rejoining};
-use crate::format::{Stamp, Superblock};
-use crate::memory::Memory;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::{Stamp, Superblock};
+use stripewise_core::memory::Memory;
+use stripewise_exec::Placement;
+use stripewise_exec::rejoin::{RejoinError, Rejoining};
 
 impl<M: Memory> Array<M> {
     /// Brings `member` back into the array, and rebuilds it. See [`Self::rebuilding`].

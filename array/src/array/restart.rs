@@ -1,11 +1,12 @@
 //! Loss of power without metadata on the members: a new controller over what persistent memory kept.
 
 use crate::array::{Array, Placed};
-use crate::bugs::Bug;
-use crate::driver::Driver;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::scheme::SchemeError;
+
 use crate::in_place::resync::Resync;
-use crate::memory::Memory;
-use crate::scheme::SchemeError;
 
 impl<M: Memory> Array<M> {
     /// The controller after a loss of power: a new one of the same scheme over the same members; failed members stay failed. A

@@ -4,13 +4,14 @@
 //! content comes from the cache where the cache has it, else from the members, by the scheme's update policy. And for each
 //! row, the content of the members overlaid with that of the cache is always the content that the row's parity covers.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::Put;
-use crate::exec::Executor;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::Put;
+use stripewise_core::memory::Memory;
+use stripewise_core::plan::Plan;
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::plan::Plan;
 
 impl InPlace {
     /// Marks `plan`, which has or waits for its row lock, as ending in the cache. Reserves room for the data that it writes
@@ -55,7 +56,8 @@ impl InPlace {
         let parity = exec.geometry.parity_columns();
         self.unreserve(plan, exec);
         let first = exec.plans[plan as usize].first_request;
-        let id = if first == crate::ids::NONE { 0 } else { exec.attachments[first as usize].request };
+        let id =
+            if first == stripewise_core::ids::NONE { 0 } else { exec.attachments[first as usize].request };
         let writer = self.writer(id, exec);
         for column in columns(wanted | parity) {
             let is_parity = parity >> column & 1 != 0;

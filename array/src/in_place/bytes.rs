@@ -1,19 +1,20 @@
 //! The bytes of plans on rows: merging, decoding, parity. Over a memory that carries no data, all of this does nothing.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::Put;
-use crate::exec::Executor;
-use crate::exec::bytes::Version;
-use crate::geometry::COLUMNS_MAX;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::Put;
+use stripewise_core::geometry::COLUMNS_MAX;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::request::SECTOR_BYTES;
+use stripewise_core::update::Routine;
+use stripewise_exec::Executor;
+use stripewise_exec::bytes::Version;
+
 use crate::in_place::InPlace;
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::window::Held;
-use crate::memory::{Memory, PageId};
-use crate::plan::{Plan, Purpose};
-use crate::request::SECTOR_BYTES;
-use crate::update::Routine;
 
 impl InPlace {
     /// Copies the `sectors` of `column` that request `id` writes into the plan's new content. The sectors are one run.
@@ -138,7 +139,7 @@ impl InPlace {
     /// Columns whose parity is deferred while `plan` reads their row.
     fn late_of_read<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
         let slot = &exec.plans[plan as usize];
-        if slot.purpose == Purpose::Read && slot.lock != crate::row_locks::RowLock::None {
+        if slot.purpose == Purpose::Read && slot.lock != stripewise_core::row_locks::RowLock::None {
             self.window.dirty(slot.row)
         } else {
             0

@@ -1,15 +1,16 @@
 //! Requests with a write cache: writes that it absorbs, reads that it serves, flushes that drain it.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::store::Stage;
-use crate::cache::{Cache, Put, Writer};
-use crate::driver::Driver;
-use crate::exec::Executor;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::store::Stage;
+use stripewise_core::cache::{Cache, Put, Writer};
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::plan::Plan;
+use stripewise_core::request::RequestKind;
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
-use crate::memory::{Memory, PageId};
-use crate::plan::Plan;
-use crate::request::RequestKind;
 
 impl InPlace {
     /// Whether a request may be split for columns `mask` of `row`: whether there are enough plans, or room in the cache.
@@ -80,7 +81,7 @@ impl InPlace {
     }
 
     fn cached_page(&self, chunk: u32) -> PageId {
-        self.cache.as_ref().map_or(crate::ids::NONE, |cache| cache.store.get(chunk).page)
+        self.cache.as_ref().map_or(stripewise_core::ids::NONE, |cache| cache.store.get(chunk).page)
     }
 
     /// Serves the cached part of columns `mask` of `row` to request `id`. Returns the columns that need a member.
@@ -192,7 +193,7 @@ impl InPlace {
             let cache = self.cache.as_ref();
             let chunk = cache.and_then(|cache| cache.store.find(row, column).map(|id| *cache.store.get(id)));
             if chunk.is_some_and(|chunk| chunk.stage == Stage::Carried(plan)) {
-                exec.adopt_buffer(plan, column, crate::ids::NONE);
+                exec.adopt_buffer(plan, column, stripewise_core::ids::NONE);
             }
         }
     }

@@ -6,18 +6,19 @@
 //!
 //! [`Window`]: crate::in_place::window::Window
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::row_locks::RowLock;
+use stripewise_core::scheme::Acknowledge;
+use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::row_locks::RowLock;
-use crate::scheme::Acknowledge;
-use crate::update::{Decision, Reason, Routine};
 
 impl InPlace {
     /// Takes slots of the window for columns `mask` of `row`, written by request `id`. Updates the parity of the rows that the

@@ -1,19 +1,20 @@
 //! How pages leave the write cache: as an update of their row, which computes parity, or, where parity already covers them,
 //! page by page. A page stays in the cache until it is written.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::store::Stage;
-use crate::driver::Driver;
-use crate::exec::{Executor, TooManyLost};
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::store::Stage;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::request::RequestKind;
+use stripewise_core::row_locks::RowLock;
+use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_exec::{Executor, TooManyLost};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::request::RequestKind;
-use crate::row_locks::RowLock;
-use crate::update::{Decision, Reason, Routine};
 
 impl InPlace {
     /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.

@@ -1,16 +1,17 @@
 //! Requests over a placement that buffers the chunks of a row until it can be encoded.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::{Executor, Split};
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::placement::Persistence;
+use stripewise_core::plan::Purpose;
+use stripewise_core::request::RequestKind;
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::{Executor, Split};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::placement::Persistence;
-use crate::plan::Purpose;
-use crate::request::RequestKind;
-use crate::row_locks::RowLock;
 
 impl InPlace {
     /// [`Self::split`] row by row: a row that was never encoded is in controller memory, or is not stored.
@@ -25,7 +26,7 @@ impl InPlace {
         loop {
             let mut cursor = exec.requests[id as usize].cursor;
             let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
-            let (row, mask) = (piece.row, crate::exec::split::mask_of(&piece));
+            let (row, mask) = (piece.row, stripewise_exec::split::mask_of(&piece));
             let Some(encode) = &self.encode else { return Split::Done };
             if encode.is_begun(row) {
                 let overlooks = exec.has_bug(Bug::FreshRowRead);

@@ -8,9 +8,8 @@
 //! wait, and that the oldest row leaves when there are more, are our choice.
 
 use stripewise_base::Nanos;
-
-use crate::ids::NONE;
-use crate::memory::PageId;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::PageId;
 
 /// A row that was never written.
 const UNTOUCHED: u32 = 0;

@@ -4,8 +4,8 @@
 //! Source: the public fork of paper 000's simulator (its stripe table); paper 000 itself (section II-A) only says that
 //! stripes stay where they are once formed.
 
-use crate::geometry::Geometry;
-use crate::memory::PageId;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::memory::PageId;
 
 /// A page that waits for a full stripe.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,17 @@
 //! Requests over a placement that gathers first writes into full stripes.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::geometry::RowCursor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::plan::Purpose;
+use stripewise_core::request::RequestKind;
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
 use crate::in_place::gather::Waiting;
-use crate::memory::Memory;
-use crate::plan::Purpose;
-use crate::request::RequestKind;
-use crate::row_locks::RowLock;
 
 impl InPlace {
     /// [`Self::split`] page by page: each page may lie in a row of its own, in controller memory, or nowhere.
@@ -157,7 +157,8 @@ impl InPlace {
     /// A flush drains controller memory that does not survive a loss of power: it waits for the pages that are written out now
     /// and for the rows in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(crate) fn gather_flush_for<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
-        let is_volatile = exec.scheme.placement.buffer_persistence == crate::placement::Persistence::Volatile;
+        let is_volatile =
+            exec.scheme.placement.buffer_persistence == stripewise_core::placement::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
         if !is_volatile || exec.requests[id as usize].drained || exec.has_bug(Bug::FlushDropped) {
             return true;
@@ -200,22 +201,4 @@ fn run_of_row(gather: &crate::in_place::gather::Gather, page: u64, end: u64) -> 
     }
     debug_assert_eq!(u64::from(columns(mask).count() as u32), next - page);
     Some((row, mask, next - page))
-}
-
-impl RowCursor {
-    /// The first remaining page, if any.
-    fn first_page(&self) -> Option<u64> {
-        (!self.is_done()).then(|| self.remaining().0)
-    }
-
-    /// The end of the run.
-    fn end_page(&self) -> u64 {
-        self.remaining().1
-    }
-
-    /// The run without its first `pages` pages.
-    fn skip(&self, pages: u64) -> Self {
-        let (first, end) = self.remaining();
-        Self::new(first + pages, end - first - pages)
-    }
 }

@@ -1,14 +1,15 @@
 //! Use of the intent bitmap: updates wait until the bit of their region is on the members, and flushes wait until the members
 //! record which members are missing.
 
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::format::Uuid;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::Uuid;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::OperationKind;
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
 use crate::in_place::journal::Intent;
-use crate::memory::Memory;
-use crate::operation::OperationKind;
-use crate::plan::{Plan, Purpose};
 
 impl InPlace {
     /// Sets up the bitmap of an assembled array, as it is on the members. The parity of marked regions is recomputed before

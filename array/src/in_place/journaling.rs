@@ -1,16 +1,17 @@
 //! Use of the redo journal: updates wait for a record, records are written and flushed, their changes are done in place, and
 //! the records are freed. One record is in flight at a time, and all updates that wait meanwhile share the next.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
 use crate::in_place::journal::{Checksums, Copying, Journal};
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
 
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {

@@ -3,19 +3,20 @@
 //! [`ParityLog`] knows which deltas a row has while no plan has the row lock. An update takes a slot when its steps are built,
 //! and the slot joins its row when the update ends. An update that writes parity in place makes the row's deltas obsolete.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::row_locks::RowLock;
+use stripewise_core::scheme::Acknowledge;
+use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
 use crate::in_place::parity_log::ParityLog;
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::row_locks::RowLock;
-use crate::scheme::Acknowledge;
-use crate::update::{Decision, Reason, Routine};
 
 impl InPlace {
     /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers only part of the row, no
@@ -219,7 +220,7 @@ impl InPlace {
     /// commits.
     pub(crate) fn drain_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
         if let Some(log) = &mut self.log
-            && exec.scheme.log.commit == crate::placement::Commit::Watermark
+            && exec.scheme.log.commit == stripewise_core::placement::Commit::Watermark
         {
             log.settling = true;
         }

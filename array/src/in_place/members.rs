@@ -1,16 +1,19 @@
 //! Members that join an array in place: superblocks record them before anything is written to them, then how far they are
 //! rebuilt, and finally that they are whole.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
-use crate::format::{Copy, MemberRecord, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::{
+    Copy, MemberRecord, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages,
+};
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::OperationKind;
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+
 use crate::in_place::InPlace;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Stage, Telling};
-use crate::memory::Memory;
-use crate::operation::OperationKind;
-use crate::plan::Purpose;
 
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.

@@ -1,11 +1,12 @@
 //! The copies of metadata that the members of an array in place should have.
 
-use crate::exec::Executor;
-use crate::exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
-use crate::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, crc32c};
+use stripewise_core::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, crc32c};
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
+use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
+
 use crate::in_place::InPlace;
 use crate::in_place::journal::Stage;
-use crate::memory::Memory;
 
 impl InPlace {
     pub(crate) fn superblock_piece(&self, nth: u64) -> PieceLocation {
@@ -118,7 +119,7 @@ impl InPlace {
         let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
         let Ok(record) = RedoRecord::parse(head) else { return false };
         let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());
-        let is_image = |(entry, image): (&crate::format::RedoEntry, &[u8])| {
+        let is_image = |(entry, image): (&stripewise_core::format::RedoEntry, &[u8])| {
             let mut image = image.to_vec();
             if entry.is_masked {
                 image[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC);

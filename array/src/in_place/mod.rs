@@ -26,27 +26,27 @@ pub(crate) mod window;
 mod zones;
 
 use stripewise_base::Nanos;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::Cache;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::Superblock;
+use stripewise_core::geometry::RowCursor;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::request::{RequestKind, RequestSlot};
+use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
+use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
+use stripewise_exec::rejoin::{RejoinError, Rejoining};
+use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::Cache;
-use crate::driver::Driver;
-use crate::exec::metadata_pieces::{Kind, Piece, PieceLocation};
-use crate::exec::metadata_scrub::{ScrubCounts, Wanted};
-use crate::exec::rejoin::{RejoinError, Rejoining};
-use crate::exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
-use crate::format::Superblock;
-use crate::geometry::RowCursor;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
 use crate::in_place::journal::{Intent, Journal, NO_MEMBER, News, Roster, Stage, Telling};
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::resync::Resync;
 use crate::in_place::window::Window;
-use crate::memory::{Memory, PageId};
-use crate::operation::{Class, OperationKind, Outcome};
-use crate::plan::{Plan, Purpose};
-use crate::request::{RequestKind, RequestSlot};
 use crate::zones::Zones;
 
 impl InPlace {

@@ -8,8 +8,8 @@
 //! Source: Stodolsky, Gibson and Holland, "Parity logging", ISCA 1993; paper 001, sections II-A and V-F, where a dedicated
 //! member holds the log and updates of whole rows bypass it.
 
-use crate::geometry::Geometry;
-use crate::placement::{Commit, LogSection};
+use stripewise_core::geometry::Geometry;
+use stripewise_core::placement::{Commit, LogSection};
 
 /// A slot that holds no current delta.
 const VACANT: u32 = u32::MAX;
@@ -283,7 +283,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::geometry::{Level, Membership, Rotation, Shape};
+    use stripewise_core::geometry::{Level, Membership, Rotation, Shape};
 
     fn log(slots: u32, section: &LogSection) -> ParityLog {
         let geometry = Geometry::new(&Shape {

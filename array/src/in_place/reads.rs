@@ -1,13 +1,14 @@
 //! Steps of reads of rows: direct, or decoding from the rest of the row the columns that are lost, or avoided by choice.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::{Built, Executor, TooManyLost};
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::Step;
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::{Built, Executor, TooManyLost};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::Step;
-use crate::row_locks::RowLock;
 
 impl InPlace {
     /// Builds the steps of the read `plan`, given the columns that are lost now.

@@ -1,17 +1,18 @@
 //! Walks over the rows of an array in place: a rebuild restores a member, a scrub reads everything and repairs damaged
 //! content. Each takes the row lock of the rows that it works on.
 
-use crate::bits::columns;
-use crate::driver::Driver;
-use crate::exec::{Executor, TooManyLost};
-use crate::format::crc32c;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::crc32c;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::{Executor, TooManyLost};
+
 use crate::in_place::InPlace;
 use crate::in_place::journal::Rebuild;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::row_locks::RowLock;
 
 impl InPlace {
     /// Takes the next step of background work. Returns false if there is nothing to do now.

@@ -5,17 +5,18 @@
 //! an unclean shutdown. A row that has also lost a chunk cannot be repaired: its parity may decode to content that was never
 //! written.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::cache::Cache;
-use crate::driver::Driver;
-use crate::exec::Executor;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::cache::Cache;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::row_locks::RowLock;
+use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
-use crate::memory::{Memory, PageId};
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::row_locks::RowLock;
-use crate::update::{Decision, Reason, Routine};
 
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ impl InPlace {
         driver: &mut D,
     ) -> bool {
         let Some(resync) = &mut self.resync else { return false };
-        if exec.free_plan == crate::ids::NONE {
+        if exec.free_plan == stripewise_core::ids::NONE {
             return false;
         }
         if let Some(redo) = resync.redo.pop() {

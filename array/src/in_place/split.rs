@@ -1,17 +1,18 @@
 //! Splitting host requests into plans, one for each row that they touch.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::split::mask_of;
-use crate::exec::{Executor, Split};
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::request::RequestKind;
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::split::mask_of;
+use stripewise_exec::{Executor, Split};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::request::RequestKind;
-use crate::row_locks::RowLock;
 
 impl InPlace {
     /// Builds plans for the rest of request `id`, as far as possible.

@@ -1,14 +1,15 @@
 //! Steps of updates: pre-read, compute parity, write.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::{Executor, TooManyLost};
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::scheme::Acknowledge;
+use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
+use stripewise_exec::{Executor, TooManyLost};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
-use crate::scheme::Acknowledge;
-use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
 impl InPlace {
     /// Builds the steps of the update `plan`, given the columns that are lost now.

@@ -1,12 +1,13 @@
 //! Content of rows against the table of checksums.
 
-use crate::bits::columns;
-use crate::exec::Executor;
-use crate::format::crc32c;
+use stripewise_core::bits::columns;
+use stripewise_core::format::crc32c;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, Outcome};
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_exec::Executor;
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, Outcome};
-use crate::plan::{Plan, Purpose};
 
 impl InPlace {
     /// The outcome of reading a page of data or parity, with its checksum verified.

@@ -8,9 +8,8 @@
 use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
-
-use crate::ids::NONE;
-use crate::memory::PageId;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::PageId;
 
 /// Data of a row that its parity does not cover.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,20 +1,21 @@
 //! Requests over zones: the host's pages are translated, run by run, to pages of the array; blocks that are evicted from a
 //! full zone are read and written by the controller itself.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::internal::Internal;
-use crate::exec::split::mask_of;
-use crate::exec::{Executor, Split};
-use crate::geometry::RowCursor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::geometry::RowCursor;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::Class;
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::request::{HostRequest, RequestKind, RequestSlot};
+use stripewise_core::row_locks::RowLock;
+use stripewise_exec::internal::Internal;
+use stripewise_exec::split::mask_of;
+use stripewise_exec::{Executor, Split};
+
 use crate::in_place::InPlace;
-use crate::memory::Memory;
-use crate::operation::Class;
-use crate::plan::{Plan, Purpose};
-use crate::request::{HostRequest, RequestKind, RequestSlot};
-use crate::row_locks::RowLock;
 use crate::zones::{ZoneRun, Zones};
 
 impl InPlace {

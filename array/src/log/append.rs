@@ -1,16 +1,17 @@
 //! Writing stripes: chunks that are due leave controller memory.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Purpose, Step};
+use stripewise_exec::Executor;
+
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
 use crate::log::{Band, Collection, Log, Open};
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Purpose, Step};
 
 impl Log {
     /// Writes one stripe of due chunks, if there are any, and a plan and space are available. Returns false if there is
@@ -367,14 +368,14 @@ impl Log {
         let base = (plan * exec.stride) as usize + first as usize;
         for (slot, column) in exec.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             let (member, page) = self.member(self.homes(plan)[column as usize]);
-            slot.operation = crate::operation::Operation {
+            slot.operation = stripewise_core::operation::Operation {
                 page,
                 member,
                 kind,
                 class: class(column),
                 column: column as u8,
                 stream: stream as u8,
-                ..crate::operation::Operation::default()
+                ..stripewise_core::operation::Operation::default()
             };
         }
         let slot = &mut exec.plans[plan as usize];

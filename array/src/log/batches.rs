@@ -1,17 +1,18 @@
 //! Batches of stripes and their summaries (`docs/design/format.md`): they make appended stripes findable at assembly.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::format::summary::encode;
-use crate::format::{Entry, EntryRole, SummaryHeader};
-use crate::ids::NONE;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::summary::encode;
+use stripewise_core::format::{Entry, EntryRole, SummaryHeader};
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Purpose, Step};
+use stripewise_exec::Executor;
+
 use crate::log::contents::Content;
 use crate::log::durable::Batch;
 use crate::log::{Log, Open, Role};
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Purpose, Step};
 
 /// Number of chunk writes that may fail on a member before the member is failed.
 const WRITE_ERRORS_MAX: u8 = 8;
@@ -130,10 +131,10 @@ impl Log {
         if !M::CARRIES_DATA || !self.is_kept() {
             return;
         }
-        for column in crate::bits::columns(self.present(plan)) {
+        for column in stripewise_core::bits::columns(self.present(plan)) {
             let slot = self.homes(plan)[column as usize];
             let page = self.new_page(plan, column, exec);
-            let checksum = crate::format::crc32c(exec.memory.bytes(page));
+            let checksum = stripewise_core::format::crc32c(exec.memory.bytes(page));
             if let Some(batch) = self.durable_mut().batch_of(slot) {
                 batch.note_checksum(slot, checksum);
             }

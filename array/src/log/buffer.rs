@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::PageId;
 
 use super::addresses::NOWHERE;
-use crate::ids::NONE;
-use crate::memory::PageId;
 
 /// A place of the pool.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,15 @@
 //! The bytes of stripes of the log. Columns that a short stripe does not have count as zeros.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::exec::Executor;
-use crate::format::crc32c;
-use crate::geometry::COLUMNS_MAX;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::format::crc32c;
+use stripewise_core::geometry::COLUMNS_MAX;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::plan::{Path, Plan, Trust};
+use stripewise_exec::Executor;
+
 use crate::log::Log;
-use crate::memory::{Memory, PageId};
-use crate::plan::{Path, Plan, Trust};
 
 impl Log {
     /// Index of the buffer for new content of a column; the buffers of old content follow all of these.

@@ -1,15 +1,16 @@
 //! Array-level garbage collection: the valid chunks of a segment return to controller memory, and from there to the log as the
 //! coldest chunks of all (paper 001, section IV-B); then the segment is free.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+
 use crate::log::contents::{Content, Walker};
 use crate::log::{Collection, Location, Log};
-use crate::memory::{Memory, PageId};
-use crate::plan::Purpose;
 
 /// The next step of collection in its victim.
 enum Next {

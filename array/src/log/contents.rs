@@ -9,9 +9,10 @@
 
 use super::addresses::NOWHERE;
 use super::{Location, Role};
-use crate::format::{Entry, EntryRole, Summary};
+use stripewise_core::format::{Entry, EntryRole, Summary};
+use stripewise_core::plan::Purpose;
+
 use crate::log::Log;
-use crate::plan::Purpose;
 
 /// The known content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,15 +6,16 @@
 //! without valid chunks are not left to collection, which starts only when space is short. A segment that is being discarded
 //! is not opened: no write can arrive before a discard that began earlier.
 
-use crate::bits::columns;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+
 use crate::log::Log;
 use crate::log::durable::Walk;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::Purpose;
 
 impl Log {
     /// Takes the next step of discarding. Returns false if there is nothing to do now.

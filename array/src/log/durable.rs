@@ -10,10 +10,13 @@
 
 use super::contents::{Content, Told, Walker};
 use super::counts::MetadataCounts;
-use crate::exec::metadata_scrub::ScrubCounts;
-use crate::format::layout::Layout;
-use crate::format::summary::room;
-use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq};
+use stripewise_core::format::layout::Layout;
+use stripewise_core::format::summary::room;
+use stripewise_core::format::{
+    CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq,
+};
+use stripewise_exec::metadata_scrub::ScrubCounts;
+
 use crate::log::Log;
 
 /// Number of write sequence numbers of an epoch after which a driver accepts no more changes from hosts: parts of accepted
@@ -495,7 +498,7 @@ impl Log {
 impl Durable {
     /// Number of stripes over all members for which a segment has room besides their summaries.
     pub(crate) fn full_stripes(&self, log: &Log) -> u32 {
-        crate::placement::full_stripes(
+        stripewise_core::placement::full_stripes(
             self.room,
             log.segment_slots() as u32,
             log.columns(),

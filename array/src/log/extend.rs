@@ -2,16 +2,17 @@
 //! its batch are rewritten in place. This is a plausible mistake for an author who forgets that parity is never rewritten, as
 //! it saves the parity of a stripe; everything else is done with due care.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+
 use crate::log::Log;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
 use crate::log::durable::{Batch, Phase};
-use crate::memory::Memory;
-use crate::plan::Purpose;
 
 /// The last stripe that was written with fewer chunks than it could have.
 #[derive(Debug)]

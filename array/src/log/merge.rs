@@ -1,12 +1,13 @@
 //! Writes of parts of chunks that are in the log.
 
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::ids::NONE;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::plan::{Plan, Purpose};
+use stripewise_exec::Executor;
+
 use crate::log::write::Written;
 use crate::log::{Location, Log};
-use crate::memory::Memory;
-use crate::plan::{Plan, Purpose};
 
 impl Log {
     /// Handles a write of part of a chunk in the log: reads the chunk first (paper 001, section IV-C, partial writes).

@@ -1,11 +1,12 @@
 //! The copies of metadata that the members of a log should have.
 
-use crate::exec::Executor;
-use crate::exec::metadata_pieces::{PageRun, PieceLocation, superblock_run};
-use crate::format::{CheckpointHeader, Commit};
+use stripewise_core::format::{CheckpointHeader, Commit};
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
+use stripewise_exec::metadata_pieces::{PageRun, PieceLocation, superblock_run};
+
 use crate::log::Log;
 use crate::log::durable::Phase;
-use crate::memory::Memory;
 
 impl Log {
     pub(crate) fn superblock_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {

@@ -60,12 +60,13 @@ pub(crate) mod throttle;
 mod view;
 mod write;
 
-use crate::format::layout::Layout;
-use crate::format::{Superblock, summary};
-use crate::geometry::Geometry;
-use crate::hotness::Hotness;
-use crate::placement::{Dimensions, Persistence, Relocations, places};
-use crate::scheme::Scheme;
+use stripewise_core::format::layout::Layout;
+use stripewise_core::format::{Superblock, summary};
+use stripewise_core::geometry::Geometry;
+use stripewise_core::hotness::Hotness;
+use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
+use stripewise_core::scheme::Scheme;
+
 use addresses::{Addresses, NOWHERE};
 use buffer::Buffer;
 use classes::Classes;
@@ -226,7 +227,7 @@ impl Log {
             in_flight_relocations: 0,
             homes: vec![NOWHERE; columns_of_plans],
             contents: vec![Content::UNKNOWN; if has_summaries { columns_of_plans } else { 0 }],
-            places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
+            places: vec![stripewise_core::ids::NONE; plans as usize * geometry.data as usize],
             capacity,
             lost_chunks: 0,
             stripe_fill,

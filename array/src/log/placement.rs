@@ -1,19 +1,19 @@
 //! The log as a placement.
 
 use stripewise_base::Nanos;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::Superblock;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::plan::Purpose;
+use stripewise_core::request::RequestKind;
+use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
+use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
+use stripewise_exec::rejoin::{RejoinError, Rejoining};
+use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
-use crate::driver::Driver;
-use crate::exec::metadata_pieces::{Kind, Piece, PieceLocation};
-use crate::exec::metadata_scrub::{ScrubCounts, Wanted};
-use crate::exec::rejoin::{RejoinError, Rejoining};
-use crate::exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
-use crate::format::Superblock;
 use crate::log::Log;
 use crate::log::durable::Durable;
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind, Outcome};
-use crate::plan::Purpose;
-use crate::request::RequestKind;
 
 impl<M: Memory> Placement<M> for Log {
     fn refuses_changes(&self) -> bool {
@@ -36,7 +36,7 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn flushes_members(&self, exec: &Executor<M>) -> bool {
-        exec.members.volatile_cache && !exec.has_bug(crate::bugs::Bug::MembersNotFlushed)
+        exec.members.volatile_cache && !exec.has_bug(stripewise_core::bugs::Bug::MembersNotFlushed)
     }
 
     fn concerns(&self, _id: u32, _plan: u32, _mask: u64, _exec: &Executor<M>) -> bool {

@@ -1,18 +1,19 @@
 //! Reading the log: chunks from their own slots, or decoded from the rest of their stripes.
 
-use crate::bits::columns;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::{Built, Executor, TooManyLost};
-use crate::format::crc32c;
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::crc32c;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_core::read::ReadPolicy;
+use stripewise_exec::{Built, Executor, TooManyLost};
+
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
 use crate::log::{Location, Log};
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind, Outcome};
-use crate::plan::{Plan, Purpose, Step, Trust};
-use crate::read::ReadPolicy;
 
 impl Log {
     /// Reads `chunk` of request `id`, and the following chunks before `end` that are in the same stripe. Returns their number;
@@ -145,7 +146,7 @@ impl Log {
         walker: Option<Walker>,
         exec: &mut Executor<M>,
     ) {
-        let mut homes = [NOWHERE; crate::geometry::COLUMNS_MAX as usize];
+        let mut homes = [NOWHERE; stripewise_core::geometry::COLUMNS_MAX as usize];
         self.columns_of(stripe, |column, slot| homes[column as usize] = slot);
         let slots = self.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);

@@ -3,18 +3,19 @@
 //! are appended meanwhile use the member like any other. Superblocks record the progress, so a loss of power does not restart
 //! the rebuild.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
-use crate::exec::{Executor, TooManyLost};
-use crate::format::MemberState;
-use crate::ids::NONE;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::MemberState;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
+use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+use stripewise_exec::{Executor, TooManyLost};
+
 use crate::log::contents::Walker;
 use crate::log::durable::{Rebuild, Stage, Walk};
 use crate::log::{Log, Role};
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind, Outcome};
-use crate::plan::{Plan, Purpose, Step, Trust};
 
 /// Number of plans of a walk that may be in progress at once.
 const PLANS_OF_WALK: u32 = 4;

@@ -1,15 +1,16 @@
 //! Scrub: reads all content of the log and verifies it against its checksums. A stripe with a bad column is moved, because
 //! parity is never rewritten; a bad copy of a summary is rewritten in place.
 
-use crate::bits::columns;
-use crate::driver::Driver;
-use crate::exec::Executor;
+use stripewise_core::bits::columns;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_exec::Executor;
+
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Walk;
 use crate::log::{Log, Role};
-use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl Log {
     fn scrub_walk(&mut self) -> Option<&mut Walk> {

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use crate::bits::Bits;
-use crate::ids::NONE;
+use stripewise_core::bits::Bits;
+use stripewise_core::ids::NONE;
 
 /// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //! Source: paper 001, section III-B, Algorithm 2; that large writes do not wait for the threshold is ours.
 
 use super::classes::Classes;
-use crate::geometry::Geometry;
-use crate::placement::{AcknowledgeWrites, BufferUnit, Persistence, unit};
-use crate::scheme::Scheme;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::placement::{AcknowledgeWrites, BufferUnit, Persistence, unit};
+use stripewise_core::scheme::Scheme;
 
 /// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold saves members short
 /// runs, and a write of this size makes long runs by itself. Chunks that waited for more would only leave the processor's

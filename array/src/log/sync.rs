@@ -5,16 +5,17 @@
 //! At the sync point no host chunk waits in memory, so the map has the location of all content of the batches up to then;
 //! later writes have greater write sequence numbers, and are in batches with greater numbers.
 
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::format::Copy;
-use crate::ids::NONE;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::Copy;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Purpose, Step};
+use stripewise_exec::Executor;
+
 use crate::log::Log;
 use crate::log::durable::{PageWrite, Phase, Stage};
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Purpose, Step};
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.

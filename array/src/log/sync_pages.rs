@@ -1,12 +1,15 @@
 //! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/design/format.md`).
 
-use crate::bugs::Bug;
-use crate::exec::Executor;
-use crate::format::checkpoint::{self, body_bytes};
-use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use stripewise_core::bugs::Bug;
+use stripewise_core::format::checkpoint::{self, body_bytes};
+use stripewise_core::format::{
+    CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c,
+};
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
+
 use crate::log::durable::PageWrite;
 use crate::log::{Location, Log};
-use crate::memory::Memory;
 
 impl Log {
     /// Builds the body of the checkpoint of this sync point.

@@ -1,15 +1,16 @@
 //! Reading summaries: only the members store the content of the slots of a batch. Walks over segments read one summary for
 //! each batch; other reads do so only if their decoded content is wrong, to find out which columns of the stripe are right.
 
-use crate::bits::columns;
-use crate::driver::Driver;
-use crate::exec::{Executor, TooManyLost};
-use crate::ids::NONE;
+use stripewise_core::bits::columns;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_exec::{Executor, TooManyLost};
+
 use crate::log::Log;
 use crate::log::contents::{Content, Walker};
-use crate::memory::Memory;
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl Log {
     /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.

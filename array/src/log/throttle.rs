@@ -4,10 +4,11 @@
 //! find room without a checkpoint, even if a flush follows every single chunk and gives each a stripe and a summary of its
 //! own.
 
-use crate::exec::Executor;
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
+
 use crate::log::durable::Phase;
 use crate::log::{Location, Log};
-use crate::memory::Memory;
 
 /// Whether memory accepts a chunk of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,18 +1,19 @@
 //! Requests over the log: writes go to controller memory, reads are served from there or from the log.
 
 use super::throttle::Admits;
-use crate::bugs::Bug;
-use crate::driver::Driver;
-use crate::exec::Executor;
-use crate::geometry::RowCursor;
-use crate::ids::NONE;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::geometry::RowCursor;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::placement::AcknowledgeWrites;
+use stripewise_core::plan::{Attachment, Purpose};
+use stripewise_core::request::RequestKind;
+use stripewise_exec::Executor;
+
 use crate::log::addresses::NOWHERE;
 use crate::log::buffer::BufferSlot;
 use crate::log::{Location, Log};
-use crate::memory::Memory;
-use crate::placement::AcknowledgeWrites;
-use crate::plan::{Attachment, Purpose};
-use crate::request::RequestKind;
 
 /// The result of writing a chunk.
 pub(crate) enum Written {

@@ -2,8 +2,8 @@
 
 use super::AssembleError;
 use super::superblocks::Copies;
-use crate::format::{MemberState, Superblock};
-use crate::geometry::Membership;
+use stripewise_core::format::{MemberState, Superblock};
+use stripewise_core::geometry::Membership;
 
 /// The array that was found.
 #[derive(Clone, Debug)]

@@ -8,19 +8,19 @@
 use std::fmt;
 
 use stripewise_code::Code;
+use stripewise_core::format::{Structure, crc32c};
+use stripewise_core::geometry::COLUMNS_MAX;
+use stripewise_core::media::{At, Media};
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::Outcome;
+use stripewise_exec::Executor;
 
 use super::walk::WalkFindings;
 use super::{DamagedCopy, RecoveryReport};
 use crate::array::Array;
-use crate::exec::Executor;
-use crate::format::{Structure, crc32c};
-use crate::geometry::COLUMNS_MAX;
 use crate::in_place::InPlace;
 use crate::log::contents::{Content, Told};
 use crate::log::{Location, Log, Role};
-use crate::media::{At, Media};
-use crate::memory::Memory;
-use crate::operation::Outcome;
 
 /// A problem found by the check.
 #[derive(Clone, Debug, PartialEq, Eq)]

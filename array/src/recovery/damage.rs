@@ -4,7 +4,9 @@ use std::fmt;
 
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
-use crate::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages};
+use stripewise_core::format::{
+    CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages,
+};
 
 /// A copy of metadata that cannot be read or has wrong content, while another copy is intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@
 //! or record calls missing may have a superblock from before it failed. Such superblocks are outdated.
 
 use super::reconstruct::Remains;
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{
     Area, CheckpointHeader, ChecksumPage, Commit, IntentPage, Placement, RedoRecord, SummaryHeader,
     Superblock,
 };
-use crate::media::At;
+use stripewise_core::media::At;
 
 /// The evidence in the newest content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

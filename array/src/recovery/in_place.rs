@@ -1,6 +1,15 @@
 //! Creates and assembles an array in place: `docs/design/format.md`, "In place".
 
 use stripewise_code::Code;
+use stripewise_core::bugs::Bug;
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{
+    MemberState, NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages,
+};
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+use stripewise_core::memory::Memory;
+use stripewise_core::scheme::{Members, Scheme};
 
 use super::assemble::Assembly;
 use super::in_place_deferred as deferred;
@@ -13,14 +22,7 @@ use super::{
 };
 use crate::array::Array;
 use crate::array::Placed;
-use crate::bugs::Bug;
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{MemberState, NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages};
-use crate::geometry::Geometry;
 use crate::in_place::journal::Checksums;
-use crate::media::{At, Media};
-use crate::memory::Memory;
-use crate::scheme::{Members, Scheme};
 
 /// The members of an array in place, before it serves.
 pub(super) struct Site<'a> {

@@ -3,9 +3,10 @@
 use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{AssembleError, RecoveryReport};
-use crate::format::{IntentPage, Structure};
+use stripewise_core::format::{IntentPage, Structure};
+use stripewise_core::media::At;
+
 use crate::in_place::journal::Intent;
-use crate::media::At;
 
 /// The newest page of a group, if there is one.
 pub(super) struct Newest {

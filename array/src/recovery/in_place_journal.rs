@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{AssembleError, DamagedCopy, ROUND_PAGES};
-use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
-use crate::geometry::Geometry;
+use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::At;
+
 use crate::in_place::journal::Checksums;
-use crate::media::At;
 
 /// A record that was found, with the images that match their checksums, in order.
 pub(super) struct Record {

@@ -1,13 +1,13 @@
 //! The table of checksums on the members: reads the newest version of each page, and writes the next version.
 
 use stripewise_code::Code;
+use stripewise_core::format::{ChecksumPage, Structure, crc32c};
+use stripewise_core::media::At;
 
 use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{AssembleError, ROUND_PAGES, RecoveryReport};
-use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::in_place::journal::Checksums;
-use crate::media::At;
 
 /// The table as found on the members.
 pub(super) struct TableFindings {

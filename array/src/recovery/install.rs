@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::walk::Checkpoint;
-use crate::format::checkpoint::{is_written, segment};
-use crate::format::{Entry, EntryRole, SummaryHeader, Tombstone};
+use stripewise_core::format::checkpoint::{is_written, segment};
+use stripewise_core::format::{Entry, EntryRole, SummaryHeader, Tombstone};
+
 use crate::log::{Location, Log};
 
 /// A log that is being filled.
@@ -143,10 +144,10 @@ mod tests {
 
     use super::*;
     use crate::array::Array;
-    use crate::format::checkpoint::{body_bytes, put_written};
-    use crate::format::{CheckpointHeader, Uuid};
-    use crate::memory::PageMemory;
-    use crate::scheme::{Members, Scheme};
+    use stripewise_core::format::checkpoint::{body_bytes, put_written};
+    use stripewise_core::format::{CheckpointHeader, Uuid};
+    use stripewise_core::memory::PageMemory;
+    use stripewise_core::scheme::{Members, Scheme};
 
     const CHUNKS: u64 = 6;
     const SEGMENTS: u32 = 3;

@@ -7,17 +7,18 @@ use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
 use super::{AssembleError, AssemblyOptions, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest};
 use crate::array::Array;
 use crate::array::Placed;
-use crate::bugs::Bug;
-use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
-use crate::format::{
+use stripewise_core::bugs::Bug;
+use stripewise_core::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
+use stripewise_core::format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
     NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
 };
-use crate::geometry::Geometry;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+use stripewise_core::memory::Memory;
+use stripewise_core::scheme::{Members, Scheme};
+
 use crate::log::Log;
-use crate::media::{At, Media};
-use crate::memory::Memory;
-use crate::scheme::{Members, Scheme};
 
 /// Writes an empty log.
 pub(super) fn create(

@@ -18,16 +18,16 @@ mod walk;
 mod watched;
 
 use stripewise_base::text::{is_plain, visible};
-
-use crate::array::Array;
-use crate::format::{
+use stripewise_core::format::{
     Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
     settings_bytes_max,
 };
-use crate::media::Media;
-use crate::memory::Memory;
-use crate::placement::PlacementPolicy;
-use crate::scheme::{Members, Metadata, Scheme, SchemeError};
+use stripewise_core::media::Media;
+use stripewise_core::memory::Memory;
+use stripewise_core::placement::PlacementPolicy;
+use stripewise_core::scheme::{Members, Metadata, Scheme, SchemeError};
+
+use crate::array::Array;
 
 use watched::Watched;
 
@@ -62,11 +62,11 @@ pub struct AssemblyOptions {
     /// content.
     pub named: NamedMembers,
     /// A known bug of recovery that the checking simulation plants; without effect unless debug assertions are on.
-    pub bug: Option<crate::bugs::Bug>,
+    pub bug: Option<stripewise_core::bugs::Bug>,
 }
 
 impl AssemblyOptions {
-    fn has_bug(self, bug: crate::bugs::Bug) -> bool {
+    fn has_bug(self, bug: stripewise_core::bugs::Bug) -> bool {
         cfg!(debug_assertions) && self.bug == Some(bug)
     }
 }

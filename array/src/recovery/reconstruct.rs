@@ -15,14 +15,15 @@ use super::in_place::Site;
 use super::in_place_journal as journal;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{
     ChecksumPage, Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, SummaryHeader,
     Superblock, crc32c,
 };
-use crate::geometry::Geometry;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+
 use crate::in_place::journal::Checksums;
-use crate::media::{At, Media};
 
 /// The number of pages that prove which member a device is.
 pub const PAGES_PROVE: u64 = 8;

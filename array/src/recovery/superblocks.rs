@@ -2,18 +2,18 @@
 //! whole.
 
 use super::{AssembleError, Identity};
-use crate::format::in_place::InPlaceLayout;
-use crate::format::layout::Layout;
-use crate::format::{
+use stripewise_code::Kind;
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::layout::Layout;
+use stripewise_core::format::{
     Area, Copy, Features, FormatError, MemberRecord, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
     VERSION, settings_bytes_max, superblock_pages,
 };
-use crate::geometry::Geometry;
-use crate::media::{At, Media};
-use crate::operation::Outcome;
-use crate::placement::PlacementPolicy;
-use crate::scheme::{Members, Scheme, WindowSize};
-use stripewise_code::Kind;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+use stripewise_core::operation::Outcome;
+use stripewise_core::placement::PlacementPolicy;
+use stripewise_core::scheme::{Members, Scheme, WindowSize};
 
 /// The superblock of an empty array with a log.
 pub(crate) fn superblock_of_log(

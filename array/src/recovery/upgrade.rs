@@ -7,12 +7,12 @@ use super::assemble::{Assembly, assemble};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
 use super::walk::WalkFindings;
 use super::{AssembleError, ROUND_PAGES, check_next, smallest};
-use crate::format::{
+use stripewise_core::format::{
     Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max,
 };
-use crate::media::{At, Media};
-use crate::scheme::{Members, Scheme};
+use stripewise_core::media::{At, Media};
+use stripewise_core::scheme::{Members, Scheme};
 
 /// A planned or completed upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]

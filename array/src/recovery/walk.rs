@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::ROUND_PAGES;
-use crate::format::checkpoint::{body_bytes, segment};
-use crate::format::{
+use stripewise_core::format::checkpoint::{body_bytes, segment};
+use stripewise_core::format::{
     CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
 };
-use crate::geometry::Geometry;
-use crate::media::{At, Media};
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
 
 /// The newest checkpoint that is whole.
 #[derive(Clone, Debug)]

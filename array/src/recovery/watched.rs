@@ -1,7 +1,7 @@
 //! Access to members during assembly that removes members which fail.
 
-use crate::media::{At, Found, Media};
-use crate::operation::Outcome;
+use stripewise_core::media::{At, Found, Media};
+use stripewise_core::operation::Outcome;
 
 /// The offered members without the removed ones, which can be neither read nor written.
 pub(super) struct Watched<'a> {

@@ -5,9 +5,9 @@
 //! most of them without a lookup in the table.
 
 use super::filter::Filter;
-use crate::ids::NONE;
-use crate::mix::Mix;
-use crate::table::Table;
+use stripewise_core::ids::NONE;
+use stripewise_core::mix::Mix;
+use stripewise_core::table::Table;
 
 /// The mark of a page that is at home: in the first zone, at its address.
 pub(super) const HOME: u32 = u32::MAX;
@@ -82,7 +82,7 @@ impl Map {
 
     /// Number of entries in use.
     pub(super) fn len(&self) -> usize {
-        self.table.len()
+        self.table.count()
     }
 
     /// Pages of a block.
@@ -139,7 +139,7 @@ impl Map {
         }
         self.table.put(block, id);
         self.filter.add(block);
-        if self.table.len() > self.most {
+        if self.table.count() > self.most {
             self.grow_filter();
         }
         id

@@ -31,13 +31,14 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::geometry::Geometry;
-use crate::ids::NONE;
-use crate::mix::MixSection;
-use crate::placement::ZONES;
-use crate::request::RequestKind;
-use crate::scheme::Scheme;
-use crate::table::Table;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::NONE;
+use stripewise_core::mix::MixSection;
+use stripewise_core::placement::ZONES;
+use stripewise_core::request::RequestKind;
+use stripewise_core::scheme::Scheme;
+use stripewise_core::table::Table;
+
 use map::{HOME, Map};
 use space::Space;
 

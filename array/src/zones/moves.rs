@@ -5,7 +5,7 @@
 
 use super::map::HOME;
 use super::{Move, Unflushed, Zones};
-use crate::ids::NONE;
+use stripewise_core::ids::NONE;
 
 impl Zones {
     /// Ends a request or internal operation of the controller that began in `epoch`.
@@ -51,7 +51,7 @@ impl Zones {
 
     /// Cancels the moves of `mover` within the host pages `first..=last` that are not done: these pages stay where they are.
     pub(super) fn give_up(&mut self, mover: u32, first: u64, last: u64) {
-        if self.moving.len() == 0 {
+        if self.moving.count() == 0 {
             return;
         }
         for page in first..=last {
@@ -94,7 +94,7 @@ impl Zones {
     /// The move of the host's `page`, if it is moving.
     #[inline]
     pub(super) fn move_of(&self, page: u64) -> Option<Move> {
-        let number = if self.moving.len() == 0 { NONE } else { self.moving.get(page) };
+        let number = if self.moving.count() == 0 { NONE } else { self.moving.get(page) };
         (number != NONE).then(|| self.moves[number as usize])
     }
 
@@ -122,7 +122,7 @@ impl Zones {
     /// The request that moves a host page to the array's `page`, if there is one.
     #[inline]
     pub(crate) fn mover_to(&self, page: u64) -> Option<u32> {
-        if self.moving.len() == 0 {
+        if self.moving.count() == 0 {
             return None;
         }
         let under_way = self.move_of(self.owner(page))?;

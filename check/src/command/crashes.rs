@@ -42,7 +42,7 @@ pub(crate) struct Crashes {
     /// Print the case of a failure without making it smaller
     #[arg(long)]
     no_shrink: bool,
-    /// Plant a bug, by its name in array/src/bugs.rs (needs a build with debug assertions)
+    /// Plant a bug, by its name in core/src/bugs.rs (needs a build with debug assertions)
     #[arg(long, value_parser = runner::bug)]
     bug: Option<Planted>,
 }

@@ -75,7 +75,7 @@ fn every_citation_of_a_scheme_or_a_source_is_in_the_list_and_every_work_is_cited
         }
         used.extend(found.iter().map(|work| &work.key));
     }
-    for folder in ["array/src", "code/src", "reliability/src"] {
+    for folder in ["core/src", "exec/src", "array/src", "code/src", "reliability/src"] {
         for file in sources(&tree(folder)) {
             for paragraph in source_comments(&read(&file)) {
                 let found = cited(&format!("# {paragraph}"));

@@ -4,8 +4,9 @@
 
 use std::collections::VecDeque;
 
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{IntentPage, Uuid};
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{IntentPage, Uuid};
+
 use crate::in_place::journal::Work;
 
 /// Sets of regions of all groups.
@@ -218,7 +219,7 @@ impl Intent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::in_place::InPlaceShape;
+    use stripewise_core::format::in_place::InPlaceShape;
 
     fn intent() -> Intent {
         let shape = InPlaceShape { page_bytes: 512, pages: 8000, columns: 5, copies: 2, chunk_pages: 1 };

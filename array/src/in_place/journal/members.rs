@@ -2,8 +2,8 @@
 //! and walks over all rows.
 
 use super::Work;
-use crate::exec::metadata_scrub::ScrubCounts;
-use crate::format::{MemberState, Superblock};
+use stripewise_core::format::{MemberState, Superblock};
+use stripewise_exec::metadata_scrub::ScrubCounts;
 
 /// The number of plans of a walk in flight at once.
 const PLANS_OF_WALK: u32 = 4;
@@ -220,7 +220,7 @@ impl Rebuild {
 impl Roster {
     /// All members of a new array; its plan has the number `plan`.
     pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
-        let pages = crate::format::superblock_pages(superblock.page_bytes);
+        let pages = stripewise_core::format::superblock_pages(superblock.page_bytes);
         Self {
             back: vec![superblock.pages - pages; superblock.members.len()],
             superblock,

@@ -16,9 +16,9 @@ pub(crate) use members::{NO_MEMBER, News, Rebuild, Roster, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{Area, RedoEntry, Uuid, crc32c};
-use crate::memory::PageId;
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{Area, RedoEntry, Uuid, crc32c};
+use stripewise_core::memory::PageId;
 
 /// The journal's own plans: one writes records, one frees them, one writes superblocks.
 pub(crate) const PLANS: u32 = 3;

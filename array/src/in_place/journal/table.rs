@@ -1,8 +1,8 @@
 //! The table of checksums in memory, and which of its pages are newer than their copies on the members.
 
-use crate::format::in_place::InPlaceLayout;
-use crate::format::{ChecksumPage, Uuid, crc32c};
-use crate::ids::NONE;
+use stripewise_core::format::in_place::InPlaceLayout;
+use stripewise_core::format::{ChecksumPage, Uuid, crc32c};
+use stripewise_core::ids::NONE;
 
 /// The CRC-32C of every page of data and parity.
 #[derive(Debug)]
@@ -148,8 +148,8 @@ impl Checksums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::in_place::InPlaceShape;
     use proptest::prelude::*;
+    use stripewise_core::format::in_place::InPlaceShape;
 
     proptest! {
         #[test]

@@ -1,0 +1,299 @@
+//! The member queues: two intrusive lists for each member, threaded through the operations themselves; in rounds, two more for
+//! the next round.
+//!
+//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
+
+use super::QueueOrder;
+use crate::ids::NONE;
+
+/// The links that make an operation an entry of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The next operation of the list, or [`NONE`].
+    pub next: u32,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self { next: NONE }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+    /// The last operation that was refused since the member was last ready: operations up to it are not offered again.
+    asked: u32,
+    /// Whether the list is closed: none of it is offered until the member is ready.
+    closed: bool,
+}
+
+impl List {
+    const EMPTY: Self = Self { first: NONE, last: NONE, asked: NONE, closed: false };
+
+    /// The operation in front of `id`, or [`NONE`] if it is the first; `None` if it is not in this list.
+    fn in_front_of(&self, id: u32, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+        let (mut before, mut at) = (NONE, self.first);
+        while at != id {
+            if at == NONE {
+                return None;
+            }
+            (before, at) = (at, links[at as usize].as_mut().next);
+        }
+        Some(before)
+    }
+
+    /// Removes `id`, which is behind `before`.
+    #[inline]
+    fn unlink(&mut self, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
+        let next = links[id as usize].as_mut().next;
+        if before == NONE {
+            self.first = next;
+        } else {
+            links[before as usize].as_mut().next = next;
+        }
+        if self.last == id {
+            self.last = before;
+        }
+    }
+}
+
+/// Lists of a member: reads (or everything, in order of arrival), then writes.
+pub const LEVELS: usize = 2;
+
+/// The queues of all members, and the members that may have an operation to start.
+#[derive(Debug)]
+pub struct Queues {
+    lists: Vec<[List; LEVELS]>,
+    ready: Vec<u64>,
+    order: QueueOrder,
+    /// In rounds: the lists of the next round.
+    later: Vec<[List; LEVELS]>,
+    /// In rounds: whether no operation of the round was taken yet, so that new operations belong to it.
+    is_open: Vec<bool>,
+}
+
+impl Queues {
+    /// Empty queues, one for each member.
+    pub fn new(members: u32, order: QueueOrder) -> Self {
+        let rounds = if order == QueueOrder::Rounds { members as usize } else { 0 };
+        Self {
+            lists: vec![[List::EMPTY; LEVELS]; members as usize],
+            ready: vec![0; members.div_ceil(64) as usize],
+            order,
+            later: vec![[List::EMPTY; LEVELS]; rounds],
+            is_open: vec![true; rounds],
+        }
+    }
+
+    /// Whether reads and writes share a list.
+    #[inline]
+    pub fn is_mixed(&self) -> bool {
+        self.order == QueueOrder::Arrival
+    }
+
+    /// Marks that the member may accept operations that it refused.
+    #[inline]
+    pub fn reopen(&mut self, member: u16) {
+        for list in &mut self.lists[member as usize] {
+            list.asked = NONE;
+            list.closed = false;
+        }
+        self.mark_ready(member);
+    }
+
+    /// Marks a member to be offered its queue.
+    #[inline]
+    fn mark_ready(&mut self, member: u16) {
+        self.ready[member as usize / 64] |= 1 << (member % 64);
+    }
+
+    /// Takes the lowest-numbered marked member.
+    #[inline]
+    pub fn take_ready(&mut self) -> Option<u16> {
+        for (word, bits) in self.ready.iter_mut().enumerate() {
+            if *bits != 0 {
+                let bit = bits.trailing_zeros();
+                *bits &= *bits - 1;
+                return Some((word as u32 * 64 + bit) as u16);
+            }
+        }
+        None
+    }
+
+    /// Appends operation `id` to those of its kind.
+    #[inline]
+    pub fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
+        let level = usize::from(!is_read && !self.is_mixed());
+        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member as usize];
+        let lists = if comes_late { &mut self.later } else { &mut self.lists };
+        let list = &mut lists[member as usize][level];
+        links[id as usize].as_mut().next = NONE;
+        if list.last == NONE {
+            list.first = id;
+        } else {
+            links[list.last as usize].as_mut().next = id;
+        }
+        list.last = id;
+        if !list.closed && !comes_late {
+            self.mark_ready(member);
+        }
+    }
+
+    /// The next operation of a list to offer, and the operation in front of it.
+    #[inline]
+    pub fn next_offer(&self, member: u16, level: usize, links: &mut [impl AsMut<Link>]) -> (u32, u32) {
+        let list = &self.lists[member as usize][level];
+        if list.closed {
+            (NONE, NONE)
+        } else if list.asked == NONE {
+            (NONE, list.first)
+        } else {
+            (list.asked, links[list.asked as usize].as_mut().next)
+        }
+    }
+
+    /// Records that everything up to `asked` was refused, and whether the rest need not be offered either.
+    #[inline]
+    pub fn refused(&mut self, member: u16, level: usize, asked: u32, closed: bool) {
+        let list = &mut self.lists[member as usize][level];
+        list.asked = asked;
+        list.closed = closed;
+    }
+
+    /// Removes the first operation from a member's queue.
+    pub fn take_any(&mut self, member: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+        let level = (0..LEVELS).find(|&level| self.lists[member as usize][level].first != NONE)?;
+        let id = self.lists[member as usize][level].first;
+        self.take(member, level, NONE, id, links);
+        Some(id)
+    }
+
+    /// Removes `id` from its list; `before` is the operation in front of it, or [`NONE`].
+    #[inline]
+    pub fn take(&mut self, member: u16, level: usize, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
+        self.lists[member as usize][level].unlink(before, id, links);
+        if self.order == QueueOrder::Rounds {
+            self.taken(member);
+        }
+    }
+
+    /// Removes `id`, which waits in the member's queue.
+    pub fn take_back(&mut self, member: u16, id: u32, links: &mut [impl AsMut<Link>]) {
+        for level in 0..LEVELS {
+            let list = &mut self.lists[member as usize][level];
+            if let Some(before) = list.in_front_of(id, links) {
+                if list.asked == id {
+                    list.asked = before;
+                }
+                list.unlink(before, id, links);
+                if self.order == QueueOrder::Rounds {
+                    let is_open = self.is_open[member as usize];
+                    self.taken(member);
+                    self.is_open[member as usize] |= is_open;
+                }
+                return;
+            }
+            let later = self.later.get_mut(member as usize).map(|lists| &mut lists[level]);
+            if let Some(list) = later
+                && let Some(before) = list.in_front_of(id, links)
+            {
+                return list.unlink(before, id, links);
+            }
+        }
+    }
+
+    /// An operation of the round was taken: the round is closed now, and if it is over the next begins.
+    fn taken(&mut self, member: u16) {
+        let lists = &mut self.lists[member as usize];
+        let is_over = lists.iter().all(|list| list.first == NONE);
+        self.is_open[member as usize] = is_over;
+        if is_over {
+            *lists = std::mem::replace(&mut self.later[member as usize], [List::EMPTY; LEVELS]);
+            self.mark_ready(member);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stripewise_base::prng::Prng;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Slot(Link);
+
+    impl AsMut<Link> for Slot {
+        fn as_mut(&mut self) -> &mut Link {
+            &mut self.0
+        }
+    }
+
+    /// Takes the first operation that the member would be offered and accepts.
+    fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
+        queues.reopen(0);
+        (0..LEVELS).find_map(|level| {
+            let (before, id) = queues.next_offer(0, level, slots);
+            (id != NONE).then(|| queues.take(0, level, before, id, slots)).map(|()| id)
+        })
+    }
+
+    #[test]
+    fn a_write_waits_behind_reads_then_pending_but_not_behind_those_that_come_later() {
+        // Writes 0 and 3, reads 1 and 2; 2 and 3 arrive when the first was taken.
+        let given = |order: QueueOrder| {
+            let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 4]);
+            queues.push(0, false, 0, &mut slots);
+            queues.push(0, true, 1, &mut slots);
+            let mut given = vec![take(&mut queues, &mut slots)];
+            queues.push(0, true, 2, &mut slots);
+            queues.push(0, false, 3, &mut slots);
+            given.extend((0..3).map(|_| take(&mut queues, &mut slots)));
+            given.into_iter().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(given(QueueOrder::Arrival), [0, 1, 2, 3]);
+        assert_eq!(given(QueueOrder::ReadFirst), [1, 2, 0, 3]);
+        assert_eq!(given(QueueOrder::Rounds), [1, 0, 2, 3]);
+    }
+
+    #[test]
+    fn every_order_gives_what_a_plain_list_sorted_by_its_rule_gives() {
+        for seed in 0..200 {
+            let mut prng = Prng::new(seed);
+            for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds] {
+                let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 300]);
+                // Round, whether it is a write, and its arrival: the least is taken next.
+                let mut list: Vec<(u32, bool, u32)> = Vec::new();
+                let (mut taken_of, mut next) = (0, 0);
+                while next < 300 || !list.is_empty() {
+                    if next < 300 && prng.chance(1, 2) {
+                        let is_write = prng.chance(1, 2);
+                        // A round that was begun accepts no more operations.
+                        let round = if order == QueueOrder::Rounds { taken_of + 1 } else { 0 };
+                        queues.push(0, !is_write, next, &mut slots);
+                        list.push((round, is_write && order != QueueOrder::Arrival, next));
+                        next += 1;
+                    } else if let Some(&least) = list.iter().min() {
+                        list.retain(|&one| one != least);
+                        taken_of = least.0;
+                        assert_eq!(take(&mut queues, &mut slots), Some(least.2), "{order:?}, seed {seed}");
+                    } else {
+                        assert_eq!(take(&mut queues, &mut slots), None);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_member_gives_up_every_operation_once_whatever_round_it_is_in() {
+        let (mut queues, mut slots) = (Queues::new(1, QueueOrder::Rounds), vec![Slot::default(); 6]);
+        (0..3).for_each(|id| queues.push(0, id == 1, id, &mut slots));
+        assert_eq!(take(&mut queues, &mut slots), Some(1));
+        (3..6).for_each(|id| queues.push(0, id == 5, id, &mut slots));
+        let all: Vec<_> = std::iter::from_fn(|| queues.take_any(0, &mut slots)).collect();
+        assert_eq!(all, [0, 2, 5, 3, 4]);
+    }
+}

@@ -1,0 +1,160 @@
+//! The zones section of a scheme file, and the checks of its settings.
+//!
+//! Source: paper 004, sections 3.1 and 4.1; what it leaves open is marked.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::share::Share;
+use stripewise_base::units::Bytes;
+
+/// The zones section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Given")]
+pub struct ZonesSection {
+    /// The zone of read-intensive blocks and of new blocks. Its capacity is the capacity for hosts.
+    pub reads: ZoneSection,
+    /// The zone of mixed blocks.
+    pub mixed: ZoneSection,
+    /// The zone of write-intensive blocks.
+    pub writes: ZoneSection,
+    /// The unit of classification (choice; the largest chunk).
+    pub block: Bytes,
+    /// While less than this share of a zone is free, the blocks that were written longest ago are moved back to the zone of
+    /// reads; with 0, a full zone accepts no more pages (choice).
+    pub evict_below: Share,
+}
+
+/// One zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ZoneSection {
+    /// Its chunk size.
+    pub chunk: Bytes,
+    /// The zone's share of each member, in proportion to the sum over the zones.
+    pub parts: u32,
+}
+
+/// The section as written in a file: settings that are left out have the zone's default.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Given {
+    reads: GivenZone,
+    mixed: GivenZone,
+    writes: GivenZone,
+    block: Option<Bytes>,
+    evict_below: Option<Share>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct GivenZone {
+    chunk: Option<Bytes>,
+    parts: Option<u32>,
+}
+
+impl From<Given> for ZonesSection {
+    fn from(given: Given) -> Self {
+        let default = Self::default();
+        let zone = |given: GivenZone, default: ZoneSection| ZoneSection {
+            chunk: given.chunk.unwrap_or(default.chunk),
+            parts: given.parts.unwrap_or(default.parts),
+        };
+        Self {
+            reads: zone(given.reads, default.reads),
+            mixed: zone(given.mixed, default.mixed),
+            writes: zone(given.writes, default.writes),
+            block: given.block.unwrap_or(default.block),
+            evict_below: given.evict_below.unwrap_or(default.evict_below),
+        }
+    }
+}
+
+impl Default for ZonesSection {
+    fn default() -> Self {
+        // Printed: paper 004, section 3.1 and figure 3, and zones of one size in section 4.1.
+        let zone = |chunk: u64| ZoneSection { chunk: Bytes(chunk << 10), parts: 1 };
+        Self {
+            reads: zone(32),
+            mixed: zone(8),
+            writes: zone(4),
+            block: Bytes(32 << 10),
+            evict_below: Share(10_000),
+        }
+    }
+}
+
+/// Number of zones of an array: of reads, mixed, of writes.
+pub const ZONES: usize = 3;
+
+/// A zone over given members, in pages: its chunk size, and its size on each member.
+pub type ZonePages = (u32, u32);
+
+/// The most pages of a block; more are refused.
+const BLOCK_PAGES_MAX: u64 = 4096;
+
+/// The most parts of a zone; more are refused.
+const PARTS_MAX: u32 = 1 << 16;
+
+impl ZonesSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The zones in their order on the members: of reads, mixed, of writes.
+    pub fn zones(&self) -> [(&'static str, ZoneSection); ZONES] {
+        [("zones.reads", self.reads), ("zones.mixed", self.mixed), ("zones.writes", self.writes)]
+    }
+
+    /// Pages of a block.
+    pub fn block_pages(&self, page_bytes: u32) -> u64 {
+        self.block.0 / u64::from(page_bytes)
+    }
+
+    /// The zones over members of `member_pages` pages each. Every zone has whole chunks of the first.
+    ///
+    /// # Errors
+    /// The first setting that is not valid for these members: key, value and reason.
+    pub fn pages(
+        &self,
+        page_bytes: u32,
+        member_pages: u32,
+    ) -> Result<[ZonePages; ZONES], (&'static str, String, &'static str)> {
+        let page = u64::from(page_bytes);
+        let zones = self.zones();
+        let largest = self.reads.chunk.0;
+        let mut found = [(0, 0); ZONES];
+        let parts: u64 = zones.iter().map(|(_, zone)| u64::from(zone.parts)).sum();
+        for ((key, zone), found) in zones.into_iter().zip(&mut found) {
+            let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));
+            let chunk = zone.chunk.0;
+            if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(member_pages) * page {
+                return refuse("must be a multiple of the member's page, and no more than a member");
+            }
+            if !largest.is_multiple_of(chunk) {
+                return refuse("must divide the chunk of zones.reads");
+            }
+            if zone.parts == 0 || zone.parts > PARTS_MAX {
+                let reason = "must be 1 to 65536 parts: every class of blocks has a zone";
+                return Err((key, format!("{{ parts = {} }}", zone.parts), reason));
+            }
+            let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
+            if chunks == 0 {
+                return refuse(
+                    "leaves no zone a chunk on these members; use smaller chunks or larger members",
+                );
+            }
+            *found = ((chunk / page) as u32, (chunks * (largest / page)) as u32);
+        }
+        let block = self.block_pages(page_bytes);
+        if !self.block.0.is_multiple_of(page) || block == 0 || block > BLOCK_PAGES_MAX {
+            let reason = "must be 1 to 4096 whole pages of the member";
+            return Err(("zones.block", format!("\"{}\"", self.block), reason));
+        }
+        if self.evict_below >= Share::ALL {
+            return Err((
+                "zones.evict_below",
+                self.evict_below.to_string(),
+                "leaves no zone anything to hold",
+            ));
+        }
+        Ok(found)
+    }
+}

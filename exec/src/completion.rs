@@ -1,0 +1,210 @@
+//! Acknowledging host requests.
+
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::{Acknowledgement, Driver};
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::plan::{Attachment, Plan, Purpose};
+use stripewise_core::request::RequestKind;
+
+use crate::internal::Internal;
+use crate::{Executor, Placement};
+
+impl<M: Memory> Executor<M> {
+    /// Completes the part of `plan` that hosts wait for: each of its requests waits for one thing less. While the plan
+    /// `goes_on` to write parity that follows data, flushes keep waiting: the data that they cover must tolerate the loss of a
+    /// member.
+    pub(crate) fn acknowledge_plan<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        goes_on: bool,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let Plan { current, ack_after, .. } = self.plans[plan as usize];
+        if current <= ack_after {
+            placement.written(plan, self);
+        }
+        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
+        while node != NONE {
+            let attachment = self.attachments[node as usize];
+            if goes_on && self.requests[attachment.request as usize].host.kind == RequestKind::Flush {
+                let first = &mut self.plans[plan as usize].first_request;
+                self.attachments[node as usize].next = std::mem::replace(first, node);
+                node = attachment.next;
+                continue;
+            }
+            if node as usize >= self.plans.len() {
+                self.attachments[node as usize].next = self.free_attachment;
+                self.free_attachment = node;
+            }
+            node = attachment.next;
+            let id = attachment.request;
+            let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
+            let flushes = placement.flushes_members(self);
+            if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
+                placement.store(plan, id, self);
+            }
+            let request = &mut self.requests[id as usize];
+            request.remaining -= 1;
+            let is_last = request.remaining == 0;
+            if is_last && request.host.kind == RequestKind::Flush && !request.flushed && flushes {
+                // The content that the flush had to drain first is on the members: now flush the members.
+                request.remaining = 1;
+                self.pending.push_front(id);
+                continue;
+            }
+            let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan as usize];
+            let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
+            if is_last && (drains || request.host.arrival > begun_at) {
+                // The request may have arrived long after the plan began: the plan's times are not those of the request.
+                let acknowledgement = self.acknowledgement(id, placement);
+                self.acknowledge_from(absorbs, id, acknowledgement, placement, driver);
+            } else if is_last {
+                let slot = &self.plans[plan as usize];
+                let acknowledgement = Acknowledgement {
+                    pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
+                    pre_read_ns: slot.pre_read.all_ns,
+                    pre_read_bus_ns: slot.pre_read.bus_ns,
+                    pre_read_cell_ns: slot.pre_read.cell_ns,
+                    parity_ns: slot.parity_ns,
+                    queue_ns: slot.last.queue_ns,
+                    gc_wait_ns: slot.last.timing.gc_wait_ns,
+                    bus_ns: slot.last.timing.bus_ns,
+                    cell_ns: slot.last.timing.cell_ns,
+                    ..self.acknowledgement(id, placement)
+                };
+                self.acknowledge_from(absorbs, id, acknowledgement, placement, driver);
+            } else if too_early && request.host.kind == RequestKind::Write {
+                self.acknowledge_early(id, placement, driver);
+            }
+        }
+    }
+
+    /// Acknowledges request `id`, whose last plan ended in controller memory or on the members.
+    fn acknowledge_from<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        is_memory: bool,
+        id: u32,
+        acknowledgement: Acknowledgement,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        if is_memory {
+            self.acknowledge_from_memory(id, acknowledgement, placement, driver);
+        } else {
+            self.acknowledge(id, &acknowledgement, placement, driver);
+        }
+    }
+
+    /// Marks those requests of `plan` as failed that cover a column of `mask`, and flushes that wait for the plan.
+    pub fn fail_requests<P: Placement<M>>(&mut self, plan: u32, mask: u64, placement: &mut P) {
+        if self.has_bug(Bug::FailureHidden) {
+            return;
+        }
+        let Plan { wanted, dirty, first_request: mut node, .. } = self.plans[plan as usize];
+        let mask = mask & (wanted | dirty);
+        if mask == 0 {
+            return;
+        }
+        while node != NONE {
+            let Attachment { request: id, next } = self.attachments[node as usize];
+            let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
+            if is_flush || placement.concerns(id, plan, mask, self) {
+                self.requests[id as usize].failed = true;
+            }
+            node = next;
+        }
+    }
+
+    /// Whether request `id` covers the array's `page`, in whole or in part.
+    pub fn means(&self, id: u32, page: u64) -> bool {
+        let (first, last) = self.requests[id as usize].pages;
+        (first..=last).contains(&page)
+    }
+
+    /// An acknowledgement of request `id` at the current time, which accounts only for the waiting time.
+    pub fn acknowledgement<P: Placement<M>>(&self, id: u32, placement: &P) -> Acknowledgement {
+        let request = &self.requests[id as usize];
+        Acknowledgement {
+            tag: request.host.tag,
+            failed: request.failed
+                || (request.host.kind == RequestKind::Flush && self.has_lost_data(placement)),
+            no_space: request.no_space,
+            arrival: request.host.arrival,
+            at: self.now,
+            pending_ns: self.now - request.host.arrival,
+            ..Acknowledgement::default()
+        }
+    }
+
+    /// Whether more members are lost than parity tolerates, or acknowledged content is lost, so that nothing can be called
+    /// durable.
+    pub fn has_lost_data<P: Placement<M>>(&self, placement: &P) -> bool {
+        let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
+        placement.has_lost_in_memory() || self.any_failed && (0..self.geometry.groups).any(is_lost)
+    }
+
+    /// Number of members of `group` that are lost.
+    pub fn failed_of_group(&self, group: u32) -> u32 {
+        self.geometry.group(group).filter(|&member| self.failed[member as usize]).count() as u32
+    }
+
+    /// Reports completion to the host, and frees the request's slot.
+    pub fn acknowledge<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        acknowledgement: &Acknowledgement,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        debug_assert_eq!(
+            acknowledgement.at - acknowledgement.arrival,
+            acknowledgement.pending_ns
+                + acknowledgement.pre_read_ns
+                + acknowledgement.parity_ns
+                + acknowledgement.queue_ns
+                + acknowledgement.gc_wait_ns
+                + acknowledgement.bus_ns
+                + acknowledgement.cell_ns
+                + acknowledgement.buffer_ns,
+            "the placement of a response time add up to it: {acknowledgement:?}"
+        );
+        self.under_way -= 1;
+        self.last_active = self.now;
+        let is_own = id == self.internal_id();
+        if is_own {
+            self.internal = Internal::Over { failed: acknowledgement.failed };
+        } else {
+            placement.ended(id, acknowledgement.failed, self);
+            self.requests[id as usize].next = self.free_request;
+            self.free_request = id;
+            if let Some(fifo) = &mut self.sync_fifo {
+                fifo.ended(id);
+            }
+        }
+        if self.under_way == 0
+            && let Some(coordination) = &mut self.coordination
+        {
+            coordination.rests(self.now, driver);
+        }
+        if is_own {
+            return;
+        }
+        if let Some(payload) = self.payloads[id as usize].take() {
+            driver.acknowledge(acknowledgement, payload);
+        }
+    }
+
+    /// Part of a planted bug: reports success to the host too early; the real completion is then not reported.
+    fn acknowledge_early<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        if let Some(payload) = self.payloads[id as usize].take() {
+            driver.acknowledge(&self.acknowledgement(id, placement), payload);
+        }
+    }
+}

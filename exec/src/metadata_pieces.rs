@@ -1,0 +1,124 @@
+//! The copies of metadata that members should have: how each is named, located and verified.
+
+use crate::{Executor, Placement};
+use stripewise_core::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_core::memory::Memory;
+
+/// Number of kinds of metadata.
+pub(crate) const KINDS: usize = 6;
+
+/// A kind of metadata; kinds are read in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A superblock.
+    #[default]
+    Superblock,
+    /// A checkpoint of a log.
+    Checkpoint,
+    /// A commit record of a log.
+    Commit,
+    /// A page of the table of checksums.
+    Table,
+    /// A page of the bitmap of regions under update.
+    Intent,
+    /// A record of the redo journal.
+    Record,
+}
+
+impl Kind {
+    /// The next kind; the last one stays.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Superblock => Self::Checkpoint,
+            Self::Checkpoint => Self::Commit,
+            Self::Commit => Self::Table,
+            Self::Table => Self::Intent,
+            Self::Intent | Self::Record => Self::Record,
+        }
+    }
+}
+
+/// A copy of a structure, by its number among those of its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its number.
+    pub nth: u64,
+}
+
+/// Consecutive pages, and the version of the structure that they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRun {
+    /// The member.
+    pub member: u16,
+    /// The first page.
+    pub first: u32,
+    /// The number of pages.
+    pub pages: u32,
+    /// Changes when the copy is written again.
+    pub version: u64,
+}
+
+/// The current location of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceLocation {
+    /// On these pages.
+    At(PageRun),
+    /// The piece need not exist.
+    Nowhere,
+    /// The piece may be being written.
+    Busy,
+    /// There are no more pieces of this kind.
+    Over,
+}
+
+impl<M: Memory> Executor<M> {
+    /// The location of `piece`, unless its member failed.
+    pub(crate) fn location_of<P: Placement<M>>(&self, piece: Piece, placement: &P) -> PieceLocation {
+        match placement.piece(piece, self) {
+            PieceLocation::At(run) if self.failed[usize::from(run.member)] => PieceLocation::Nowhere,
+            place => place,
+        }
+    }
+
+    /// The number of the record that a piece is a copy of: pieces begin with the first record of the epoch.
+    pub fn record_of(&self, piece: Piece) -> u64 {
+        1 + piece.nth / u64::from(self.members.count)
+    }
+
+    /// Whether `bytes`, read at the location of `piece`, are its expected content.
+    pub fn is_piece<P: Placement<M>>(&self, piece: Piece, bytes: &[u8], placement: &P) -> bool {
+        match piece.kind {
+            Kind::Superblock => {
+                placement.superblock_on_members().is_none_or(|block| is_superblock(block, piece.nth, bytes))
+            }
+            _ => placement.is_piece(piece, bytes, self),
+        }
+    }
+}
+
+/// The pages of the `nth` copy of a superblock; the second copy of a member lies at `back`.
+pub fn superblock_run(block: &Superblock, nth: u64, back: u32) -> PageRun {
+    PageRun {
+        member: (nth / 2) as u16,
+        first: if nth.is_multiple_of(2) { 0 } else { back },
+        pages: superblock_pages(block.page_bytes),
+        version: block.update,
+    }
+}
+
+/// Whether a superblock belongs to its place. Accepts a later version than the last one that is on all members: the loss
+/// of a member may have interrupted its update.
+pub fn is_superblock(block: &Superblock, nth: u64, bytes: &[u8]) -> bool {
+    let bytes = &bytes[..SUPERBLOCK_BYTES];
+    let copy = if nth.is_multiple_of(2) { Copy::Front } else { Copy::Back };
+    let number = (nth / 2) as u16;
+    let uuid = block.members[usize::from(number)].uuid;
+    let is_its = |found: &Superblock| {
+        (found.array, found.uuid, found.number) == (block.array, uuid, number)
+            && (found.page_bytes, found.pages) == (block.page_bytes, block.pages)
+            && (found.update > block.update || found.is_version_of(block))
+    };
+    Copy::of(bytes) == Some(copy) && Superblock::parse(bytes).is_ok_and(|found| is_its(&found))
+}

@@ -1,0 +1,363 @@
+//! Scrub of metadata: reads every copy of a superblock, checkpoint, commit record, redo record, page of the table of checksums
+//! and bitmap that a member should have, and verifies it against the controller's state. A damaged copy is written again by
+//! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
+
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Purpose, Step};
+
+use crate::metadata_pieces::{KINDS, Kind, PageRun, Piece, PieceLocation};
+use crate::{Executor, Placement};
+
+/// Damaged copies that are repaired in one round; this bounds the list of them.
+const ROUND: usize = 64;
+
+/// Counters of a scrub.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScrubCounts {
+    /// Pages read: data, parity and copies of summaries.
+    pub pages: u64,
+    /// Of those: pages that were unreadable or did not match their checksum.
+    pub bad: u64,
+    /// Stripes that were moved because a column was bad, and rewritten copies of summaries; in place: pages.
+    pub repaired: u64,
+    /// Host chunks that cannot be read: more of their stripe, or row in place, is gone than parity tolerates.
+    pub lost: u64,
+    /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
+    /// checksums, the bitmap) that could not be read or did not have the expected content.
+    pub metadata_damaged: u64,
+    /// Of those: copies that were written again and read back.
+    pub metadata_repaired: u64,
+}
+
+/// Damaged and repaired copies of metadata.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetadataScrubbed {
+    /// Copies that could not be read or did not have the expected content.
+    pub damaged: u64,
+    /// Of those: copies that were written again and found whole when they were read back.
+    pub repaired: u64,
+}
+
+/// State of the metadata scrub.
+#[derive(Debug, Default)]
+pub struct MetadataScrub {
+    walk: Option<Walk>,
+    /// Counts of the current scrub, or of the last one.
+    pub found: MetadataScrubbed,
+}
+
+/// Progress of a scrub of metadata.
+#[derive(Debug)]
+struct Walk {
+    stage: Doing,
+    /// The next piece to read.
+    next: Piece,
+    /// Records of the journal from this one on are written during the scrub, and are not read.
+    records_end: u64,
+    /// Whether only superblocks are read, regardless of the allowance.
+    is_closing: bool,
+    /// The piece that is being read.
+    reading: Option<Reading>,
+    /// Damaged pieces of this round.
+    damaged: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// Copies are read.
+    Look,
+    /// The damaged copies are being written.
+    Mend(Wanted),
+    /// The damaged copies are read again, from this one on.
+    Verify(usize),
+}
+
+/// Updates that must be written before damaged copies are read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// A version of the superblocks greater than this one.
+    pub update: Option<u64>,
+    /// A checkpoint greater than this one.
+    pub checkpoint: Option<u64>,
+    /// The table of checksums.
+    pub table: bool,
+    /// The bitmap.
+    pub intent: bool,
+    /// The journal is reclaimed up to and including this record.
+    pub record: Option<u64>,
+}
+
+/// A piece that is being read, some pages at a time.
+#[derive(Debug)]
+struct Reading {
+    piece: Piece,
+    run: PageRun,
+    bytes: Vec<u8>,
+    is_unreadable: bool,
+    is_under_way: bool,
+}
+
+impl MetadataScrub {
+    /// Whether a scrub of metadata is in progress.
+    pub fn is_under_way(&self) -> bool {
+        self.walk.is_some()
+    }
+
+    /// Ends the scrub; updates that it requested continue.
+    pub fn stop(&mut self) {
+        self.walk = None;
+    }
+
+    /// Begins a scrub; with `is_closing`, as the last work before the array is closed.
+    pub fn begin(&mut self, is_closing: bool) {
+        self.found = MetadataScrubbed::default();
+        self.walk = Some(Walk {
+            stage: Doing::Look,
+            next: Piece::default(),
+            records_end: u64::MAX,
+            is_closing,
+            reading: None,
+            damaged: Vec::new(),
+        });
+    }
+}
+
+impl<M: Memory> Executor<M> {
+    /// Starts a scrub: metadata comes first, because the repair of data writes metadata.
+    pub fn begin_metadata_scrub<P: Placement<M>>(&mut self, placement: &P) {
+        if M::CARRIES_DATA && placement.superblock_on_members().is_some() {
+            self.metadata.begin(false);
+        }
+    }
+
+    /// Takes the next step of the metadata scrub. Returns false if there is nothing to do now.
+    pub fn scrub_metadata<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        if walk.reading.as_ref().is_some_and(|reading| reading.is_under_way) {
+            return false;
+        }
+        if walk.reading.is_some() {
+            return self.read_on(placement, driver);
+        }
+        match walk.stage {
+            Doing::Look => self.look_at_next(placement),
+            Doing::Mend(wanted) => {
+                if self.tell_superblocks_again(&wanted, placement) {
+                    return true;
+                }
+                let is_mended = self.is_mended(&wanted, placement);
+                if is_mended {
+                    self.go_to(Doing::Verify(0));
+                }
+                is_mended
+            }
+            Doing::Verify(nth) => self.look_again(nth, placement),
+        }
+    }
+
+    fn go_to(&mut self, stage: Doing) {
+        if let Some(walk) = &mut self.metadata.walk {
+            walk.stage = stage;
+        }
+    }
+
+    /// Starts to read the next piece.
+    fn look_at_next<P: Placement<M>>(&mut self, placement: &mut P) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        let (piece, is_closing) = (walk.next, walk.is_closing);
+        if walk.damaged.len() >= ROUND {
+            return self.begin_mending(placement);
+        }
+        let is_behind = piece.kind == Kind::Record && self.record_of(piece) >= walk.records_end;
+        let place = if is_behind { PieceLocation::Over } else { self.location_of(piece, placement) };
+        if place == PieceLocation::Busy {
+            return false;
+        }
+        let next = piece.kind.next();
+        let records = placement.records();
+        // Records before the tail are no longer needed.
+        let skipped = if next == Kind::Record {
+            records.0.saturating_sub(1) * u64::from(self.members.count)
+        } else {
+            0
+        };
+        let kinds = if is_closing { 1 } else { KINDS };
+        let Some(walk) = &mut self.metadata.walk else { return false };
+        match place {
+            PieceLocation::Over if piece.kind as usize + 1 < kinds => {
+                walk.next = Piece { kind: next, nth: skipped };
+                walk.records_end = records.1;
+            }
+            PieceLocation::Over if walk.damaged.is_empty() => self.metadata.walk = None,
+            PieceLocation::Over => return self.begin_mending(placement),
+            _ => {
+                walk.next.nth += 1;
+                if let PieceLocation::At(run) = place {
+                    walk.reading = Some(Reading::of(piece, run));
+                }
+            }
+        }
+        true
+    }
+
+    /// Starts to read a damaged piece again.
+    fn look_again<P: Placement<M>>(&mut self, nth: usize, placement: &mut P) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        let Some(&piece) = walk.damaged.get(nth) else {
+            if let Some(walk) = &mut self.metadata.walk {
+                (walk.stage, walk.damaged) = (Doing::Look, Vec::new());
+            }
+            return true;
+        };
+        let place = self.location_of(piece, placement);
+        let Some(walk) = &mut self.metadata.walk else { return false };
+        match place {
+            PieceLocation::Busy => return false,
+            PieceLocation::At(run) => walk.reading = Some(Reading::of(piece, run)),
+            // A piece that is no longer needed counts as whole.
+            PieceLocation::Nowhere | PieceLocation::Over => self.metadata.found.repaired += 1,
+        }
+        self.go_to(Doing::Verify(nth + 1));
+        true
+    }
+
+    /// Reads the next pages of a piece.
+    fn read_on<P: Placement<M>, D: Driver<M>>(&mut self, placement: &mut P, driver: &mut D) -> bool {
+        let is_closing = self.metadata.walk.as_ref().is_some_and(|walk| walk.is_closing);
+        if self.free_plan == NONE || !(is_closing || self.is_allowed()) {
+            return false;
+        }
+        let width = self.geometry.columns;
+        let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else {
+            return false;
+        };
+        reading.is_under_way = true;
+        let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
+        let count = (reading.run.pages - done).min(width);
+        self.spend(count);
+        let plan = self.take_plan(0, Purpose::Inspect);
+        self.plans[plan as usize].unit = count;
+        self.begin(plan, placement, driver);
+        true
+    }
+
+    /// Builds the step that reads pages of metadata. Builds none if a page was tried and cannot be read.
+    pub fn build_inspect(&mut self, plan: u32) {
+        let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
+        let Some(reading) = reading.filter(|_| self.plans[plan as usize].lost == 0) else { return };
+        let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
+        let (member, first) = (reading.run.member, reading.run.first + done);
+        if self.failed[usize::from(member)] {
+            return;
+        }
+        let count = self.plans[plan as usize].unit;
+        for nth in 0..count {
+            self.slots[(plan * self.stride + nth) as usize].operation = Operation {
+                page: first + nth,
+                member,
+                kind: OperationKind::Read,
+                class: Class::Metadata,
+                column: nth as u8,
+                ..Operation::default()
+            };
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = count as u16;
+        slot.push_step(Step::Operations { first: 0, count: count as u16 });
+        slot.acknowledge_here();
+    }
+
+    /// Pages of metadata were read, or cannot be read.
+    pub fn inspected<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        let page_bytes = self.members.page_bytes as usize;
+        let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
+        let mut pages = Vec::with_capacity(read as usize * page_bytes);
+        for nth in 0..read {
+            pages.extend_from_slice(
+                &self.memory.bytes(self.buffer_of(plan * self.stride + nth, placement))[..page_bytes],
+            );
+        }
+        let Some(walk) = &mut self.metadata.walk else { return };
+        let Some(mut reading) = walk.reading.take() else { return };
+        reading.is_under_way = false;
+        reading.is_unreadable |= lost != 0;
+        reading.bytes.append(&mut pages);
+        let place = self.location_of(reading.piece, placement);
+        // A copy that was written again meanwhile is whole, and a failed member has nothing to verify.
+        let is_moot = place != PieceLocation::At(reading.run);
+        let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
+        let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
+        let is_bad = !is_moot
+            && is_over
+            && (reading.is_unreadable || !self.is_piece(reading.piece, &reading.bytes, placement));
+        let Some(walk) = &mut self.metadata.walk else { return };
+        if !is_over {
+            walk.reading = Some(reading);
+            return;
+        }
+        match walk.stage {
+            Doing::Verify(_) => self.metadata.found.repaired += u64::from(!is_bad),
+            _ if is_bad => {
+                walk.damaged.push(reading.piece);
+                self.metadata.found.damaged += 1;
+                if !reading.is_unreadable {
+                    driver.mismatched(reading.run.member, reading.run.first);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Requests the updates that repair the damaged copies of this round.
+    fn begin_mending<P: Placement<M>>(&mut self, placement: &mut P) -> bool {
+        let Some(walk) = &mut self.metadata.walk else { return false };
+        if self.read_only {
+            // The damaged copies are reported, and stay.
+            walk.damaged.clear();
+            return true;
+        }
+        let damaged = walk.damaged.clone();
+        let mut wanted = Wanted::default();
+        for piece in damaged {
+            if piece.kind == Kind::Superblock {
+                wanted.update = placement.superblock_on_members().map(|block| block.update);
+            }
+            placement.mend(piece, &mut wanted, self);
+        }
+        self.go_to(Doing::Mend(wanted));
+        true
+    }
+
+    /// Starts to write superblocks again, if that is wanted and can be done. Returns false if there is nothing to start.
+    fn tell_superblocks_again<P: Placement<M>>(&mut self, wanted: &Wanted, placement: &mut P) -> bool {
+        let update = placement.superblock_on_members().map_or(0, |block| block.update);
+        let is_told = wanted.update.is_none_or(|before| update > before);
+        !is_told && !self.has_lost_data(placement) && placement.tell_again(self)
+    }
+
+    /// Whether the updates that repair damaged copies are written, or cannot be written now.
+    fn is_mended<P: Placement<M>>(&mut self, wanted: &Wanted, placement: &mut P) -> bool {
+        if self.has_lost_data(placement) {
+            // Nothing can be called durable any more.
+            return true;
+        }
+        let update = placement.superblock_on_members().map_or(0, |block| block.update);
+        let has_superblocks = wanted.update.is_none_or(|before| update > before);
+        // The placement is asked in any case: it may have to make room.
+        let has_others = placement.is_mended(wanted);
+        has_superblocks && has_others
+    }
+}
+
+impl Reading {
+    fn of(piece: Piece, run: PageRun) -> Self {
+        Self { piece, run, bytes: Vec::new(), is_unreadable: false, is_under_way: false }
+    }
+}

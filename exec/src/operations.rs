@@ -1,0 +1,87 @@
+//! The operations of plans: steps with one operation for each column, and what the steps of a plan change.
+
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::geometry::Place;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Purpose, Step};
+
+use crate::Executor;
+
+impl<M: Memory> Executor<M> {
+    /// Appends a step with one operation for each column of `mask`.
+    #[inline]
+    pub fn push_operations(
+        &mut self,
+        plan: u32,
+        mask: u64,
+        kind: OperationKind,
+        class: impl Fn(u32) -> Class,
+        place: Place,
+    ) {
+        let stale = self.has_bug(Bug::LateVersionDecoded);
+        let slot = &mut self.plans[plan as usize];
+        // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
+        // one page, and a repair, use the current version.
+        let old = match (kind, slot.purpose) {
+            (OperationKind::Write, _) if slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
+            _ => 0,
+        };
+        let first = slot.operations;
+        let count = mask.count_ones() as u16;
+        let base = (plan * self.stride) as usize + first as usize;
+        for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
+            slot.operation = Operation {
+                page: place.page,
+                member: self.geometry.member(place, column),
+                kind,
+                class: class(column),
+                column: column as u8,
+                old_version: old >> column & 1 != 0,
+                ..Operation::default()
+            };
+        }
+        slot.operations += count;
+        slot.push_step(Step::Operations { first, count });
+    }
+
+    /// The columns that `plan` writes and those that it trims, if it has begun to.
+    pub fn changed_by(&self, plan: u32) -> (u64, u64) {
+        let slot = &self.plans[plan as usize];
+        let base = plan as usize * self.stride as usize;
+        let of = |steps: &[Step], kind| {
+            let ranges = steps.iter().filter_map(|step| match step {
+                Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
+                Step::Compute { .. } | Step::Journal => None,
+            });
+            let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
+            operations
+                .filter(|operation| operation.kind == kind)
+                .fold(0, |mask, operation| mask | 1u64 << operation.column)
+        };
+        let begun = |kind| of(slot.steps_begun(), kind) != 0;
+        let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
+        (all(OperationKind::Write), all(OperationKind::Trim))
+    }
+
+    /// The columns of the plan's row on `member`, as a mask.
+    pub fn columns_on(&self, plan: u32, member: u16) -> u64 {
+        let place = self.plans[plan as usize].place;
+        let is_its = |&column: &u32| self.geometry.member(place, column) == member;
+        (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
+    }
+
+    /// Rows of a group, which are the pages of its data.
+    pub fn rows_of_group(&self) -> u64 {
+        self.geometry.rows() / u64::from(self.geometry.groups)
+    }
+
+    /// Members that failed, one bit each.
+    pub fn failed_members(&self) -> u64 {
+        let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
+        failed.fold(0, |mask, (member, _)| mask | 1 << member)
+    }
+}

@@ -1,0 +1,220 @@
+//! The interface between the executor of plans and a placement: where content lies on the members, and what keeps it right.
+//!
+//! The executor takes requests, runs plans, and decides between direct and decoding reads. It asks its placement for all else:
+//! to split requests into plans, to build the steps of a plan, to compute its bytes, to do what follows its end, and for the
+//! work that has become possible meanwhile. Placement and executor are borrowed apart, so each may change the other.
+
+use stripewise_base::Nanos;
+use stripewise_core::driver::Driver;
+use stripewise_core::format::Superblock;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::operation::Outcome;
+use stripewise_core::plan::Purpose;
+
+use crate::metadata_pieces::{Piece, PieceLocation};
+use crate::metadata_scrub::{ScrubCounts, Wanted};
+use crate::rejoin::{RejoinError, Rejoining};
+use crate::{Built, Executor, Split};
+
+/// What the executor does after a step with errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterErrors {
+    /// The next step runs: enough was written.
+    NextStep,
+    /// The steps are built again.
+    BuildAgain,
+    /// The plan fails.
+    Fail,
+}
+
+/// Where content lies on the members, and what keeps it right.
+pub trait Placement<M: Memory>: Sized {
+    /// Whether `host` must be refused because the placement accepts no more changes.
+    fn refuses_changes(&self) -> bool {
+        false
+    }
+
+    /// Request `id` was accepted.
+    fn arrived(&mut self, _id: u32, _exec: &mut Executor<M>) {}
+
+    /// Request `id` is over.
+    fn ended(&mut self, _id: u32, _failed: bool, _exec: &mut Executor<M>) {}
+
+    /// Builds plans for the rest of request `id`, as far as possible.
+    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split;
+
+    /// Whether requests that need no plan of their own end in controller memory.
+    fn has_memory(&self) -> bool;
+
+    /// Whether writes wait for no member.
+    fn takes_writes_to_memory(&self) -> bool {
+        false
+    }
+
+    /// Latency of the controller memory in which request `id` ends.
+    fn latency_of(&self, id: u32, exec: &Executor<M>) -> Nanos;
+
+    /// Whether a flush of a host ends with a flush of every member.
+    fn flushes_members(&self, exec: &Executor<M>) -> bool;
+
+    /// Whether request `id` waits for columns `mask` of the plan's row.
+    fn concerns(&self, id: u32, plan: u32, mask: u64, exec: &Executor<M>) -> bool;
+
+    /// Whether content that was acknowledged from memory is lost.
+    fn has_lost_in_memory(&self) -> bool {
+        false
+    }
+
+    /// Whether a read or write of the host's `page` would use `member`.
+    fn targets(&self, page: u64, is_write: bool, member: u16, exec: &Executor<M>) -> bool;
+
+    /// Builds the steps of `plan`.
+    fn build<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost>;
+
+    /// Whether a plan of this purpose works on a stripe of a log, not on a row.
+    fn is_stripe(&self, _purpose: Purpose) -> bool {
+        false
+    }
+
+    /// `plan` waits until metadata durably has what its next steps write. Returns false if it need not wait.
+    fn await_record(&mut self, plan: u32, exec: &mut Executor<M>) -> bool;
+
+    /// The bytes of a computing step.
+    fn combine(&mut self, plan: u32, exec: &mut Executor<M>);
+
+    /// The step of `plan` is complete after which hosts are acknowledged.
+    fn marked(&mut self, _plan: u32, _exec: &mut Executor<M>) {}
+
+    /// The host writes of `plan` are done, as far as possible.
+    fn written(&mut self, _plan: u32, _exec: &mut Executor<M>) {}
+
+    /// Copies the content that the read `plan` has for request `id` into the host's payload.
+    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>);
+
+    /// The outcome of operation `id`, after what it read was verified.
+    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome;
+
+    /// Whether a read without row lock that does not match its checksum may be due to a concurrent write.
+    fn may_doubt(&self) -> bool {
+        false
+    }
+
+    /// Whether an operation of `plan` that cannot be written leaves the member in service.
+    fn tolerates_write_error(&mut self, _plan: u32, _member: u16, _exec: &mut Executor<M>) -> bool {
+        false
+    }
+
+    /// A step of `plan` that did not read had errors.
+    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors;
+
+    /// `plan` is over. Returns whether the executor frees it: false for plans that the placement owns.
+    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool;
+
+    /// A plan was freed.
+    fn freed(&mut self, _exec: &mut Executor<M>) {}
+
+    /// `member` was taken out of service.
+    fn lost(&mut self, member: u16, exec: &mut Executor<M>);
+
+    /// The buffer of operation `nth` of `plan`, if the plan is the placement's own.
+    fn own_buffer(&self, _plan: u32, _nth: u32) -> Option<PageId> {
+        None
+    }
+
+    /// The location of `column` of the plan's row or stripe: member and page.
+    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32);
+
+    /// The columns that the plan's row or stripe has.
+    fn columns_of(&self, plan: u32, exec: &Executor<M>) -> u64;
+
+    /// The columns of the plan's row or stripe that cannot be read, besides those that the plan itself could not read.
+    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64;
+
+    /// The columns to read when those in `lost` are not readable.
+    fn sources_of(&self, plan: u32, lost: u64, exec: &Executor<M>) -> u64;
+
+    /// Whether the members have everything that decoding columns of the plan's row or stripe needs, up to date.
+    fn is_decodable(&self, plan: u32, exec: &Executor<M>) -> bool;
+
+    /// Whether decoding needs a shared lock of the row.
+    fn locks_to_decode(&self) -> bool;
+
+    /// Adds a step to `plan` that reads `sources` to decode from them.
+    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>);
+
+    /// The bytes of the second side of a hedged read. Returns false if the decoded content is wrong.
+    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool;
+
+    /// Whether nothing but plans of hosts can be due now.
+    fn is_plain(&self) -> bool;
+
+    /// Continues plans that waited for metadata. Returns false if there are none.
+    fn poll_waiting<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+        false
+    }
+
+    /// Does one piece of the work that goes before the requests of hosts. Returns false if nothing is due.
+    fn poll_before<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+        false
+    }
+
+    /// Does one piece of the work that follows the requests of hosts. Returns false if nothing is due.
+    fn poll_after<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool;
+
+    /// Does one piece of the work that waits until nothing else can be done. Returns false if nothing is due.
+    fn poll_last<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool;
+
+    /// A timer has expired.
+    fn timer<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D);
+
+    /// Makes due what waits in controller memory to gather more: at the end of a run.
+    fn drain(&mut self, exec: &mut Executor<M>);
+
+    /// The member that is being rebuilt, with the number of segments or rows that are done, and the total.
+    fn rebuilding(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)>;
+
+    /// The counts of the last scrub of data, and whether it is still in progress.
+    fn scrubbed(&self) -> (ScrubCounts, bool);
+
+    /// The newest superblock; `None` without metadata on the members.
+    fn superblock_of(&self) -> Option<&Superblock>;
+
+    /// Whether `member` may join the array.
+    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError>;
+
+    /// Brings `member` back, and begins to rebuild it.
+    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>);
+
+    /// The superblock as all members have it, except for its number and identifier; `None` if the array was not assembled.
+    fn superblock_on_members(&self) -> Option<&Superblock>;
+
+    /// The location of a copy of metadata.
+    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation;
+
+    /// Whether `bytes`, read at the location of `piece`, are its expected content.
+    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool;
+
+    /// The first record of the redo journal that is still needed, and the number of the next.
+    fn records(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// Requests the update that writes the damaged `piece` again.
+    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, exec: &Executor<M>);
+
+    /// Starts another update of superblocks, unless another is in progress. Returns false if there is nothing to start.
+    fn tell_again(&mut self, _exec: &Executor<M>) -> bool {
+        false
+    }
+
+    /// Whether the updates that were `wanted` are written, or cannot be written now. Those of superblocks do not count.
+    fn is_mended(&mut self, wanted: &Wanted) -> bool;
+}
+
+/// More columns of a row are lost than its code tolerates.
+pub struct TooManyLost;

@@ -1,0 +1,20 @@
+//! Bugs planted for the checking simulation to find; only in builds for that purpose.
+
+use stripewise_core::bugs::Bug;
+use stripewise_core::memory::Memory;
+
+use crate::Executor;
+
+impl<M: Memory> Executor<M> {
+    /// Whether a test planted `bug`; never where debug assertions are off.
+    #[cfg(debug_assertions)]
+    pub fn has_bug(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    #[cfg(not(debug_assertions))]
+    #[inline]
+    pub fn has_bug(&self, _bug: Bug) -> bool {
+        false
+    }
+}

@@ -1,0 +1,430 @@
+//! Running plans: taking row locks, starting steps, handling completions.
+
+use stripewise_base::Nanos;
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{OperationKind, Outcome, Timing};
+use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, PlanView, Purpose, Race, Step, Trust};
+use stripewise_core::row_locks::RowLock;
+
+use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
+
+impl<M: Memory> Executor<M> {
+    /// Begins `plan` with this row lock, now or once the row is free.
+    pub fn acquire<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        lock: RowLock,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let row = self.plans[plan as usize].row;
+        self.plans[plan as usize].lock = lock;
+        if lock == RowLock::None || self.row_locks.try_take(row, lock == RowLock::Exclusive) {
+            self.begin(plan, placement, driver);
+        } else {
+            self.wait(plan);
+        }
+    }
+
+    /// Queues `plan` after the plans that wait for its row.
+    pub fn wait(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        self.plans[plan as usize].next = NONE;
+        self.plans[plan as usize].step_begun_at = self.now;
+        let entry = self.row_locks.entry_mut(row).expect("a row that cannot be taken is in use");
+        let last = std::mem::replace(&mut entry.last_waiter, plan);
+        if last == NONE {
+            entry.first_waiter = plan;
+        } else {
+            self.plans[last as usize].next = plan;
+        }
+    }
+
+    /// Releases the plan's row lock, and wakes the plans that wait for it.
+    pub fn release(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        if self.plans[plan as usize].lock == RowLock::None {
+            return;
+        }
+        self.plans[plan as usize].lock = RowLock::None;
+        if !self.row_locks.give_back(row) {
+            return;
+        }
+        let forgets = self.has_bug(Bug::WaiterForgotten);
+        let entry = self.row_locks.entry_mut(row).expect("somebody waits for this row");
+        // The first waiting plan continues; if its lock is shared, so do the plans directly behind it with shared locks.
+        let mut holders = 0;
+        let mut next = entry.first_waiter;
+        let exclusive = self.plans[next as usize].lock == RowLock::Exclusive;
+        while next != NONE {
+            let waiting = &mut self.plans[next as usize];
+            if holders > 0 && (exclusive || waiting.lock == RowLock::Exclusive) {
+                break;
+            }
+            holders += 1;
+            self.woken.push_back(next);
+            next = std::mem::replace(&mut waiting.next, NONE);
+        }
+        if forgets {
+            next = NONE;
+        }
+        entry.first_waiter = next;
+        if next == NONE {
+            entry.last_waiter = NONE;
+        }
+        self.row_locks.pass_on(row, holders, exclusive);
+    }
+
+    /// Builds the plan's steps and starts the first.
+    pub fn begin<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        if slot.begun_at == NEVER {
+            slot.begun_at = self.now;
+        } else {
+            slot.rewait_ns += self.now - slot.step_begun_at;
+        }
+        slot.clear_steps();
+        if self.reads.is_active {
+            slot.path.race = Race::None;
+            slot.path.around = None;
+            slot.path.returned = 0;
+        }
+        let built = match placement.build(plan, self, driver) {
+            Ok(Built::Ready) => true,
+            Ok(Built::Needs(lock)) => {
+                self.release(plan);
+                self.plans[plan as usize].step_begun_at = self.now;
+                return self.acquire(plan, lock, placement, driver);
+            }
+            Err(TooManyLost) => false,
+        };
+        if D::OBSERVES {
+            let base = (plan * self.stride) as usize;
+            let slots = &self.slots[base..base + self.stride as usize];
+            let is_stripe = placement.is_stripe(self.plans[plan as usize].purpose);
+            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
+        }
+        if built {
+            self.run(plan, placement, driver);
+        } else {
+            self.fail_plan(plan, placement, driver);
+        }
+    }
+
+    /// Runs `plan` from its current step until it must wait.
+    pub fn run<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        loop {
+            let slot = &mut self.plans[plan as usize];
+            slot.step_begun_at = self.now;
+            match slot.step() {
+                None => return self.finish(plan, placement, driver),
+                Some(Step::Operations { first, count }) => {
+                    if count > 0 {
+                        slot.outstanding = count;
+                        return self.enqueue(plan, first, count, placement, driver);
+                    }
+                }
+                Some(Step::Journal) => {
+                    if placement.await_record(plan, self) {
+                        return;
+                    }
+                }
+                Some(Step::Compute { pages }) => {
+                    if !driver.compute(plan, u32::from(pages)) {
+                        return;
+                    }
+                    placement.combine(plan, self);
+                    if std::mem::take(&mut self.plans[plan as usize].build_again) {
+                        return self.begin(plan, placement, driver);
+                    }
+                }
+            }
+            self.step_over(plan, placement, driver);
+        }
+    }
+
+    /// Puts the operations of a step into the queues of their members.
+    pub(crate) fn enqueue<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        first: u16,
+        count: u16,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let base = plan * self.stride + u32::from(first);
+        let request = self.plans[plan as usize].request;
+        for id in base..base + u32::from(count) {
+            let operation = self.slots[id as usize].operation;
+            if self.any_failed
+                && self.failed[operation.member as usize]
+                && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleMemberRead))
+                // Superblocks are written to a joining member before it is in the array.
+                && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
+            {
+                // The member failed after the steps were built: only writes reach this point.
+                self.plans[plan as usize].outstanding -= 1;
+                self.plans[plan as usize].trouble = true;
+                continue;
+            }
+            self.provide_buffer(id);
+            let slot = &mut self.slots[id as usize];
+            slot.operation.request = request;
+            slot.queued_at = self.now;
+            slot.started_at = NOT_STARTED;
+            slot.gc_ns = driver.gc_clock(operation.member);
+            let is_read = operation.kind == OperationKind::Read;
+            self.loads.add(operation.member, is_read);
+            self.queues.push(operation.member, is_read, id, &mut self.slots);
+        }
+        if self.plans[plan as usize].outstanding == 0 {
+            self.recover(plan, false, placement, driver);
+        }
+    }
+
+    /// The current step is complete: acknowledges if this step is the mark, and advances.
+    #[inline]
+    pub fn step_over<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        let slot = &self.plans[plan as usize];
+        if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
+        {
+            let goes_on = !slot.is_at_last_step() && slot.current == slot.ack_after;
+            placement.marked(plan, self);
+            self.acknowledge_plan(plan, goes_on, placement, driver);
+        }
+        self.plans[plan as usize].current += 1;
+    }
+
+    /// Completes an operation.
+    #[inline]
+    pub fn operation_over<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        outcome: Outcome,
+        timing: Timing,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let plan = id / self.stride;
+        let slot = self.slots[id as usize];
+        let operation = slot.operation;
+        let is_read = operation.kind == OperationKind::Read;
+        let answered = outcome;
+        let outcome = placement.verified(id, outcome, self);
+        if outcome != answered {
+            // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
+            let is_doubt = placement.may_doubt() && self.plans[plan as usize].may_doubt();
+            if !is_doubt {
+                driver.mismatched(operation.member, operation.page);
+            }
+        }
+        self.left(operation.member, is_read);
+        if self.reads.observes && slot.started_at != NOT_STARTED {
+            let left = self.loads.total(operation.member as usize);
+            let at = (slot.queued_at, slot.started_at);
+            self.reads.observed.ended(self.now, operation.member, is_read, at, left);
+        }
+        self.slots[id as usize].started_at = OVER;
+        if self.asks_times {
+            match operation.kind {
+                OperationKind::Read => self.times.observe_read(operation.member, timing.cell_ns),
+                OperationKind::Write => self.times.observe_write(timing.cell_ns),
+                OperationKind::Trim | OperationKind::Flush => {}
+            }
+        }
+        let is_stale = operation.kind == OperationKind::Read && outcome == Outcome::Gone;
+        let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
+            || (is_stale && self.has_bug(Bug::StaleMemberRead));
+        let is_good = outcome == Outcome::Done || is_ignored;
+        if self.reads.is_active {
+            let path = &mut self.plans[plan as usize].path;
+            if path.race > Race::Armed {
+                return self.racer_over(id, is_good, outcome, timing, placement, driver);
+            }
+            path.returned |= u64::from(is_good) << operation.column;
+        }
+        if !is_good {
+            self.trouble(plan, id, outcome, placement, driver);
+        }
+        let last = self.last_operation(id, timing);
+        let plan_slot = &mut self.plans[plan as usize];
+        plan_slot.outstanding -= 1;
+        if plan_slot.outstanding > 0 {
+            return;
+        }
+        plan_slot.pre_read.add(&plan_slot.last);
+        plan_slot.last = last;
+        if plan_slot.trouble {
+            return self.recover(plan, is_read, placement, driver);
+        }
+        self.step_over(plan, placement, driver);
+        self.run(plan, placement, driver);
+    }
+
+    /// An operation has left `member`, or its queue.
+    #[inline]
+    pub fn left(&mut self, member: u16, is_read: bool) {
+        self.loads.remove(member, is_read);
+        if self.loads.total(member as usize) + 1 == self.queue_limit {
+            self.freed.insert(member);
+        }
+    }
+
+    /// The time breakdown of operation `id`, which completed now.
+    #[inline]
+    pub(crate) fn last_operation(&self, id: u32, timing: Timing) -> LastOperation {
+        let slot = &self.slots[id as usize];
+        let step_ns = self.now - slot.queued_at;
+        let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
+        let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);
+        LastOperation { step_ns, queue_ns, timing: Timing { gc_wait_ns, ..timing } }
+    }
+
+    /// Completes a parity computation.
+    pub fn computation_over<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        if self.reads.is_active && self.plans[plan as usize].path.race > Race::Armed {
+            return self.second_computed(plan, placement, driver);
+        }
+        placement.combine(plan, self);
+        let slot = &mut self.plans[plan as usize];
+        slot.parity_ns += self.now - slot.step_begun_at;
+        if std::mem::take(&mut slot.build_again) {
+            slot.step_begun_at = self.now;
+            return self.begin(plan, placement, driver);
+        }
+        self.step_over(plan, placement, driver);
+        self.run(plan, placement, driver);
+    }
+
+    /// Records the consequence of a failed operation: a bad page is lost to the plan; a member that does not answer or cannot
+    /// be written is failed.
+    pub fn trouble<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        id: u32,
+        outcome: Outcome,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let operation = self.slots[id as usize].operation;
+        let slot = &mut self.plans[plan as usize];
+        slot.trouble = true;
+        let is_read = operation.kind == OperationKind::Read;
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Corrupt if is_read && slot.may_doubt() && placement.may_doubt() => slot.doubts = true,
+            Outcome::MediumError | Outcome::Corrupt if is_read && slot.trust == Trust::Asks => {
+                slot.unread_once |= 1 << operation.column;
+            }
+            Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
+            Outcome::MediumError if placement.tolerates_write_error(plan, operation.member, self) => {
+                self.plans[plan as usize].gave_up = true;
+            }
+            Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
+                if !self.failed[operation.member as usize] {
+                    driver.gave_up(operation.member);
+                    self.fail(operation.member, placement, driver);
+                }
+            }
+        }
+    }
+
+    /// Handles a step with errors: a read step is planned again without the lost columns; after a write step the row is
+    /// degraded, which its parity must tolerate.
+    pub(crate) fn recover<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        was_reading: bool,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let slot = &mut self.plans[plan as usize];
+        slot.trouble = false;
+        slot.step_begun_at = self.now;
+        if was_reading {
+            self.plans[plan as usize].outstanding = 0;
+            return self.begin(plan, placement, driver);
+        }
+        match placement.step_failed(plan, self) {
+            AfterErrors::NextStep => {}
+            AfterErrors::BuildAgain => return self.begin(plan, placement, driver),
+            AfterErrors::Fail => return self.fail_plan(plan, placement, driver),
+        }
+        self.step_over(plan, placement, driver);
+        self.run(plan, placement, driver);
+    }
+
+    /// Takes `member` out of service, and ends the operations queued for it.
+    pub fn fail<P: Placement<M>, D: Driver<M>>(&mut self, member: u16, placement: &mut P, driver: &mut D) {
+        if std::mem::replace(&mut self.failed[member as usize], true) {
+            return;
+        }
+        self.any_failed = true;
+        self.slow.set(member, false);
+        placement.lost(member, self);
+        self.queues.reopen(member);
+        while let Some(id) = self.queues.take_any(member, &mut self.slots) {
+            self.slots[id as usize].gc_ns = 0;
+            self.operation_over(id, Outcome::Gone, Timing::default(), placement, driver);
+        }
+    }
+
+    /// Frees the plan's buffers and row lock, and returns the plan to the arena.
+    fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        if !placement.finished(plan, self, driver) {
+            return;
+        }
+        if self.plans[plan as usize].first_request != NONE {
+            // A flush that arrived after the hosts of this plan were acknowledged, or an update with nothing left to do.
+            self.acknowledge_plan(plan, false, placement, driver);
+        }
+        self.release(plan);
+        self.return_buffers(plan);
+        let slot = &mut self.plans[plan as usize];
+        slot.is_under_way = false;
+        slot.next = self.free_plan;
+        self.free_plan = plan;
+        placement.freed(self);
+    }
+
+    /// Ends a plan whose row has lost more than its code tolerates.
+    pub fn fail_plan<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        slot.gave_up = true;
+        if slot.purpose == Purpose::Merge {
+            // Some of the writes may need no old content.
+            return self.finish(plan, placement, driver);
+        }
+        // Of the content written before, only that on lost columns is gone.
+        let mask = slot.wanted | (slot.dirty & slot.missing);
+        self.fail_requests(plan, mask, placement);
+        self.acknowledge_plan(plan, false, placement, driver);
+        self.finish(plan, placement, driver);
+    }
+}
+
+/// The mark of a plan that has not begun.
+pub(crate) const NEVER: Nanos = Nanos::MAX;
+
+impl<M: Memory> Executor<M> {
+    /// The buffer that operation `id` reads into or writes from.
+    #[inline]
+    pub fn buffer_of<P: Placement<M>>(&self, id: u32, placement: &P) -> u32 {
+        if !M::CARRIES_DATA {
+            return 0;
+        }
+        let (plan, nth) = (id / self.stride, id % self.stride);
+        if let Some(page) = placement.own_buffer(plan, nth) {
+            return page;
+        }
+        self.buffers[self.buffer_index(id)]
+    }
+}

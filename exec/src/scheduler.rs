@@ -1,0 +1,212 @@
+//! Issuing host requests: which waiting requests are split into plans now, under the dispatch policy.
+
+use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
+use stripewise_core::dispatch::{BatchKind, Discipline, MemberSet, Piq};
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::request::RequestKind;
+
+use crate::{Executor, Placement};
+
+/// The result of the attempt to split the rest of a request into plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// The request is wholly issued.
+    Done,
+    /// A member that the request needs has as many operations queued as `dispatch.queue` allows.
+    WantsRoom,
+    /// Plans, attachments, or room in controller memory are lacking.
+    WantsPlans,
+}
+
+impl<M: Memory> Executor<M> {
+    /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.
+    #[inline]
+    pub fn take_request<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        match self.scheme.dispatch.policy {
+            Discipline::AsyncFifo => {
+                if self.pending.is_empty() && placement.split(id, self, driver) == Split::Done {
+                    return self.split_done(id, placement, driver);
+                }
+                self.waits(id, placement);
+                self.pending.push_back(id);
+            }
+            Discipline::SyncFifo => {
+                let targets = self.waits(id, placement);
+                if let Some(fifo) = &mut self.sync_fifo {
+                    fifo.submitted(id, targets);
+                }
+                self.pending.push_back(id);
+            }
+            Discipline::Piq => self.take_batched(id, placement, driver),
+        }
+    }
+
+    /// Like [`Self::take_request`], under PIQ: a request that arrives when none waits is a round of its own.
+    fn take_batched<P: Placement<M>, D: Driver<M>>(&mut self, id: u32, placement: &mut P, driver: &mut D) {
+        let may_go = self.piq.as_ref().is_some_and(|piq| {
+            let is_alone = !piq.is_sync || self.under_way == 1;
+            piq.waiting() == 0 && is_alone
+        });
+        if may_go && placement.split(id, self, driver) == Split::Done {
+            return self.split_done(id, placement, driver);
+        }
+        let targets = self.waits(id, placement);
+        let kind = match self.requests[id as usize].host.kind {
+            RequestKind::Read => BatchKind::Read,
+            RequestKind::Write | RequestKind::Trim => BatchKind::Write,
+            RequestKind::Flush => BatchKind::Flush,
+        };
+        let mut pages = self.requests[id as usize].pages;
+        if self.has_bug(Bug::BatchReorders) {
+            // As if each request wrote a page that no other request writes.
+            pages = (id.into(), id.into());
+        }
+        if let Some(piq) = &mut self.piq {
+            piq.push(id, kind, pages, targets);
+        }
+    }
+
+    /// Issues the first waiting request, under the FIFO policies, or a flush that continues, under any policy. Returns false
+    /// if it must wait.
+    #[inline]
+    pub(crate) fn issue_front<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> bool {
+        let Some(&id) = self.pending.front() else { return false };
+        if let Some(fifo) = &mut self.sync_fifo {
+            let others = self.under_way - self.pending.len() as u32;
+            if !fifo.may_begin(id, others) {
+                return false;
+            }
+        }
+        self.pending.pop_front();
+        if placement.split(id, self, driver) != Split::Done {
+            self.pending.push_front(id);
+            return false;
+        }
+        self.waits_no_longer(id);
+        self.split_done(id, placement, driver);
+        true
+    }
+
+    /// Issues the requests of the round's batches that have room, in order. Returns false if no request was wholly issued:
+    /// then another walk gains nothing.
+    #[inline]
+    pub(crate) fn issue_batches<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> bool {
+        let Some(piq) = &mut self.piq else { return false };
+        let is_idle = self.under_way == self.pending.len() as u32 + piq.waiting();
+        if !piq.begin_walk(&self.freed, is_idle) {
+            self.freed = MemberSet::default();
+            return false;
+        }
+        // Members freed meanwhile are for the next walk.
+        let mut freed = std::mem::take(&mut self.freed);
+        let mut any = false;
+        while let Some(id) = self.piq.as_mut().and_then(|piq| piq.next(&freed)) {
+            match placement.split(id, self, driver) {
+                Split::WantsPlans => {
+                    self.freed.add(&freed);
+                    return any;
+                }
+                Split::WantsRoom => {
+                    let is_lost = self.has_bug(Bug::BatchLosesRequest);
+                    if let Some(piq) = &mut self.piq {
+                        if is_lost {
+                            piq.issued();
+                        } else {
+                            piq.wants_room();
+                        }
+                    }
+                }
+                Split::Done => {
+                    let stays = self.has_bug(Bug::BatchRepeatsRequest);
+                    let issue = |piq: &mut Piq| {
+                        if stays {
+                            piq.wants_room();
+                            return MemberSet::default();
+                        }
+                        piq.issued()
+                    };
+                    let targets = self.piq.as_mut().map(issue).unwrap_or_default();
+                    if !freed.is_empty() {
+                        targets.iter().filter(|&member| !self.has_room(member)).for_each(|member| {
+                            freed.remove(member);
+                        });
+                    }
+                    self.waits_no_longer(id);
+                    self.split_done(id, placement, driver);
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
+    /// Records that request `id` waits to be issued. Returns its target members, where they are tracked.
+    fn waits<P: Placement<M>>(&mut self, id: u32, placement: &mut P) -> MemberSet {
+        if self.earliest.is_none() {
+            return MemberSet::default();
+        }
+        let targets = self.targets_of(id, placement);
+        if let Some(earliest) = &mut self.earliest {
+            earliest.add(id, targets);
+        }
+        targets
+    }
+
+    #[inline]
+    fn waits_no_longer(&mut self, id: u32) {
+        if let Some(earliest) = &mut self.earliest {
+            earliest.remove(id);
+        }
+    }
+
+    /// Whether an operation of a new plan may go to `member`.
+    #[inline]
+    fn has_room(&self, member: u16) -> bool {
+        self.loads.total(member as usize) < self.queue_limit
+    }
+
+    /// Whether all members that a plan for columns `mask` of `row` needs have room: those of the columns, and for an update
+    /// those of parity.
+    pub fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
+        let place = self.geometry.place(row);
+        columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.member(place, column)))
+    }
+
+    /// Parity columns that requests of this kind change.
+    fn parity_of(&self, kind: RequestKind) -> u64 {
+        if kind == RequestKind::Read { 0 } else { self.geometry.parity_columns() }
+    }
+
+    /// The members that the rest of request `id` needs, over all of its rows. Content that goes to memory needs none.
+    fn targets_of<P: Placement<M>>(&self, id: u32, placement: &P) -> MemberSet {
+        let mut targets = MemberSet::default();
+        let request = &self.requests[id as usize];
+        let kind = request.host.kind;
+        if kind == RequestKind::Flush || kind == RequestKind::Write && placement.takes_writes_to_memory() {
+            return targets;
+        }
+        let mut cursor = request.cursor;
+        while let Some(piece) = cursor.next(&self.geometry) {
+            let place = self.geometry.place(piece.row);
+            for column in columns(super::split::mask_of(&piece) | self.parity_of(kind)) {
+                targets.insert(self.geometry.member(place, column));
+            }
+        }
+        targets
+    }
+}

@@ -1,0 +1,230 @@
+//! Taking plans for requests, and completing requests that are split.
+
+use stripewise_core::driver::{Acknowledgement, Driver};
+use stripewise_core::geometry::RowPiece;
+use stripewise_core::ids::NONE;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::plan::{Attachment, Path, PreReadTimes, Purpose, Step, Trust};
+use stripewise_core::request::RequestSlot;
+use stripewise_core::row_locks::RowLock;
+use stripewise_core::update::Decision;
+
+use crate::{Executor, Placement};
+
+impl<M: Memory> Executor<M> {
+    /// Takes a plan from the arena; there must be one.
+    pub fn take_plan(&mut self, row: u64, purpose: Purpose) -> u32 {
+        let id = self.free_plan;
+        let place = self.geometry.place(row);
+        let plan = &mut self.plans[id as usize];
+        self.free_plan = plan.next;
+        plan.row = row;
+        plan.place = place;
+        plan.purpose = purpose;
+        plan.is_under_way = true;
+        plan.lock = RowLock::None;
+        plan.wanted = 0;
+        plan.partial = 0;
+        plan.lost = 0;
+        plan.unread_once = 0;
+        plan.missing = 0;
+        plan.dirty = 0;
+        plan.moves = 0;
+        plan.kept = 0;
+        plan.written = 0;
+        plan.pinned = 0;
+        plan.defers = false;
+        plan.delta = NONE;
+        plan.gave_up = false;
+        plan.record = 0;
+        plan.covers = 0;
+        plan.doubts = false;
+        plan.trust = Trust::Result;
+        plan.build_again = false;
+        plan.carried = 0;
+        plan.unit = NONE;
+        plan.absorbs = false;
+        plan.reserved = 0;
+        plan.overlaid = 0;
+        if self.reads.is_active {
+            plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
+        }
+        plan.looked_again = false;
+        plan.decision = Decision::default();
+        plan.told = false;
+        plan.clear_steps();
+        plan.first_request = NONE;
+        plan.request = 0;
+        plan.next = NONE;
+        plan.begun_at = super::run::NEVER;
+        plan.rewait_ns = 0;
+        plan.pre_read = PreReadTimes::default();
+        plan.parity_ns = 0;
+        plan.last = stripewise_core::plan::LastOperation::default();
+        id
+    }
+
+    /// Lets request `id` wait for `plan`: with the plan's own attachment if it is the first, else with one of those for merged
+    /// requests, of which one must be free.
+    pub fn attach(&mut self, plan: u32, id: u32) {
+        let first = self.plans[plan as usize].first_request;
+        let mut node = plan;
+        if first != NONE {
+            node = self.free_attachment;
+            self.free_attachment = self.attachments[node as usize].next;
+        }
+        self.attachments[node as usize] = Attachment { request: id, next: first };
+        let request = &mut self.requests[id as usize];
+        request.remaining += 1;
+        let slot = &mut self.plans[plan as usize];
+        slot.first_request = node;
+        // A flush also waits for plans that began without it.
+        if first == NONE && slot.begun_at == super::run::NEVER {
+            slot.request = request.number;
+        }
+    }
+
+    /// Whether `count` attachments for merged requests are free.
+    pub fn has_attachments(&self, count: usize) -> bool {
+        let mut node = self.free_attachment;
+        (0..count).all(|_| {
+            let is_free = node != NONE;
+            if is_free {
+                node = self.attachments[node as usize].next;
+            }
+            is_free
+        })
+    }
+
+    /// Lets the flush `id` wait for every plan for which `is_meant` returns true. Returns false if attachments are lacking;
+    /// then the flush waits for no plan more than before.
+    pub fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, u32) -> bool) -> bool {
+        let plans = 0..self.plans.len() as u32;
+        let is_new = |array: &Self, plan: u32| is_meant(array, plan) && !array.is_attached(plan, id);
+        let is_shared = |&plan: &u32| self.plans[plan as usize].first_request != NONE && is_new(self, plan);
+        if !self.has_attachments(plans.clone().filter(is_shared).count()) {
+            return false;
+        }
+        for plan in plans {
+            if is_new(self, plan) {
+                self.attach(plan, id);
+            }
+        }
+        true
+    }
+
+    /// Whether request `id` waits for `plan`.
+    pub fn is_attached(&self, plan: u32, id: u32) -> bool {
+        let mut node = self.plans[plan as usize].first_request;
+        while node != NONE && self.attachments[node as usize].request != id {
+            node = self.attachments[node as usize].next;
+        }
+        node != NONE
+    }
+
+    /// The sectors of the array's `page` that request `id` covers.
+    pub fn sectors_of_page(&self, id: u32, page: u64) -> u64 {
+        let RequestSlot { host, pages: (first, last), .. } = &self.requests[id as usize];
+        let sector = u64::from(stripewise_core::request::SECTOR_BYTES);
+        let mut sectors = self.whole_page;
+        if page == *first {
+            sectors &= u64::MAX << (self.bytes_into_page(host.offset) / sector);
+        }
+        let tail = self.bytes_into_page(host.offset + u64::from(host.bytes));
+        if page == *last && tail != 0 {
+            sectors &= u64::MAX >> (64 - tail.div_ceil(sector));
+        }
+        sectors
+    }
+}
+
+impl<M: Memory> Executor<M> {
+    /// The request is wholly split: it ends with its last plan, or now if it needs none.
+    pub fn split_done<P: Placement<M>, D: Driver<M>>(&mut self, id: u32, placement: &mut P, driver: &mut D) {
+        let slot = &mut self.requests[id as usize];
+        slot.remaining -= 1;
+        if slot.remaining > 0 {
+            return;
+        }
+        let from_memory = slot.host.bytes > 0 && placement.has_memory();
+        let acknowledgement = self.acknowledgement(id, placement);
+        if from_memory {
+            self.acknowledge_from_memory(id, acknowledgement, placement, driver);
+        } else {
+            self.acknowledge(id, &acknowledgement, placement, driver);
+        }
+    }
+
+    /// Completes request `id` in controller memory, after the memory's latency.
+    pub(crate) fn acknowledge_from_memory<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        mut acknowledgement: Acknowledgement,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let latency = placement.latency_of(id, self);
+        acknowledgement.at += latency;
+        acknowledgement.buffer_ns += latency;
+        if latency == 0 {
+            return self.acknowledge(id, &acknowledgement, placement, driver);
+        }
+        // Most requests have the same latency.
+        let at = self.buffered.iter().rposition(|(_, other)| other.at <= acknowledgement.at);
+        self.buffered.insert(at.map_or(0, |at| at + 1), (id, acknowledgement));
+        driver.set_timer(acknowledgement.at);
+    }
+
+    /// Flushes every member for request `id`; returns false if no plan is free.
+    pub fn flush_members<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> bool {
+        if self.free_plan == NONE {
+            return false;
+        }
+        self.requests[id as usize].flushed = true;
+        let plan = self.take_plan(0, Purpose::Flush);
+        self.attach(plan, id);
+        self.begin(plan, placement, driver);
+        true
+    }
+
+    /// Whether a flush that has drained controller memory must flush the members.
+    pub fn wants_members_flushed<P: Placement<M>>(&self, id: u32, placement: &P) -> bool {
+        let slot = &self.requests[id as usize];
+        slot.remaining == 1 && !slot.flushed && placement.flushes_members(self)
+    }
+
+    /// Builds a step that flushes the members for which `is_meant` returns true.
+    pub fn build_flush_of(&mut self, plan: u32, is_meant: impl Fn(u16) -> bool) {
+        let base = (plan * self.stride) as usize;
+        let mut count = 0u16;
+        for member in 0..self.members.count as u16 {
+            if !self.failed[member as usize] && is_meant(member) {
+                self.slots[base + count as usize].operation = Operation {
+                    page: 0,
+                    member,
+                    kind: OperationKind::Flush,
+                    class: Class::Metadata,
+                    column: 0,
+                    ..Operation::default()
+                };
+                count += 1;
+            }
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = count;
+        slot.push_step(Step::Operations { first: 0, count });
+        slot.acknowledge_here();
+    }
+}
+
+/// The columns that a piece covers, as a mask.
+#[inline]
+pub fn mask_of(piece: &RowPiece) -> u64 {
+    (u64::MAX >> (63 - piece.last)) & (u64::MAX << piece.first)
+}
