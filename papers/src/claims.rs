@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::language::{NOTHING, Names, of_json, of_table};
 use crate::paper::Paper;
 use crate::point::{Attributes, Measured, More};
+use crate::seeds::Interval;
 use crate::text::table;
 use crate::verdict::Verdict;
 
@@ -22,6 +23,8 @@ pub struct Finding {
     pub printed: String,
     /// What was measured, a text for each column; the verdict is on the first that it is measured in.
     pub measured: Vec<String>,
+    /// For each column over several seeds, the interval of what was measured, where its values are numbers.
+    pub intervals: Vec<Option<Interval>>,
     /// The verdict.
     pub verdict: Verdict,
     /// What speaks for it: the likely reason, with its figures.
@@ -37,6 +40,14 @@ pub struct Findings {
     pub claims: Vec<Finding>,
 }
 
+/// What one seed measured of a claim.
+struct Sample {
+    /// For each column that the claim is measured in: the names that its expressions find, its value among them.
+    columns: Vec<Option<(Attributes, Value)>>,
+    /// The names of all columns.
+    names: Attributes,
+}
+
 impl Paper {
     /// Judges the claims of these ids by what was `measured`.
     ///
@@ -48,58 +59,131 @@ impl Paper {
         measured: &[Measured],
         more: &More<'_>,
     ) -> Result<Findings, Error> {
+        self.findings_of_seeds(ids, &[measured], more)
+    }
+
+    /// Judges the claims by what several seeds measured, each all points. A number becomes its mean with a Student interval at
+    /// 95 %. The verdict is the worst of those at the ends and the middle of the interval: a claim agrees only if the whole
+    /// interval does. Values that are no numbers are shown for the first seed, and the worst verdict of any seed counts.
+    ///
+    /// # Errors
+    /// What is wrong in the paper's file: an unknown column, a bad expression.
+    pub fn findings_of_seeds(
+        &self,
+        ids: &[String],
+        seeds: &[&[Measured]],
+        more: &More<'_>,
+    ) -> Result<Findings, Error> {
         let columns =
             self.document.column.iter().map(|column| (column.title.to_string(), column.key.to_string()));
         let asked = self.document.claim.iter().filter(|claim| ids.iter().any(|id| **id == *claim.id));
-        let claims = asked.map(|claim| self.judge(claim, measured, more)).collect::<Result<_, _>>()?;
+        let claims = asked.map(|claim| self.judge(claim, seeds, more)).collect::<Result<_, _>>()?;
         Ok(Findings { columns: columns.collect(), claims })
     }
 
-    fn judge(&self, claim: &Claim, measured: &[Measured], more: &More<'_>) -> Result<Finding, Error> {
-        // Keys that are missing were refused when the file was read.
-        let key = |text: &Option<Text>| text.clone().unwrap_or_default();
-        let text = |template: &Option<Text>, names: &Attributes| {
-            self.language.line(&key(template), &Names::value("name", names.clone()))
-        };
-        let expression = |text: &Option<Text>, names: &Attributes| {
-            self.language.expression(&key(text), &Names::value("name", names.clone()))
-        };
+    fn judge(&self, claim: &Claim, seeds: &[&[Measured]], more: &More<'_>) -> Result<Finding, Error> {
+        let samples: Vec<Sample> =
+            seeds.iter().map(|measured| self.sample(claim, measured, more)).collect::<Result<_, _>>()?;
+        let first = &samples[0];
+        let (mut measured, mut intervals) = (Vec::new(), Vec::new());
+        for (at, column) in first.columns.iter().enumerate() {
+            let of_seeds = samples.iter().filter_map(|sample| sample.columns[at].as_ref());
+            let interval = Interval::of(&of_seeds.map(|(_, value)| value.clone()).collect::<Vec<_>>());
+            measured.push(match column {
+                Some((names, value)) => self.shown(claim, names, value, interval.as_ref())?,
+                None => NOTHING.to_owned(),
+            });
+            intervals.push(interval);
+        }
+        let judged = first.columns.iter().position(Option::is_some);
+        let interval = judged.and_then(|at| intervals[at].as_ref());
+        let mut verdicts = Vec::new();
+        for sample in &samples {
+            let names = sample.judged(judged);
+            match interval {
+                Some(interval) => {
+                    for value in interval.ends_and_mean() {
+                        verdicts.push(self.verdict(claim, &with(names, "value", value.clone()))?);
+                    }
+                }
+                None => verdicts.push(self.verdict(claim, names)?),
+            }
+        }
+        let verdict = Verdict::worst(verdicts);
+        let means = intervals.iter().zip(&first.columns).map(|(interval, column)| match (interval, column) {
+            (Some(interval), _) => interval.mean.clone(),
+            (None, Some((_, value))) => value.clone(),
+            (None, None) => Value::from(()),
+        });
+        let mut names = with(first.judged(judged), "values", means.collect::<Vec<_>>().into());
+        if let Some(interval) = interval {
+            names.insert("value".to_owned(), interval.mean.clone());
+        }
+        names.insert("verdict".to_owned(), verdict.to_string().into());
+        let rationale = self.claim_text(&claim.rationale, &names)?;
+        let rationale = rationale.trim_end_matches(';');
+        Ok(Finding {
+            id: claim.id.to_string(),
+            what: self.claim_text(&claim.what, &names)?,
+            printed: key(&claim.printed).to_string(),
+            measured,
+            intervals,
+            verdict,
+            // The word alone where nothing speaks for it.
+            rationale: if rationale.is_empty() { verdict.to_string() } else { rationale.to_owned() },
+        })
+    }
+
+    /// What one seed measured of a claim, in each of its columns.
+    fn sample(&self, claim: &Claim, measured: &[Measured], more: &More<'_>) -> Result<Sample, Error> {
         let mut names = self.names(measured, more)?;
         names.extend(of_table(&claim.set));
-        let (mut shown, mut values, mut judged) = (Vec::new(), Vec::new(), None);
+        let mut columns = Vec::new();
         for column in &self.document.column {
             if claim.columns.as_ref().is_some_and(|keys| keys.iter().all(|key| **key != *column.key)) {
-                shown.push(NOTHING.to_owned());
-                values.push(Value::from(()));
+                columns.push(None);
                 continue;
             }
             let mut names = names.clone();
             names.insert("points".to_owned(), self.select(column.points.as_ref(), measured)?);
             names.extend(of_table(&column.set));
             self.define("name", claim.define.as_ref().unwrap_or(&Vec::new()), &mut names)?;
-            let value = expression(&claim.value, &names)?;
+            let value = self.language.expression(&key(&claim.value), &Names::value("name", names.clone()))?;
             names.insert("value".to_owned(), value.clone());
-            shown.push(text(&claim.shown, &names)?);
-            values.push(value);
-            judged.get_or_insert(names);
+            columns.push(Some((names, value)));
         }
-        let mut names = judged.unwrap_or(names);
-        names.insert("values".to_owned(), values.into());
-        let word = expression(&claim.verdict, &names)?;
-        let verdict =
-            word.to_string().parse().map_err(|error| self.language.error(&key(&claim.verdict), error))?;
-        names.insert("verdict".to_owned(), word);
-        let rationale = text(&claim.rationale, &names)?;
-        let rationale = rationale.trim_end_matches(';');
-        Ok(Finding {
-            id: claim.id.to_string(),
-            what: text(&claim.what, &names)?,
-            printed: key(&claim.printed).to_string(),
-            measured: shown,
-            verdict,
-            // The word alone where nothing speaks for it.
-            rationale: if rationale.is_empty() { verdict.to_string() } else { rationale.to_owned() },
-        })
+        let values =
+            columns.iter().map(|column| column.as_ref().map_or(Value::from(()), |(_, value)| value.clone()));
+        let values: Value = values.collect::<Vec<_>>().into();
+        for (names, _) in columns.iter_mut().flatten() {
+            names.insert("values".to_owned(), values.clone());
+        }
+        names.insert("values".to_owned(), values);
+        Ok(Sample { columns, names })
+    }
+
+    /// The text of a value; over several seeds of its mean, and of the ends of its interval unless they are shown alike.
+    fn shown(
+        &self,
+        claim: &Claim,
+        names: &Attributes,
+        value: &Value,
+        interval: Option<&Interval>,
+    ) -> Result<String, Error> {
+        let show = |value: &Value| self.claim_text(&claim.shown, &with(names, "value", value.clone()));
+        let Some(Interval { low, mean, high }) = interval else { return show(value) };
+        let (low, mean, high) = (show(low)?, show(mean)?, show(high)?);
+        Ok(if low == high { mean } else { format!("{mean} [{low} to {high}]") })
+    }
+
+    fn verdict(&self, claim: &Claim, names: &Attributes) -> Result<Verdict, Error> {
+        let expression = key(&claim.verdict);
+        let word = self.language.expression(&expression, &Names::value("name", names.clone()))?;
+        word.to_string().parse().map_err(|error| self.language.error(&expression, error))
+    }
+
+    fn claim_text(&self, template: &Option<Text>, names: &Attributes) -> Result<String, Error> {
+        self.language.line(&key(template), &Names::value("name", names.clone()))
     }
 
     /// The names that every claim and table finds: constants, further findings, and all points.
@@ -121,6 +205,26 @@ impl Paper {
         }
         Ok(points.into())
     }
+}
+
+impl Sample {
+    /// The names of the column that is judged.
+    fn judged(&self, column: Option<usize>) -> &Attributes {
+        let column = column.and_then(|at| self.columns[at].as_ref());
+        column.map_or(&self.names, |(names, _)| names)
+    }
+}
+
+/// The text of a key. Keys that are missing were refused when the file was read.
+fn key(text: &Option<Text>) -> Text {
+    text.clone().unwrap_or_default()
+}
+
+/// Names with one more.
+fn with(names: &Attributes, name: &str, value: Value) -> Attributes {
+    let mut names = names.clone();
+    names.insert(name.to_owned(), value);
+    names
 }
 
 impl Findings {
@@ -165,6 +269,13 @@ impl Findings {
             }
             set("verdict", &claim.verdict.to_string());
             set("reason", &claim.rationale);
+            let with_interval = self.columns.iter().zip(&claim.intervals);
+            let intervals: Map<_, _> = with_interval
+                .filter_map(|((_, key), interval)| Some((key.clone(), interval.as_ref()?.json())))
+                .collect();
+            if !intervals.is_empty() {
+                value.insert("intervals".to_owned(), intervals.into());
+            }
             serde_json::Value::Object(value)
         };
         self.claims.iter().map(claim).collect()

@@ -1,7 +1,9 @@
 //! A paper whose evaluation is a file.
 
 use serde_json::json;
-use stripewise_papers::{EvaluationOptions, Intervals, Paper, Search, StudyPoint, measure_decisions};
+use stripewise_papers::{
+    EvaluationOptions, Intervals, Measured, Paper, Search, StudyPoint, measure_decisions,
+};
 use stripewise_report::{Logging, Report, Source};
 use stripewise_study::overhead::Cost;
 use stripewise_study::{Finished, Study, bibliography};
@@ -23,39 +25,17 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     for absent in paper.missing(&asked) {
         context.remark(&format!("skipped: {absent}"));
     }
-    let spec = |point: &StudyPoint| Ok(paper.study(point, &asked)?);
-    let (mut runs, mut all, mut logging, mut intervals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
-        let requests = || study.folded(&Patient);
-        let name = paper.report_name(point)?;
-        intervals.extend(paper.intervals(point, requests)?);
-        let mut more = vec![("span_ns", span_ns(&intervals, point).into())];
-        if let Some((stripe, overhead)) = paper.parity_logging(point, requests)? {
-            let Cost { pre_reads, log_writes, parity_writes, .. } = overhead.parity_logging;
-            let workload = name.clone().unwrap_or_default();
-            logging.push(Logging { workload, parity: stripe.parity, pre_reads, log_writes, parity_writes });
-            let cost =
-                json!({ "pre_reads": pre_reads, "log_writes": log_writes, "parity_writes": parity_writes });
-            let (chunks, unique) = (overhead.chunks.into(), overhead.unique_chunks.into());
-            more.extend([("parity_logging", cost), ("data_chunks", chunks), ("unique_chunks", unique)]);
+    let mut evaluation = Evaluation::default();
+    let mut seeds = Vec::new();
+    for seed in asked.seed..asked.seed.saturating_add(args.seeds.get()) {
+        if args.seeds.get() > 1 {
+            context.remark(&format!("seed {seed}"));
         }
-        crate::interrupt::check()?;
-        all.push(paper.measure(point, &finished, &more)?);
-        if name.as_deref() != Some("") {
-            runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
-        }
-        Ok(())
-    };
-    let mut spans = Spans::new();
-    let searches = paper.searches(&asked)?;
-    if searches.is_empty() {
-        spans = args.evaluate(&paper.points(&asked)?, context, StudyPoint::is_slice, spec, &mut take)?;
+        let asked = EvaluationOptions { seed, ..asked.clone() };
+        seeds.push(evaluation.measure(args, &paper, &asked, context)?);
+        evaluation.is_begun = true;
     }
-    for search in searches {
-        let Some(found) = args.calibrate(&paper, search, &asked, context)? else { continue };
-        let points = found.points(&asked)?;
-        spans.extend(args.evaluate(&points, context, StudyPoint::is_slice, spec, &mut take)?);
-    }
+    let Evaluation { runs, logging, intervals, spans, .. } = evaluation;
     let mut report = Report::new(runs).logging(logging);
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
@@ -72,10 +52,88 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
             .decision_ns("adaptive", decisions.adaptive_ns);
         more.push(("decisions", decisions.json()));
     }
-    let findings = paper.findings(&asked.claims, &all, &more)?;
-    let json = paper.json(&findings, &all, &more)?;
-    let tables = paper.html(&findings, &paper.sections(&all, &more)?);
+    let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
+    let findings = paper.findings_of_seeds(&asked.claims, &all, &more)?;
+    let json = paper.json(&findings, all[0], &more)?;
+    let tables = paper.html(&findings, &paper.sections(all[0], &more)?);
     args.finish(report, json, &findings.markdown(), Some(&tables), &spans, context)
+}
+
+/// What the report and the tables need besides what was measured: that of the first seed.
+#[derive(Default)]
+struct Evaluation {
+    runs: Vec<Source>,
+    logging: Vec<Logging>,
+    intervals: Vec<Intervals>,
+    spans: Spans,
+    /// Whether the first seed is over.
+    is_begun: bool,
+}
+
+impl Evaluation {
+    /// Runs and measures all points with one seed.
+    fn measure(
+        &mut self,
+        args: &Args,
+        paper: &Paper,
+        asked: &EvaluationOptions,
+        context: &Context<'_>,
+    ) -> Outcome<Vec<Measured>> {
+        let mut all = Vec::new();
+        let spec = |point: &StudyPoint| Ok(paper.study(point, asked)?);
+        let searches = paper.searches(asked)?;
+        let mut spans = Spans::new();
+        let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
+            all.push(self.take(paper, point, study, finished)?);
+            Ok(())
+        };
+        if searches.is_empty() {
+            spans = args.evaluate(&paper.points(asked)?, context, StudyPoint::is_slice, spec, &mut take)?;
+        }
+        for search in searches {
+            let Some(found) = args.calibrate(paper, search, asked, context)? else { continue };
+            let points = found.points(asked)?;
+            spans.extend(args.evaluate(&points, context, StudyPoint::is_slice, spec, &mut take)?);
+        }
+        if !self.is_begun {
+            self.spans = spans;
+        }
+        Ok(all)
+    }
+
+    /// Measures one point.
+    fn take(
+        &mut self,
+        paper: &Paper,
+        point: &StudyPoint,
+        study: &Study,
+        finished: Vec<Finished>,
+    ) -> Outcome<Measured> {
+        let requests = || study.folded(&Patient);
+        let name = paper.report_name(point)?;
+        if !self.is_begun {
+            self.intervals.extend(paper.intervals(point, requests)?);
+        }
+        let mut more = vec![("span_ns", span_ns(&self.intervals, point).into())];
+        if let Some((stripe, overhead)) = paper.parity_logging(point, requests)? {
+            let Cost { pre_reads, log_writes, parity_writes, .. } = overhead.parity_logging;
+            if !self.is_begun {
+                let workload = name.clone().unwrap_or_default();
+                let parity = stripe.parity;
+                self.logging.push(Logging { workload, parity, pre_reads, log_writes, parity_writes });
+            }
+            let cost =
+                json!({ "pre_reads": pre_reads, "log_writes": log_writes, "parity_writes": parity_writes });
+            let (chunks, unique) = (overhead.chunks.into(), overhead.unique_chunks.into());
+            more.extend([("parity_logging", cost), ("data_chunks", chunks), ("unique_chunks", unique)]);
+        }
+        crate::interrupt::check()?;
+        let measured = paper.measure(point, &finished, &more)?;
+        if !self.is_begun && name.as_deref() != Some("") {
+            self.runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
+        }
+        Ok(measured)
+    }
 }
 
 /// How long the requests of a point take, where its workload's intervals are known; 0 otherwise.

@@ -5,9 +5,14 @@ use stripewise_report::{Report, Source};
 
 use super::Args;
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    if args.seeds.get() > 1 {
+        return Err(Failure::usage(
+            "--seeds: the default scheme is compared over one seed; leave it out, or name a paper",
+        ));
+    }
     let asked = args.asked("default", PlannedClaim::ids())?;
     if asked.traces.is_some() {
         context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");

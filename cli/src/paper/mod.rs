@@ -32,6 +32,7 @@ const EXAMPLES: &[Example] = &[
         "the default scheme beside each paper's own, on that paper's metric",
     ),
     ("stripewise paper 004 --quick --rows fig2", "how fast chunk sizes make random reads and writes"),
+    ("stripewise paper 004 --quick --seeds 5", "means over five seeds, with intervals"),
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
 ];
@@ -83,6 +84,12 @@ pub(crate) struct Args {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Repeat the evaluation with N seeds, from --seed on: results are means with 95 % intervals
+    ///
+    /// A claim agrees only if its whole interval does. Tables and figures are those of the first seed.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one::<NonZero<u64>>)]
+    seeds: NonZero<u64>,
 
     /// The directory of results
     #[arg(short, long, value_name = "DIR", default_value = "stripewise-results")]

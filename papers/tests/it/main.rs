@@ -14,5 +14,6 @@ mod p003;
 #[path = "004.rs"]
 mod p004;
 mod pages;
+mod seeds;
 mod shipped;
 mod support;
