@@ -27,5 +27,6 @@ pub use stripewise_core::{
 pub use stripewise_core::{
     cache, coordination, dispatch, explain, format, geometry, hotness, placement, read, update,
 };
+pub use stripewise_exec::Controller;
 pub use stripewise_exec::metadata_scrub::{MetadataScrubbed, ScrubCounts};
 pub use stripewise_exec::rejoin::{RejoinError, Rejoining};

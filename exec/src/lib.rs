@@ -3,12 +3,15 @@
 
 pub mod bytes;
 pub(crate) mod completion;
+mod controller;
 pub(crate) mod coordinating;
+mod events;
 pub mod getters;
 pub(crate) mod hedge;
 pub mod internal;
 pub mod metadata_pieces;
 pub mod metadata_scrub;
+mod new;
 pub mod operations;
 pub mod placement;
 pub(crate) mod planted;
@@ -16,6 +19,7 @@ pub mod poll;
 pub mod reads;
 pub mod redirect;
 pub mod rejoin;
+mod rows;
 pub mod run;
 pub(crate) mod scheduler;
 pub mod slow;
@@ -45,6 +49,8 @@ use stripewise_core::times::CellTimes;
 use internal::Internal;
 use slow::Slow;
 
+pub use controller::{ArrayOf, Controller};
+pub use new::Sizes;
 pub use placement::{AfterErrors, Placement, TooManyLost};
 pub use reads::Built;
 pub use scheduler::Split;

@@ -8,7 +8,7 @@ use stripewise_base::Nanos;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::operation::Outcome;
+use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::Purpose;
 
 use crate::metadata_pieces::{Piece, PieceLocation};
@@ -28,6 +28,10 @@ pub enum AfterErrors {
 }
 
 /// Where content lies on the members, and what keeps it right.
+///
+/// The smallest placement implements [`split`](Self::split), [`build`](Self::build) and [`store`](Self::store). The other
+/// functions have defaults: those about columns are right where a plan works on a row of the geometry, and the rest are
+/// those of a placement without controller memory, metadata, rebuild or work of its own.
 pub trait Placement<M: Memory>: Sized {
     /// Whether `host` must be refused because the placement accepts no more changes.
     fn refuses_changes(&self) -> bool {
@@ -44,7 +48,9 @@ pub trait Placement<M: Memory>: Sized {
     fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split;
 
     /// Whether requests that need no plan of their own end in controller memory.
-    fn has_memory(&self) -> bool;
+    fn has_memory(&self) -> bool {
+        false
+    }
 
     /// Whether writes wait for no member.
     fn takes_writes_to_memory(&self) -> bool {
@@ -52,13 +58,19 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Latency of the controller memory in which request `id` ends.
-    fn latency_of(&self, id: u32, exec: &Executor<M>) -> Nanos;
+    fn latency_of(&self, _id: u32, _exec: &Executor<M>) -> Nanos {
+        0
+    }
 
     /// Whether a flush of a host ends with a flush of every member.
-    fn flushes_members(&self, exec: &Executor<M>) -> bool;
+    fn flushes_members(&self, exec: &Executor<M>) -> bool {
+        exec.members.volatile_cache
+    }
 
     /// Whether request `id` waits for columns `mask` of the plan's row.
-    fn concerns(&self, id: u32, plan: u32, mask: u64, exec: &Executor<M>) -> bool;
+    fn concerns(&self, _id: u32, _plan: u32, _mask: u64, _exec: &Executor<M>) -> bool {
+        true
+    }
 
     /// Whether content that was acknowledged from memory is lost.
     fn has_lost_in_memory(&self) -> bool {
@@ -66,7 +78,9 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Whether a read or write of the host's `page` would use `member`.
-    fn targets(&self, page: u64, is_write: bool, member: u16, exec: &Executor<M>) -> bool;
+    fn targets(&self, _page: u64, _is_write: bool, _member: u16, _exec: &Executor<M>) -> bool {
+        false
+    }
 
     /// Builds the steps of `plan`.
     fn build<D: Driver<M>>(
@@ -82,10 +96,16 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// `plan` waits until metadata durably has what its next steps write. Returns false if it need not wait.
-    fn await_record(&mut self, plan: u32, exec: &mut Executor<M>) -> bool;
+    fn await_record(&mut self, _plan: u32, _exec: &mut Executor<M>) -> bool {
+        false
+    }
 
-    /// The bytes of a computing step.
-    fn combine(&mut self, plan: u32, exec: &mut Executor<M>);
+    /// The bytes of a computing step. The default decodes what a read could not read.
+    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+        if M::CARRIES_DATA {
+            exec.decode_row(plan);
+        }
+    }
 
     /// The step of `plan` is complete after which hosts are acknowledged.
     fn marked(&mut self, _plan: u32, _exec: &mut Executor<M>) {}
@@ -97,7 +117,9 @@ pub trait Placement<M: Memory>: Sized {
     fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>);
 
     /// The outcome of operation `id`, after what it read was verified.
-    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome;
+    fn verified(&mut self, _id: u32, outcome: Outcome, _exec: &mut Executor<M>) -> Outcome {
+        outcome
+    }
 
     /// Whether a read without row lock that does not match its checksum may be due to a concurrent write.
     fn may_doubt(&self) -> bool {
@@ -110,16 +132,21 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// A step of `plan` that did not read had errors.
-    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors;
+    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
+        let lost = self.lost_of(plan, exec) & self.columns_of(plan, exec);
+        if lost.count_ones() > exec.geometry.parity() { AfterErrors::Fail } else { AfterErrors::NextStep }
+    }
 
     /// `plan` is over. Returns whether the executor frees it: false for plans that the placement owns.
-    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool;
+    fn finished<D: Driver<M>>(&mut self, _plan: u32, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+        true
+    }
 
     /// A plan was freed.
     fn freed(&mut self, _exec: &mut Executor<M>) {}
 
     /// `member` was taken out of service.
-    fn lost(&mut self, member: u16, exec: &mut Executor<M>);
+    fn lost(&mut self, _member: u16, _exec: &mut Executor<M>) {}
 
     /// The buffer of operation `nth` of `plan`, if the plan is the placement's own.
     fn own_buffer(&self, _plan: u32, _nth: u32) -> Option<PageId> {
@@ -127,31 +154,51 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// The location of `column` of the plan's row or stripe: member and page.
-    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32);
+    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32) {
+        let place = exec.plans[plan as usize].place;
+        (exec.geometry.member(place, column), place.page)
+    }
 
     /// The columns that the plan's row or stripe has.
-    fn columns_of(&self, plan: u32, exec: &Executor<M>) -> u64;
+    fn columns_of(&self, _plan: u32, exec: &Executor<M>) -> u64 {
+        exec.geometry.all_columns()
+    }
 
     /// The columns of the plan's row or stripe that cannot be read, besides those that the plan itself could not read.
-    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64;
+    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
+        exec.columns_on_failed(plan)
+    }
 
     /// The columns to read when those in `lost` are not readable.
-    fn sources_of(&self, plan: u32, lost: u64, exec: &Executor<M>) -> u64;
+    fn sources_of(&self, _plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
+        exec.sources(lost)
+    }
 
     /// Whether the members have everything that decoding columns of the plan's row or stripe needs, up to date.
-    fn is_decodable(&self, plan: u32, exec: &Executor<M>) -> bool;
+    fn is_decodable(&self, _plan: u32, _exec: &Executor<M>) -> bool {
+        true
+    }
 
     /// Whether decoding needs a shared lock of the row.
-    fn locks_to_decode(&self) -> bool;
+    fn locks_to_decode(&self) -> bool {
+        true
+    }
 
     /// Adds a step to `plan` that reads `sources` to decode from them.
-    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>);
+    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan as usize].place;
+        exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+    }
 
     /// The bytes of the second side of a hedged read. Returns false if the decoded content is wrong.
-    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool;
+    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        exec.decode_second_row(plan)
+    }
 
     /// Whether nothing but plans of hosts can be due now.
-    fn is_plain(&self) -> bool;
+    fn is_plain(&self) -> bool {
+        false
+    }
 
     /// Continues plans that waited for metadata. Returns false if there are none.
     fn poll_waiting<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
@@ -164,40 +211,58 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Does one piece of the work that follows the requests of hosts. Returns false if nothing is due.
-    fn poll_after<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool;
+    fn poll_after<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+        false
+    }
 
     /// Does one piece of the work that waits until nothing else can be done. Returns false if nothing is due.
-    fn poll_last<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool;
+    fn poll_last<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+        false
+    }
 
     /// A timer has expired.
-    fn timer<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D);
+    fn timer<D: Driver<M>>(&mut self, _exec: &mut Executor<M>, _driver: &mut D) {}
 
     /// Makes due what waits in controller memory to gather more: at the end of a run.
-    fn drain(&mut self, exec: &mut Executor<M>);
+    fn drain(&mut self, _exec: &mut Executor<M>) {}
 
     /// The member that is being rebuilt, with the number of segments or rows that are done, and the total.
-    fn rebuilding(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)>;
+    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        None
+    }
 
     /// The counts of the last scrub of data, and whether it is still in progress.
-    fn scrubbed(&self) -> (ScrubCounts, bool);
+    fn scrubbed(&self) -> (ScrubCounts, bool) {
+        Default::default()
+    }
 
     /// The newest superblock; `None` without metadata on the members.
-    fn superblock_of(&self) -> Option<&Superblock>;
+    fn superblock_of(&self) -> Option<&Superblock> {
+        None
+    }
 
     /// Whether `member` may join the array.
-    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError>;
+    fn check_rejoin(&self, _member: u16, _how: Rejoining, _exec: &Executor<M>) -> Result<(), RejoinError> {
+        Err(RejoinError::NoMetadata)
+    }
 
     /// Brings `member` back, and begins to rebuild it.
-    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>);
+    fn rejoin(&mut self, _member: u16, _how: Rejoining, _exec: &mut Executor<M>) {}
 
     /// The superblock as all members have it, except for its number and identifier; `None` if the array was not assembled.
-    fn superblock_on_members(&self) -> Option<&Superblock>;
+    fn superblock_on_members(&self) -> Option<&Superblock> {
+        None
+    }
 
     /// The location of a copy of metadata.
-    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation;
+    fn piece(&self, _piece: Piece, _exec: &Executor<M>) -> PieceLocation {
+        PieceLocation::Over
+    }
 
     /// Whether `bytes`, read at the location of `piece`, are its expected content.
-    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool;
+    fn is_piece(&self, _piece: Piece, _bytes: &[u8], _exec: &Executor<M>) -> bool {
+        true
+    }
 
     /// The first record of the redo journal that is still needed, and the number of the next.
     fn records(&self) -> (u64, u64) {
@@ -205,7 +270,7 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Requests the update that writes the damaged `piece` again.
-    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, exec: &Executor<M>);
+    fn mend(&mut self, _piece: Piece, _wanted: &mut Wanted, _exec: &Executor<M>) {}
 
     /// Starts another update of superblocks, unless another is in progress. Returns false if there is nothing to start.
     fn tell_again(&mut self, _exec: &Executor<M>) -> bool {
@@ -213,7 +278,9 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Whether the updates that were `wanted` are written, or cannot be written now. Those of superblocks do not count.
-    fn is_mended(&mut self, wanted: &Wanted) -> bool;
+    fn is_mended(&mut self, _wanted: &Wanted) -> bool {
+        true
+    }
 }
 
 /// More columns of a row are lost than its code tolerates.

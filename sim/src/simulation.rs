@@ -9,8 +9,8 @@ mod state;
 use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
 use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, HostRequest, Members, Memory, Operation, OperationId,
-    OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, Memory, Operation,
+    OperationId, OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -297,10 +297,10 @@ pub fn members(spec: &DeviceSpec, shape: &Shape) -> Members {
     }
 }
 
-/// An array, its flash and its host, under simulated time.
-pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
+/// An array, its flash and its host, under simulated time. The controller is an [`Array`] unless a test brings its own.
+pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M> = Array<M>> {
     /// The controller.
-    pub array: Array<M>,
+    pub array: A,
     /// The environment of the controller.
     pub world: World<M, C, H>,
     done: Vec<Done>,
@@ -345,9 +345,11 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         memory: M,
         host: H,
     ) -> Result<Self, SchemeError> {
-        Ok(Self::with_array(Array::new(scheme, members, memory)?, flash, host, 0))
+        Ok(Self::over(Array::new(scheme, members, memory)?, flash, host, 0))
     }
+}
 
+impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H, A> {
     /// The current simulated time.
     pub fn now(&self) -> Nanos {
         self.world.now

@@ -20,11 +20,7 @@ impl<M: Memory> Array<M> {
 
     /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
     pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        self.exec.advance(now);
-        let activity = self.exec.activity();
-        if let Some(coordination) = &mut self.exec.coordination {
-            coordination.heard(now, member, activity, driver);
-        }
+        self.exec.gc_news(now, member, driver);
     }
 }
 
@@ -68,21 +64,7 @@ impl<M: Memory> Array<M> {
     /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
     /// repeats the attempt for reads that could not be decoded before.
     pub fn member_slow<D: Driver<M>>(&mut self, now: u64, member: u16, is_slow: bool, driver: &mut D) {
-        self.exec.advance(now);
-        let is_slow = is_slow && !self.exec.failed[member as usize];
-        self.exec.slow.set(member, is_slow);
-        if is_slow {
-            each!(mut self, placement => {
-                for plan in 0..self.exec.plans.len() as u32 {
-                    if self.exec.waits_for(plan, member, placement) {
-                        self.exec.note_returned(plan);
-                        self.exec.begin_second(plan, placement, driver);
-                    }
-                }
-            });
-            self.exec.reads.is_active = true;
-        }
-        self.poll(driver);
+        each!(mut self, placement => self.exec.member_slow(now, member, is_slow, placement, driver));
     }
 
     /// Whether a member was last reported slow.

@@ -10,6 +10,7 @@
 //! passes its work to the [`Driver`]. The controller owns every queue: one of host requests, one for each row in use, one for
 //! each member.
 
+mod controller;
 mod controls;
 mod getters;
 mod in_place;
@@ -19,28 +20,17 @@ mod rejoin;
 mod restart;
 mod stop;
 
-use std::collections::VecDeque;
-
 use stripewise_base::Nanos;
 use stripewise_core::cache::Cache;
-use stripewise_core::coordination::Coordination;
-use stripewise_core::dispatch::{Discipline, Earliest, LEVELS, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_core::dispatch::Discipline;
 use stripewise_core::driver::Driver;
-use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::NONE;
-use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy};
-use stripewise_core::plan::{Attachment, Plan, Slot};
-use stripewise_core::read::Reads;
-use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
-use stripewise_core::row_locks::RowLocks;
+use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::{Members, Scheme, SchemeError};
-use stripewise_core::times::CellTimes;
-use stripewise_exec::internal::Internal;
-use stripewise_exec::slow::Slow;
-use stripewise_exec::{Executor, Placement, metadata_scrub};
+use stripewise_exec::{Executor, Sizes};
 
 use crate::in_place::InPlace;
 use crate::in_place::first_encode::Encode;
@@ -111,7 +101,7 @@ impl<M: Memory> Array<M> {
     pub fn new(scheme: &Scheme, members: Members, memory: M) -> Result<Self, SchemeError> {
         let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
         let code = scheme.code(&geometry, members.page_bytes)?;
-        let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
+        let plans = scheme.queues.plans;
         let dispatch = &scheme.dispatch;
         let is_logging = scheme.placement.policy == PlacementPolicy::ParityLogging;
         let log =
@@ -134,7 +124,6 @@ impl<M: Memory> Array<M> {
         let intent = metadata.filter(|_| !scheme.has_redo_journal());
         let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
         let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
-        let sectors = members.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, &geometry, members.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
@@ -147,9 +136,7 @@ impl<M: Memory> Array<M> {
         let awaits_flush = members.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
         let zones = (scheme.placement.policy == PlacementPolicy::McRais)
             .then(|| Zones::new(scheme, &geometry, members.page_bytes, awaits_flush));
-        let pages = scheme.pages(&geometry);
         let all_plans = plans + own_plans;
-        let buffers = if M::CARRIES_DATA { all_plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its own number, so that no plan lacks one. The second half is for requests that
         // merge, and one is added for each chunk in memory whose writer waits until it is durable.
         let durable = elastic.as_ref().filter(|_| scheme.elastic.acknowledge == AcknowledgeWrites::Durable);
@@ -197,68 +184,9 @@ impl<M: Memory> Array<M> {
             Some(log) => Placed::Log(Box::new(log)),
             None => Placed::InPlace(Box::new(in_place())),
         };
-        let exec = Executor {
-            capacity: pages * u64::from(members.page_bytes),
-            whole_page: u64::MAX >> (64 - sectors),
-            memory,
-            now: 0,
-            requests: (0..=requests)
-                .map(|index| RequestSlot { next: link_to(index + 1, requests), ..RequestSlot::default() })
-                .collect(),
-            payloads: (0..=requests).map(|_| None).collect(),
-            free_request: 0,
-            last_number: 0,
-            pending: VecDeque::with_capacity(requests as usize),
-            sync_fifo: (dispatch.policy == Discipline::SyncFifo)
-                .then(|| SyncFifo::new(dispatch.strict, requests)),
-            piq: (dispatch.policy == Discipline::Piq)
-                .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
-            earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, members.count)),
-            splitting: NONE,
-            queue_limit: dispatch.queue.unwrap_or(u32::MAX),
-            freed: MemberSet::default(),
-            buffered: VecDeque::with_capacity(requests as usize),
-            plans: (0..all_plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
-            free_plan: 0,
-            attachments: (0..attachments)
-                .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
-                .collect(),
-            free_attachment: all_plans,
-            slots: vec![Slot::default(); all_plans as usize * stride as usize],
-            stride,
-            buffers: vec![NONE; buffers],
-            buffers_each,
-            covers: vec![0; all_plans as usize * geometry.data as usize],
-            row_locks: RowLocks::new(plans),
-            queues: Queues::new(members.count, scheme.dispatch.order),
-            loads: Loads::new(members.count),
-            times: CellTimes::new(members.count),
-            asks_times: scheme.update.asks_times(),
-            woken: VecDeque::with_capacity(plans as usize),
-            failed: vec![false; members.count as usize],
-            any_failed: false,
-            slow: Slow::new(members.count),
-            read_only: false,
-            reads: Reads::new(&scheme.read, members.count),
-            coordination: Coordination::new(
-                scheme.coordination,
-                scheme.geometry.level,
-                &geometry,
-                members.count,
-            ),
-            internal: Internal::Idle,
-            spare_payload: None,
-            metadata: metadata_scrub::MetadataScrub::default(),
-            allowance: None,
-            under_way: 0,
-            last_active: 0,
-            #[cfg(debug_assertions)]
-            bug: None,
-            scheme: scheme.clone(),
-            geometry,
-            code,
-            members,
-        };
+        let sizes = Sizes { own_plans, stride, buffers_each, attachments };
+        let capacity = scheme.pages(&geometry);
+        let exec = Executor::new(scheme, geometry, code, members, memory, capacity, sizes);
         Ok(Self { exec, placement })
     }
 
@@ -273,39 +201,7 @@ impl<M: Memory> Array<M> {
         payload: M::Host,
         driver: &mut D,
     ) -> Result<(), (SubmitError, M::Host)> {
-        self.exec.advance(now);
-        if let Err(error) = each!(self, placement => self.exec.check(&host, placement)) {
-            return Err((error, payload));
-        }
-        let id = self.exec.free_request;
-        if id == NONE {
-            return Err((SubmitError::Busy, payload));
-        }
-        let is_flush = host.kind == RequestKind::Flush;
-        // A flush covers the whole array, regardless of its range.
-        let host = if is_flush { HostRequest { offset: 0, bytes: 0, ..host } } else { host };
-        let end = host.offset + u64::from(host.bytes);
-        let pages =
-            if is_flush { (0, 0) } else { (self.exec.page_of(host.offset), self.exec.page_of(end - 1)) };
-        let cursor =
-            if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
-        let in_part = self.exec.bytes_into_page(host.offset) | self.exec.bytes_into_page(end) != 0
-            && !self.exec.rounds_up();
-        self.exec.last_number = self.exec.last_number.wrapping_add(1).max(1);
-        let slot = &mut self.exec.requests[id as usize];
-        self.exec.free_request = slot.next;
-        let number = self.exec.last_number;
-        let fresh = RequestSlot { remaining: 1, next: NONE, number, ..RequestSlot::default() };
-        *slot = RequestSlot { host, cursor, pages, in_part, ..fresh };
-        self.exec.payloads[id as usize] = Some(payload);
-        self.exec.under_way += 1;
-        self.exec.last_active = now;
-        each!(mut self, placement => {
-            placement.arrived(id, &mut self.exec);
-            self.exec.take_request(id, placement, driver);
-            self.exec.poll(placement, driver);
-        });
-        Ok(())
+        each!(mut self, placement => self.exec.submit(now, host, payload, placement, driver))
     }
 
     /// An operation ended at time `now`.
@@ -318,11 +214,7 @@ impl<M: Memory> Array<M> {
         timing: Timing,
         driver: &mut D,
     ) {
-        self.exec.advance(now);
-        each!(mut self, placement => {
-            self.exec.operation_over(id, outcome, timing, placement, driver);
-            self.exec.poll(placement, driver);
-        });
+        each!(mut self, placement => self.exec.completed(now, id, outcome, timing, placement, driver));
     }
 
     /// The time at which operation `id`, which is in progress, entered its member's queue.
@@ -346,39 +238,18 @@ impl<M: Memory> Array<M> {
 
     /// The parity computation of `plan` ended at time `now`.
     pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
-        self.exec.advance(now);
-        each!(mut self, placement => {
-            self.exec.computation_over(plan, placement, driver);
-            self.exec.poll(placement, driver);
-        });
+        each!(mut self, placement => self.exec.computed(now, plan, placement, driver));
     }
 
     /// A timer that the controller set has expired.
     pub fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        self.exec.advance(now);
-        let exec = &mut self.exec;
-        each!(mut self, placement => {
-            while let Some(&(id, acknowledgement)) = exec.buffered.front().filter(|(_, ack)| ack.at <= now) {
-                exec.buffered.pop_front();
-                exec.acknowledge(id, &acknowledgement, placement, driver);
-            }
-            placement.timer(exec, driver);
-        });
-        let activity = exec.activity();
-        if let Some(coordination) = &mut exec.coordination {
-            coordination.timer(now, activity, driver);
-        }
-        self.poll(driver);
+        each!(mut self, placement => self.exec.timer(now, placement, driver));
     }
 
     /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
     /// flight on it must still be reported, as [`Outcome::Gone`].
     pub fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        self.exec.advance(now);
-        each!(mut self, placement => {
-            self.exec.fail(member, placement, driver);
-            self.exec.poll(placement, driver);
-        });
+        each!(mut self, placement => self.exec.member_failed(now, member, placement, driver));
     }
 
     /// Reports that a member that refused an operation may accept one now.
@@ -390,23 +261,13 @@ impl<M: Memory> Array<M> {
     /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
     /// of a run.
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        self.exec.advance(now);
-        each!(mut self, placement => {
-            placement.drain(&mut self.exec);
-            self.exec.poll(placement, driver);
-        });
+        each!(mut self, placement => self.exec.drain(now, placement, driver));
     }
 
     /// Offers queued operations to every member that may accept one.
     #[inline]
     pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
-        each!(mut self, placement => {
-            while let Some(member) = self.exec.queues.take_ready() {
-                for level in 0..LEVELS {
-                    self.exec.dispatch_level(member, level, placement, driver);
-                }
-            }
-        });
+        each!(mut self, placement => self.exec.dispatch(placement, driver));
     }
 
     /// Does all work that has become possible.
@@ -437,8 +298,4 @@ impl<M: Memory> Array<M> {
             Placed::Log(_) => None,
         }
     }
-}
-
-fn link_to(index: u32, len: u32) -> u32 {
-    if index < len { index } else { NONE }
 }

@@ -1,6 +1,6 @@
 //! A simulation that begins with an existing array: a new one, or one that restarts after a power loss.
 
-use stripewise_array::{Array, Memory, SchemeError};
+use stripewise_array::{Controller, Memory, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 use stripewise_flash::Flash;
@@ -15,14 +15,16 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// If the scheme cannot be restarted, with the reason.
     pub fn restart(self, flash: Flash<C>, now: Nanos) -> Result<Self, SchemeError> {
         let Self { array, world, .. } = self;
-        let mut simulation = Self::with_array(array.restart()?, flash, world.host, now);
+        let mut simulation = Self::over(array.restart()?, flash, world.host, now);
         simulation.world.counts = world.counts;
         simulation.array.resume(now, &mut simulation.world);
         Ok(simulation)
     }
+}
 
+impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H, A> {
     /// `array` over `flash`, both in their state at time `now`.
-    pub(super) fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
+    pub fn over(array: A, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
         let count = array.members() as usize;
         if let Some(ahead) = array.gc_control() {
             flash.control_gc(ahead.blocks(flash.shape().blocks_per_plane));

@@ -1,0 +1,6 @@
+//! The executor over a placement that exists for these tests alone.
+
+mod placement;
+mod plans;
+mod requests;
+mod world;
