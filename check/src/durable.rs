@@ -136,6 +136,11 @@ impl Durable {
         self.unflushed.retain(|_, changes| !changes.is_empty());
     }
 
+    /// The durable content of a page.
+    pub(crate) fn content(&self, at: At) -> &Content {
+        self.settled.get(&at).unwrap_or(&Content::Zeros)
+    }
+
     /// Number of changes started so far.
     pub(crate) fn changes(&self) -> u64 {
         self.started

@@ -15,6 +15,7 @@ pub mod composition;
 pub mod crash;
 mod device;
 mod durable;
+pub mod guest;
 pub mod kill;
 mod log_history;
 mod media;

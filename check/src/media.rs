@@ -139,6 +139,11 @@ impl PageMedia {
         self.durable.as_ref()
     }
 
+    /// Like [`Self::durable`], mutable.
+    pub(crate) fn durable_mut(&mut self) -> Option<&mut Durable> {
+        self.durable.as_mut()
+    }
+
     /// Handles a power loss: afterwards all pages are erased. The caller then writes the kept content to its new
     /// places, with [`Self::put`] and [`Self::spoil`].
     pub(crate) fn lose_power(&mut self) {

@@ -25,14 +25,15 @@ use crate::media::{Manner, PageMedia};
 use crate::model::Model;
 use crate::player::{AcknowledgedRequest, Player, Seen, Submitted, words};
 use power::Power;
+pub(crate) use power::refill;
 
 /// Limit of events: a run should have ended long before this base number plus the number per request.
-const EVENTS: u64 = 50_000;
-const EVENTS_PER_REQUEST: u64 = 3_000;
+pub(crate) const EVENTS: u64 = 50_000;
+pub(crate) const EVENTS_PER_REQUEST: u64 = 3_000;
 
 /// Sectors of the reads that read the whole array back. The number is odd, so that they begin and end anywhere in a
 /// page.
-const READ_BACK: u64 = 37;
+pub(crate) const READ_BACK: u64 = 37;
 
 /// Results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ impl<M: Memory> Executor<M> {
     /// is in the buffers of old content when the step is complete after which hosts are acknowledged.
     ///
     /// # Errors
-    /// More columns of the row are lost than its code tolerates, and some of them are wanted.
+    /// More columns of the row are lost than its code tolerates, and the plan reads some of them.
     pub fn build_row_read(&mut self, plan: u32, class: Class) -> Result<(), TooManyLost> {
         let slot = &self.plans[plan as usize];
         let (place, wanted, unread) = (slot.place, slot.wanted, slot.lost);

@@ -40,7 +40,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "reliability",
         ],
     ),
-    ("check", &["base", "code", "flash", "array", "sim", "nbd"]),
+    ("check", &["base", "code", "flash", "exec", "array", "sim", "nbd"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),
 ];

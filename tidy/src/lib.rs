@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod examples;
 pub mod idioms;
 pub mod layers;
 pub mod markdown;

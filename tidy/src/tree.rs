@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, layers, markdown, source};
+use crate::{Complaint, examples, layers, markdown, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -71,7 +71,7 @@ const PRESETS: [&str; 3] = ["schemes/", "flash/presets/", "trace/profiles/"];
 
 /// Applies every rule to every file that it covers.
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
+    let mut complaints = examples::placement_is_contained(files);
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
     let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
@@ -100,6 +100,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(idioms.in_document(path, text));
             complaints.extend(markdown::one_title(path, text));
             complaints.extend(markdown::links_resolve(path, text, &|target| root.join(target).exists()));
+            complaints.extend(examples::listed_files_exist(path, text, &|file| root.join(file).exists()));
         }
         if path == "CHANGELOG.md" {
             complaints.extend(markdown::changelog_form(path, text));
@@ -136,6 +137,7 @@ mod tests {
             file("sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
             file("sim/src/w.rs", concat!("// TO", "DO later\n")),
             file("docs/untitled.md", "No title.\n"),
+            file(examples::PAGE, "# T\n\n| `nowhere/at/all.rs` | x |\n"),
             file("docs/link.md", "# T\n\n[x](nowhere/at/all.md)\n"),
             file("CHANGELOG.md", "# Changelog\n\nStuff.\n"),
         ];

@@ -213,7 +213,7 @@ impl CaseRun<'_> {
 }
 
 /// New flash whose logical pages hold the kept content, and the time at which it is ready.
-fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), String> {
+pub(crate) fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), String> {
     let kept: Vec<_> = media
         .durable()
         .into_iter()

@@ -15,6 +15,7 @@ mod logging;
 mod planted;
 mod planted_journal;
 mod planted_log;
+mod round_robin_log;
 mod small;
 mod stress;
 mod timed;

@@ -21,7 +21,7 @@ pub(crate) struct World {
     pub(crate) acknowledged: Vec<(u64, bool, Box<[u8]>)>,
     /// Members that take no operation now.
     pub(crate) closed: BTreeSet<u16>,
-    /// Members that were reported as given up.
+    /// Members that the controller reported as failed.
     pub(crate) gave_up: Vec<u16>,
 }
 
