@@ -2,8 +2,8 @@
 //! the page says so.
 
 use crate::Complaint;
+use crate::file::File;
 use crate::markdown::prose;
-use crate::tree::File;
 
 /// The page.
 pub const PAGE: &str = "docs/develop/worked-examples.md";

@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod circles;
 pub mod examples;
+pub mod file;
 pub mod idioms;
 pub mod layers;
 pub mod markdown;

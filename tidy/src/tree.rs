@@ -4,20 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, examples, layers, markdown, source};
+use crate::{Complaint, circles, examples, layers, markdown, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
-
-/// A text file of the tree.
-#[derive(Clone, Debug)]
-pub struct File {
-    /// The path from the root, with `/`.
-    pub path: String,
-    /// Contents.
-    pub text: String,
-}
 
 /// The root of the tree that contains this crate.
 pub fn root() -> PathBuf {
@@ -72,6 +64,7 @@ const PRESETS: [&str; 3] = ["schemes/", "flash/presets/", "trace/profiles/"];
 /// Applies every rule to every file that it covers.
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = examples::placement_is_contained(files);
+    complaints.extend(circles::none_is_large(files));
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
     let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
