@@ -102,7 +102,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         print_settings(&settings, context)?;
         context.out.flush()?;
     }
-    let finished = study::run(&study, 1, context).pop().ok_or(Failure::Interrupted)??;
+    let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let finished = study::run(&study, threads, context).pop().ok_or(Failure::Interrupted)??;
     let entry = finished.entry()?;
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();

@@ -6,8 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 pub mod bibliography;
 mod catalog;
+mod cpu;
 mod describe;
 mod error;
 mod missing;
@@ -15,6 +17,7 @@ mod named;
 mod observer;
 pub mod overhead;
 mod policy;
+mod rows;
 mod setting;
 mod shared;
 mod span;

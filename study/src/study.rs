@@ -5,21 +5,22 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::time::{ClockId, clock_gettime};
 use stripewise_array::Scheme;
 use stripewise_array::update::Update;
 use stripewise_base::human;
 use stripewise_flash::DeviceSpec;
 use stripewise_results::summary::{CPU_NS, Entry};
-use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
+use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, RunWriter, Store, Table};
 use stripewise_sim::tables::Sink;
 use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
 
+use crate::cpu::thread_cpu_ns;
 use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
+use crate::rows::Rows;
 use crate::setting::{self, Overlaid, Setting};
 use crate::shared::Shared;
 use crate::span;
@@ -221,10 +222,13 @@ impl Study {
 
     /// Makes every run that is not in the store, on at most `threads` threads, the current one included. The runs are
     /// in the order of the schemes; a failed run does not stop the others.
+    ///
+    /// With more threads than runs, threads read requests ahead of the runs and write the rows of requests and updates.
+    /// They mostly wait, and so may outnumber the threads that are left.
     pub fn run(&self, threads: usize, observer: &dyn Observer) -> Vec<Result<Finished, Error>> {
         let next = AtomicUsize::new(0);
         let results: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
-        let shared = self.shared();
+        let shared = self.shared(threads > self.jobs.len());
         // The runs of one workload are made one after the other, so that few workloads are in memory at a time.
         let mut order: Vec<usize> = (0..self.jobs.len()).collect();
         order.sort_by_key(|&place| self.jobs[place].workload);
@@ -254,15 +258,15 @@ impl Study {
     pub fn run_one(&self, place: usize, observer: &dyn Observer) -> Result<Finished, Error> {
         let count = self.jobs.len();
         let none = || Error::spec(format!("there is no run {place}: the study has {count}, counted from 0"));
-        let apart = Shared::new(self.workloads.iter().map(|_| 1));
+        let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
         self.make(place, self.jobs.get(place).ok_or_else(none)?, &apart, observer)
     }
 
-    /// The requests that several runs replay.
-    fn shared(&self) -> Shared {
+    /// The requests that the runs replay; with `ahead`, threads read them.
+    fn shared(&self, ahead: bool) -> Shared {
         let mut runs = vec![0; self.workloads.len()];
         self.jobs.iter().for_each(|job| runs[self.requests_of(job)] += 1);
-        Shared::new(runs)
+        Shared::new(self.workloads.iter().zip(runs), ahead)
     }
 
     /// The index of the first workload with the requests of `job`: those of a trace do not depend on the seed.
@@ -322,19 +326,25 @@ impl Study {
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
         let workload = &self.workloads[job.workload];
-        let kept = shared.requests(self.requests_of(job), workload, observer)?;
-        let mut source = workload.folded_from(kept.as_ref(), self.fold_bytes, observer)?;
-        let mut writer = Store::new(&self.spec.out).begin(inputs, optional)?;
+        let feed = shared.feed(self.requests_of(job));
+        let mut source = workload.folded_from(Some(feed), self.fold_bytes, observer)?;
+        let writer = Store::new(&self.spec.out).begin(inputs, optional)?;
+        let mut rows = if shared.is_ahead() && (optional.requests || optional.updates) {
+            Writing::Beside(Rows::new(writer))
+        } else {
+            Writing::Here(Box::new(writer))
+        };
         let mut job = job.clone();
         job.config.request_rows = optional.requests;
         let limit = workload.limit();
         let began_ns = thread_cpu_ns();
-        let totals = simulate(&job, &mut source, &mut writer, &mut |progress| {
+        let totals = simulate(&job, &mut source, rows.sink(), &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
             observer.advanced(place, Progress { share, ..progress });
             observer.go_on()
         })?;
-        let cpu_ns = thread_cpu_ns() - began_ns;
+        let (writer, rows_cpu_ns) = rows.finish();
+        let cpu_ns = source.source().source().cpu_ns(thread_cpu_ns() - began_ns) + rows_cpu_ns;
         // The stream ends early when the observer stops the study: the computed run is then incomplete.
         go_on(observer)?;
         let mut figures = Figures::from_list(&totals.figures())?;
@@ -463,6 +473,29 @@ fn simulate(
     }
 }
 
+/// The rows of a run, written by its thread or by one beside it.
+enum Writing {
+    Here(Box<RunWriter>),
+    Beside(Rows<RunWriter>),
+}
+
+impl Writing {
+    fn sink(&mut self) -> &mut dyn Sink {
+        match self {
+            Self::Here(writer) => &mut **writer,
+            Self::Beside(rows) => rows,
+        }
+    }
+
+    /// The writer with all rows, and the processor time of the thread beside the run in nanoseconds.
+    fn finish(self) -> (RunWriter, u64) {
+        match self {
+            Self::Here(writer) => (*writer, 0),
+            Self::Beside(rows) => rows.finish(),
+        }
+    }
+}
+
 fn go_on(observer: &dyn Observer) -> Result<(), Error> {
     if observer.go_on() { Ok(()) } else { Err(Error::Stopped) }
 }
@@ -483,10 +516,4 @@ fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
         scheme,
         device,
     }
-}
-
-/// Processor time of this thread.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -8,12 +8,13 @@ use stripewise_trace::fold::{Fold, Folded};
 use stripewise_trace::generate::{Generator, catalog};
 use stripewise_trace::profile::Profile;
 use stripewise_trace::slice::{Selection, Slice};
-use stripewise_trace::{OpenOptions, ReadReport, Reader, Request, Source, TraceError};
+use stripewise_trace::{OpenOptions, ReadReport, Request, Source, TraceError};
 
+use crate::ahead::Requests;
 use crate::catalog::builtin_profile;
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::shared::{Kept, Replayed};
+use crate::shared::{Feed, Replayed};
 use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
 
 /// The specification of a workload, as plain data.
@@ -85,13 +86,14 @@ pub type Folding<'a> = Folded<Stream<'a>>;
 /// end.
 pub struct Watched<'a> {
     observer: &'a dyn Observer,
-    requests: Requests,
+    requests: Requested<'a>,
 }
 
-enum Requests {
-    Trace(Box<Reader>),
-    Generated(Box<dyn Source + Send>),
-    Kept(Replayed),
+enum Requested<'a> {
+    /// Read for this stream.
+    Own(Requests),
+    /// Read for several runs.
+    Shared(Box<Replayed<'a>>),
 }
 
 impl Source for Watched<'_> {
@@ -101,17 +103,15 @@ impl Source for Watched<'_> {
             return Ok(());
         }
         match &mut self.requests {
-            Requests::Trace(reader) => reader.next_batch(batch),
-            Requests::Generated(source) => source.next_batch(batch),
-            Requests::Kept(kept) => kept.next_batch(batch),
+            Requested::Own(requests) => requests.next_batch(batch),
+            Requested::Shared(replayed) => replayed.next_batch(batch),
         }
     }
 
     fn progress(&self) -> Option<f64> {
         match &self.requests {
-            Requests::Trace(reader) => reader.progress(),
-            Requests::Generated(source) => source.progress(),
-            Requests::Kept(kept) => kept.progress(),
+            Requested::Own(requests) => requests.progress(),
+            Requested::Shared(replayed) => replayed.progress(),
         }
     }
 }
@@ -120,9 +120,17 @@ impl Watched<'_> {
     /// The findings of the reader of a trace.
     pub fn report(&self) -> Option<ReadReport> {
         match &self.requests {
-            Requests::Trace(reader) => Some(reader.report()),
-            Requests::Generated(_) => None,
-            Requests::Kept(kept) => kept.report(),
+            Requested::Own(requests) => requests.report(),
+            Requested::Shared(replayed) => replayed.report(),
+        }
+    }
+
+    /// Processor time of a run over these requests, whose thread used `thread_ns`: with that of the thread that reads
+    /// ahead for it, and without what its own thread spent on reading for other runs too.
+    pub(crate) fn cpu_ns(&self, thread_ns: u64) -> u64 {
+        match &self.requests {
+            Requested::Own(requests) => thread_ns + requests.cpu_ns(),
+            Requested::Shared(replayed) => replayed.cpu_ns(thread_ns),
         }
     }
 }
@@ -165,13 +173,35 @@ impl Workload {
     /// # Errors
     /// A trace that cannot be opened.
     pub fn open<'a>(&self, observer: &'a dyn Observer) -> Result<Stream<'a>, Error> {
+        self.watched(Requested::Own(self.requests(false)?), observer)
+    }
+
+    /// All requests from the first, those beyond the limit included; read by a thread of their own if `ahead`.
+    pub(crate) fn requests(&self, ahead: bool) -> Result<Requests, TraceError> {
         let requests = match &self.source {
             Resolved::Trace { path, options, .. } => {
                 Requests::Trace(Box::new(stripewise_trace::open(path, options)?))
             }
             Resolved::Generator { generator, seed, .. } => Requests::Generated(generator.source(*seed)),
         };
-        let selection = Selection { take: self.limit, ..Selection::default() };
+        Ok(if ahead { requests.ahead() } else { requests })
+    }
+
+    /// [`Self::requests`] up to the limit.
+    pub(crate) fn sliced(&self, ahead: bool) -> Result<Slice<Requests>, TraceError> {
+        Slice::new(self.requests(ahead)?, self.selection())
+    }
+
+    fn selection(&self) -> Selection {
+        Selection { take: self.limit, ..Selection::default() }
+    }
+
+    fn watched<'a>(&self, requests: Requested<'a>, observer: &'a dyn Observer) -> Result<Stream<'a>, Error> {
+        // Shared requests end at the limit.
+        let selection = match requests {
+            Requested::Own(_) => self.selection(),
+            Requested::Shared(_) => Selection::default(),
+        };
         Ok(Slice::new(Watched { observer, requests }, selection)?)
     }
 
@@ -209,17 +239,19 @@ impl Workload {
         self.folded_from(None, capacity, observer)
     }
 
-    /// [`Self::folded`], from the requests of this workload that are kept in memory, if they are.
+    /// [`Self::folded`], from the requests of this workload that its runs share, if there are any.
     pub(crate) fn folded_from<'a>(
         &self,
-        kept: Option<&Arc<Kept>>,
+        feed: Option<&Arc<Feed>>,
         capacity: u64,
         observer: &'a dyn Observer,
     ) -> Result<Folding<'a>, Error> {
-        let open = || match kept {
-            Some(kept) => {
-                let requests = Requests::Kept(Replayed::new(kept.clone()));
-                Ok(Slice::new(Watched { observer, requests }, Selection::default())?)
+        let open = || match feed {
+            Some(feed) => {
+                let shared = feed.open(observer)?;
+                let requests =
+                    shared.map_or_else(Requested::Own, |shared| Requested::Shared(Box::new(shared)));
+                self.watched(requests, observer)
             }
             None => self.open(observer),
         };

@@ -5,3 +5,4 @@ mod logging;
 mod overhead;
 mod runs;
 mod span;
+mod threads;
