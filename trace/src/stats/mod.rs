@@ -6,10 +6,12 @@
 //! the address space ([`Footprint::one_in`]), in some 300 MiB. Reads and writes make up the footprint; a trim or a
 //! flush does not change it.
 
+mod bursts;
 mod gaps;
 mod pages;
 mod rate;
 mod report;
+mod reuse;
 mod sequence;
 mod sizes;
 mod skew;
@@ -21,17 +23,22 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{Kind, Request, Source, TraceError};
+use bursts::Bursts;
 use gaps::Gaps;
 use pages::Pages;
 use rate::Rate;
+use reuse::PageWrites;
+use sequence::RunCounter;
 use sizes::Sizes;
 
+pub use bursts::{Burstiness, Dispersion, FEWEST_WINDOWS, WINDOWS_NS};
 pub(crate) use gaps::recorded_ns;
 pub use gaps::{CdfPoint, GapStats};
-pub use pages::PAGE_BYTES;
+pub use pages::{ExtentLengths, PAGE_BYTES};
 pub use rate::{PARTS, RatePart, RateStats};
-pub use sequence::RECENT;
+pub use reuse::{Balance, DISTANCES, MEMBERS, Reuse, SPANS};
 pub(crate) use sequence::Recent;
+pub use sequence::{RECENT, Runs};
 pub use sizes::{ATOMS, Atom, SizeStats};
 pub use skew::SkewPoint;
 
@@ -92,6 +99,21 @@ pub struct Stats {
     /// Requests of volumes that are not counted separately, because too many others appeared before them.
     #[serde(default)]
     pub other_volumes_requests: u64,
+    /// How arrivals cluster.
+    #[serde(default)]
+    pub burstiness: Burstiness,
+    /// How soon pages are written again.
+    #[serde(default)]
+    pub reuse: Reuse,
+    /// How unevenly page writes fall on members, over few and over many page writes.
+    #[serde(default)]
+    pub balance: Vec<Balance>,
+    /// Sequential runs.
+    #[serde(default)]
+    pub runs: Runs,
+    /// Lengths of the runs of adjacent touched pages; zero where only a sample of the pages was counted.
+    #[serde(default)]
+    pub extents: ExtentLengths,
 }
 
 /// How many writes meet data that the same trace wrote before, counted in pages of [`PAGE_BYTES`].
@@ -161,6 +183,9 @@ pub struct Skew {
     pub zipf_theta: f64,
     /// Share of page reads that fall on pages which the trace also writes, before or after.
     pub reads_of_written: f64,
+    /// Shares of page accesses on the one, 10 and 100 hottest pages (of those counted).
+    #[serde(default)]
+    pub hottest: [f64; 3],
 }
 
 /// The alignment of the starts and ends of reads and writes.
@@ -243,6 +268,9 @@ pub struct Collector {
     volumes: BTreeMap<u32, Volume>,
     other_volumes: u64,
     max_end: u64,
+    bursts: Bursts,
+    page_writes: PageWrites,
+    runs: RunCounter,
 }
 
 /// Most volumes that are counted separately.
@@ -254,6 +282,7 @@ impl Collector {
         let Request { time_ns, offset, bytes, volume, kind } = *request;
         self.counts[kind as usize] += 1;
         self.gaps.add(time_ns);
+        self.bursts.add(time_ns);
         self.rate.add(request);
         let end = offset.saturating_add(u64::from(bytes));
         let mut other = Volume::default();
@@ -275,6 +304,7 @@ impl Collector {
                 entry.writes += 1;
                 self.write.add(bytes);
                 let written = self.pages.write(volume, offset, bytes);
+                self.page_writes.add(volume, offset, bytes);
                 if written.seen > 0 || written.pages == 0 {
                     let sizes =
                         if written.before > 0 { &mut self.update_write } else { &mut self.first_write };
@@ -293,6 +323,7 @@ impl Collector {
         self.all.add(bytes);
         self.sequential += u64::from(self.recent.continues(volume, offset));
         self.recent.push(volume, end);
+        self.runs.add(volume, offset, bytes);
         for (count, grain) in self.aligned.iter_mut().zip([512, 4096, 8192]) {
             *count += u64::from(offset % grain == 0 && end % grain == 0);
         }
@@ -310,6 +341,8 @@ impl Collector {
         let mut totals = self.pages.totals();
         let (hot20, zipf_theta) = skew::skew(&mut totals.accesses);
         let skew_curve = skew::curve(&totals.accesses);
+        let hottest = skew::hottest(&totals.accesses);
+        let extents = if self.pages.one_in() == 1 { self.pages.lengths() } else { ExtentLengths::default() };
         let (gaps, span_ns) = (self.gaps.summary(), self.gaps.span_ns());
         let size_all = self.all.summary();
         let size_update_write = self.update_write.summary();
@@ -349,6 +382,7 @@ impl Collector {
                 hot20,
                 zipf_theta,
                 reads_of_written: share(totals.page_reads_of_written, totals.page_reads),
+                hottest,
             },
             skew_curve,
             rate: self.rate.summary(),
@@ -366,6 +400,11 @@ impl Collector {
             },
             volumes: self.volumes.into_values().collect(),
             other_volumes_requests: self.other_volumes,
+            burstiness: self.bursts.summary(),
+            reuse: self.page_writes.reuse(),
+            balance: self.page_writes.balance(),
+            runs: self.runs.summary(data),
+            extents,
             size_update_write,
             size_all,
         }

@@ -9,6 +9,7 @@
 //! 2015.
 
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 /// The page in which footprint, updates and skew are counted, in bytes.
 pub const PAGE_BYTES: u64 = 4096;
@@ -50,6 +51,25 @@ impl Default for Pages {
     fn default() -> Self {
         Self::with_most(MOST_EXTENTS)
     }
+}
+
+/// Lengths of the runs of adjacent touched pages of 4 KiB, by the end of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExtentLengths {
+    /// Number of runs.
+    pub extents: u64,
+    /// Mean length in pages.
+    pub mean_pages: f64,
+    /// Half of the runs are at most this long, in pages.
+    pub median_pages: u64,
+    /// Nine in ten are at most this long.
+    pub p90_pages: u64,
+    /// The longest.
+    pub max_pages: u64,
+    /// Mean of the natural logarithm of the length in pages.
+    pub mean_ln: f64,
+    /// Its standard deviation: the two parameters of a log-normal law.
+    pub sd_ln: f64,
 }
 
 /// Totals over all touched pages.
@@ -192,6 +212,42 @@ impl Pages {
         totals
     }
 
+    /// Lengths of the runs of adjacent touched pages. Where not every extent is counted they mean nothing.
+    pub(super) fn lengths(&self) -> ExtentLengths {
+        let mut order: Vec<u32> = (0..self.extents.len() as u32).collect();
+        let place = |at: &u32| (self.extents[*at as usize].volume, self.extents[*at as usize].number);
+        order.sort_unstable_by_key(place);
+        let mut lengths: Vec<u64> = Vec::new();
+        let mut next = None;
+        for extent in order.iter().map(|&at| &self.extents[at as usize]) {
+            let counts = extent.reads.iter().zip(&extent.writes).zip(0u64..);
+            for (_, at) in counts.filter(|((reads, writes), _)| **reads > 0 || **writes > 0) {
+                let page = (extent.volume, extent.number * EXTENT_PAGES as u64 + at);
+                match lengths.last_mut() {
+                    Some(length) if next == Some(page) => *length += 1,
+                    _ => lengths.push(1),
+                }
+                next = Some((page.0, page.1 + 1));
+            }
+        }
+        lengths.sort_unstable();
+        let count = lengths.len();
+        let upto =
+            |percent: usize| lengths.get((count * percent).div_ceil(100).max(1) - 1).copied().unwrap_or(0);
+        let logs = lengths.iter().map(|&length| libm::log(length as f64));
+        let (sum, squares) = logs.fold((0.0, 0.0), |(sum, squares), ln| (sum + ln, squares + ln * ln));
+        let mean_ln = sum / count.max(1) as f64;
+        ExtentLengths {
+            extents: count as u64,
+            mean_pages: lengths.iter().sum::<u64>() as f64 / count.max(1) as f64,
+            median_pages: upto(50),
+            p90_pages: upto(90),
+            max_pages: upto(100),
+            mean_ln,
+            sd_ln: libm::sqrt((squares / count.max(1) as f64 - mean_ln * mean_ln).max(0.0)),
+        }
+    }
+
     fn counted(&self) -> Touched {
         let mut totals = Touched::default();
         for extent in &self.extents {
@@ -225,7 +281,7 @@ fn is_counted(hash: u64, thinned: u32) -> bool {
 }
 
 /// A fixed hash (the finaliser of SplitMix64), so that the result does not depend on a process' random state.
-fn hash(volume: u32, number: u64) -> u64 {
+pub(super) fn hash(volume: u32, number: u64) -> u64 {
     let mut z = number ^ u64::from(volume).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -258,6 +314,24 @@ mod tests {
         assert_eq!((totals.read_8k, totals.written_8k, totals.any_8k), (2, 2, 3));
         assert_eq!((totals.page_reads, totals.page_reads_of_written), (2, 0));
         assert_eq!(totals.accesses, [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn adjacent_pages_are_one_extent_across_counters_and_not_across_volumes() {
+        let mut pages = Pages::default();
+        assert_eq!(pages.lengths(), ExtentLengths::default());
+        pages.write(0, 15 * 4096, 8192); // pages 15 and 16
+        pages.read(0, 17 * 4096, 1); // page 17
+        pages.write(0, 19 * 4096, 4096);
+        pages.write(1, 18 * 4096, 4096);
+        pages.write(1, 0, 40 * 4096);
+        let found = pages.lengths();
+        assert_eq!((found.extents, found.median_pages, found.p90_pages, found.max_pages), (3, 3, 40, 40));
+        assert!((found.mean_pages - 44.0 / 3.0).abs() < 1e-12);
+        let lns = [1.0, 3.0, 40.0].map(f64::ln);
+        let mean = lns.iter().sum::<f64>() / 3.0;
+        let variance = lns.iter().map(|ln| (ln - mean) * (ln - mean)).sum::<f64>() / 3.0;
+        assert!((found.mean_ln - mean).abs() < 1e-12 && (found.sd_ln - variance.sqrt()).abs() < 1e-12);
     }
 
     #[test]

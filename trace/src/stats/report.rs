@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{PAGE_BYTES, RECENT, SizeStats, Stats};
+use super::{Balance, ExtentLengths, PAGE_BYTES, RECENT, Runs, SizeStats, Stats};
 
 /// Volumes listed individually; further ones are only counted.
 const LISTED_VOLUMES: usize = 16;
@@ -79,12 +79,29 @@ impl Display for Stats {
                 self.skew.zipf_theta
             ),
         )?;
+        let [one, ten, hundred] = self.skew.hottest.map(percent);
+        row(
+            f,
+            "hottest pages",
+            format!("1 takes {one} of page accesses, 10 take {ten}, 100 take {hundred}"),
+        )?;
+        self.writes_again(f)?;
         row(f, "reads of written data", percent(self.skew.reads_of_written))?;
         row(
             f,
             "sequential",
             format!("{} continue one of the {RECENT} requests before", percent(self.sequential)),
         )?;
+        if self.runs.runs > 0 {
+            let Runs { runs, share, mean_requests, mean_bytes, longest_requests } = self.runs;
+            let text = format!(
+                "{runs} with {} of requests; mean {} requests, {}; longest {longest_requests}",
+                percent(share),
+                trim_zeros(mean_requests),
+                size(mean_bytes)
+            );
+            row(f, "sequential runs", text)?;
+        }
         row(
             f,
             "aligned",
@@ -157,7 +174,49 @@ impl Stats {
                 percent(self.gaps.ties),
                 self.gaps.backward_steps
             ),
-        )
+        )?;
+        let burstiness = &self.burstiness;
+        if !burstiness.dispersion.is_empty() {
+            let indexes = burstiness
+                .dispersion
+                .iter()
+                .map(|window| format!("{} in {}", trim_zeros(window.index), time(window.window_ns as f64)));
+            row(f, "dispersion of counts", indexes.collect::<Vec<_>>().join("; "))?;
+        }
+        let correlation =
+            burstiness.log_gap_lag1.map(|lag| format!("{lag:.2} from log interval to the next"));
+        let hurst = burstiness.hurst.map(|hurst| format!("Hurst exponent {hurst:.2} by aggregated variance"));
+        let both: Vec<String> = correlation.into_iter().chain(hurst).collect();
+        if both.is_empty() { Ok(()) } else { row(f, "correlation", both.join("; ")) }
+    }
+
+    /// Pages that are written again, the members that writes go to, and adjacent pages.
+    fn writes_again(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.updates.page_writes > 0 {
+            let [six, sixty, thousand] =
+                [self.reuse.within_6, self.reuse.within_64, self.reuse.within_1024].map(percent);
+            let text =
+                format!("{six} of page writes within 6 of them, {sixty} within 64, {thousand} within 1024");
+            row(f, "written again", text)?;
+        }
+        for runs in self.balance.chunk_by(|a, b| a.members == b.members) {
+            let Some(Balance { members, .. }) = runs.first() else { continue };
+            let parts = runs.iter().map(|run| format!("{:.3} over {} page writes", run.cv, run.page_writes));
+            row(f, &format!("cv of {members} members"), parts.collect::<Vec<_>>().join("; "))?;
+        }
+        let ExtentLengths { extents, mean_pages, median_pages, p90_pages, max_pages, .. } = self.extents;
+        if extents > 0 {
+            let pages = |pages: u64| size(pages as f64 * PAGE_BYTES as f64);
+            let text = format!(
+                "{extents} of adjacent pages; mean {}, median {}, 90 % {}, longest {}",
+                size(mean_pages * PAGE_BYTES as f64),
+                pages(median_pages),
+                pages(p90_pages),
+                pages(max_pages)
+            );
+            row(f, "extents", text)?;
+        }
+        Ok(())
     }
 }
 

@@ -35,6 +35,13 @@ pub(super) fn curve(descending: &[u32]) -> Vec<SkewPoint> {
     points
 }
 
+/// Shares of all accesses that the hottest page, the 10 and the 100 hottest take, over `descending` counts.
+pub(super) fn hottest(descending: &[u32]) -> [f64; 3] {
+    let sum = |most: usize| descending.iter().take(most).map(|&count| u64::from(count)).sum::<u64>();
+    let total = sum(descending.len()).max(1);
+    [1, 10, 100].map(|most| sum(most) as f64 / total as f64)
+}
+
 /// Share of all accesses that the hottest fifth of the pages takes (rounded up to whole pages), and the Zipf
 /// exponent that fits. Sorts `accesses`, one count a touched page. Both are zero for an empty slice.
 pub(super) fn skew(accesses: &mut [u32]) -> (f64, f64) {

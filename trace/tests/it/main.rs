@@ -9,6 +9,7 @@ mod docs;
 mod folding;
 mod formats;
 mod hostile;
+mod naive_statistics;
 mod parquet_damage;
 mod parquet_schema;
 mod plausibility;
