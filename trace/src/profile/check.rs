@@ -133,7 +133,7 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
 /// strongest is not enough, the strongest.
 pub(super) fn fit_skew(profile: &Profile, requests: u64) -> Result<f64, TraceError> {
     // Arrival times do not affect the skew.
-    let arrivals = Arrivals { mean: Some(Span(0)), cdf: Vec::new() };
+    let arrivals = Arrivals { mean: Some(Span(0)), ..Arrivals::default() };
     let profile = Profile { arrivals, ..profile.clone() };
     let laws =
         [profile.sizes.read_law()?, profile.sizes.first_write_law()?, profile.sizes.update_write_law()?];

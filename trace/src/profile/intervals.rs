@@ -6,12 +6,12 @@
 //! ones are bent only when the bend of the later ones is not enough. The points themselves stay where they are. The
 //! linear part keeps intervals from crowding at one of them, and is dropped last.
 //!
-//! The n-th smallest of N intervals is the curve at (n - 1/2) / N, and a shuffle decides its position. So share and
-//! mean are met exactly, and no two traces have the same order. Correlation between successive intervals is not kept.
+//! The n-th smallest of N intervals is the curve at (n - 1/2) / N, and an [`Order`] decides its position. So share and
+//! mean are met exactly, and no two traces have the same order.
 
 use stripewise_base::prng::Prng;
 
-use crate::generate::shuffle::Shuffle;
+use super::order::Order;
 
 /// Most points in the table of the curve.
 const TABLE: u64 = 1 << 15;
@@ -30,8 +30,7 @@ pub(super) struct Intervals {
     count: u64,
     /// Points of the table a place in the order of intervals.
     scale: f64,
-    shuffle: Shuffle,
-    dealt: u64,
+    order: Order,
 }
 
 /// The error without a curve: the mean that the points allow is `low..=high`, in nanoseconds.
@@ -43,7 +42,7 @@ pub(super) struct MeanOutside {
 
 impl Intervals {
     /// `count` exponential intervals of mean `mean_ns`.
-    pub(super) fn exponential(mean_ns: u64, count: u64, prng: &mut Prng) -> Self {
+    pub(super) fn exponential(mean_ns: u64, count: u64, correlation: f64, prng: &mut Prng) -> Self {
         let curve = |u: f64| -(mean_ns as f64) * libm::log(1.0 - u.min(1.0 - 0.25 / TABLE as f64));
         let places = places(count);
         let mut table: Vec<f64> = places.iter().map(|&u| curve(u)).collect();
@@ -51,7 +50,7 @@ impl Intervals {
         let mean = mean_of(&table, count);
         let scale = if mean > 0.0 { mean_ns as f64 / mean } else { 0.0 };
         table.iter_mut().for_each(|value| *value *= scale);
-        Self::tabulated(&table, count, prng)
+        Self::tabulated(&table, count, correlation, prng)
     }
 
     /// `count` intervals along `points` (share, nanoseconds), which begin at share 0, end at share 1 and never
@@ -60,6 +59,7 @@ impl Intervals {
         points: &[(f64, u64)],
         mean_ns: Option<u64>,
         count: u64,
+        correlation: f64,
         prng: &mut Prng,
     ) -> Result<Self, MeanOutside> {
         let places = places(count);
@@ -69,21 +69,20 @@ impl Intervals {
         if let Some(mean_ns) = mean_ns {
             bend(&segments, &places, &mut table, mean_ns as f64, count)?;
         }
-        Ok(Self::tabulated(&table, count, prng))
+        Ok(Self::tabulated(&table, count, correlation, prng))
     }
 
-    fn tabulated(table: &[f64], count: u64, prng: &mut Prng) -> Self {
+    fn tabulated(table: &[f64], count: u64, correlation: f64, prng: &mut Prng) -> Self {
         let table = table.iter().map(|&value| (value + 0.5) as u64).collect();
         let count = count.max(1);
         let scale = TABLE as f64 / count as f64;
-        Self { table, count, scale, shuffle: Shuffle::new(count, prng), dealt: 0 }
+        Self { table, count, scale, order: Order::new(count, correlation, prng) }
     }
 
     /// The next interval in nanoseconds.
     #[inline]
     pub(super) fn deal(&mut self) -> u64 {
-        let place = self.shuffle.at(self.dealt);
-        self.dealt = if self.dealt + 1 == self.count { 0 } else { self.dealt + 1 };
+        let place = self.order.next(self.count);
         if self.count <= TABLE {
             return self.table.get(place as usize).copied().unwrap_or(0);
         }
@@ -228,8 +227,10 @@ mod tests {
     #[test]
     fn the_points_are_met_for_short_and_long_traces() {
         for count in [5_000, 200_000] {
-            let dealt =
-                deal_all(Intervals::along(&POINTS, None, count, &mut Prng::new(1)).expect("no mean"), count);
+            let dealt = deal_all(
+                Intervals::along(&POINTS, None, count, 0.0, &mut Prng::new(1)).expect("no mean"),
+                count,
+            );
             // In whole nanoseconds some of the intervals below 100 ns are 0, so the first point is not checked; 100.4
             // ns count as 100.
             for &(share, gap) in &POINTS[1..] {
@@ -241,8 +242,8 @@ mod tests {
     #[test]
     fn a_given_mean_is_met_and_leaves_the_points_alone() {
         for (count, mean) in [(2_000, 30_000_000), (100_000, 30_000_000), (100_000, 500_000)] {
-            let intervals =
-                Intervals::along(&POINTS, Some(mean), count, &mut Prng::new(1)).expect("a mean within reach");
+            let intervals = Intervals::along(&POINTS, Some(mean), count, 0.0, &mut Prng::new(1))
+                .expect("a mean within reach");
             let dealt = deal_all(intervals, count);
             let got = dealt.iter().sum::<u64>() as f64 / count as f64;
             assert!((got / mean as f64 - 1.0).abs() < 6e-3, "{got} for {mean}");
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_mean_that_the_points_forbid_is_refused_with_the_range_that_they_allow() {
-        let outside = Intervals::along(&POINTS, Some(400_000_000), 1000, &mut Prng::new(1)).map(|_| ());
+        let outside = Intervals::along(&POINTS, Some(400_000_000), 1000, 0.0, &mut Prng::new(1)).map(|_| ());
         let MeanOutside { low, high } = outside.expect_err("at most a fifth of 0.9 s");
         // The longest interval occurs at least once.
         assert!(low < 1e6 && high > 1.78e8 && high < 1.82e8, "{low} {high}");
@@ -264,7 +265,7 @@ mod tests {
     fn a_jump_in_the_distribution_is_one_value() {
         let points = [(0.0, 0), (0.5, 0), (0.5, 1000), (1.0, 1000)];
         let dealt =
-            deal_all(Intervals::along(&points, None, 1000, &mut Prng::new(2)).expect("no mean"), 1000);
+            deal_all(Intervals::along(&points, None, 1000, 0.0, &mut Prng::new(2)).expect("no mean"), 1000);
         assert_eq!(dealt.iter().filter(|&&gap| gap == 0).count(), 500);
         assert_eq!(dealt.iter().filter(|&&gap| gap == 1000).count(), 500);
     }
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn exponential_intervals_have_their_mean_and_their_quantiles() {
         for count in [1000, 100_000] {
-            let dealt = deal_all(Intervals::exponential(1_000_000, count, &mut Prng::new(3)), count);
+            let dealt = deal_all(Intervals::exponential(1_000_000, count, 0.0, &mut Prng::new(3)), count);
             let mean = dealt.iter().sum::<u64>() as f64 / count as f64;
             assert!((mean / 1e6 - 1.0).abs() < 1e-3, "{mean}");
             // Half of the intervals are below mean x ln 2.
@@ -281,7 +282,28 @@ mod tests {
     }
 
     #[test]
+    fn correlation_moves_intervals_and_changes_none() {
+        for count in [2_000, 100_000] {
+            let sorted = |correlation: f64| {
+                let intervals =
+                    Intervals::along(&POINTS, Some(30_000_000), count, correlation, &mut Prng::new(9));
+                let mut dealt = deal_all(intervals.expect("a mean within reach"), count);
+                let first = dealt.clone();
+                dealt.sort_unstable();
+                (dealt, first)
+            };
+            let ((independent, random), (correlated, clustered)) = (sorted(0.0), sorted(0.85));
+            assert!(independent == correlated, "the same intervals");
+            let changes =
+                |dealt: &[u64]| dealt.windows(2).filter(|pair| (pair[0] < 1900) != (pair[1] < 1900)).count();
+            // At the median, normal neighbours of correlation 0.85^2 x 0.9027 lie on different sides with probability
+            // acos(0.652) / pi = 0.27, independent ones with 0.5; at 60 % the ratio is about the same.
+            assert!(3 * changes(&clustered) < 2 * changes(&random), "in clusters");
+        }
+    }
+
+    #[test]
     fn simultaneous_requests_are_possible() {
-        assert_eq!(deal_all(Intervals::exponential(0, 10, &mut Prng::new(1)), 10), [0; 10]);
+        assert_eq!(deal_all(Intervals::exponential(0, 10, 0.0, &mut Prng::new(1)), 10), [0; 10]);
     }
 }

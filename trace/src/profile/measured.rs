@@ -64,7 +64,7 @@ fn arrivals(stats: &Stats) -> Arrivals {
     let mean = Span((stats.gaps.mean_ns + 0.5) as u64);
     if cdf.is_empty() || constant {
         let at = if cdf.is_empty() { Vec::new() } else { vec![(0.0, mean), (1.0, mean)] };
-        return Arrivals { mean: at.is_empty().then_some(mean), cdf: at };
+        return Arrivals { mean: at.is_empty().then_some(mean), cdf: at, correlation: 0.0 };
     }
-    Arrivals { mean: Some(mean), cdf }
+    Arrivals { mean: Some(mean), cdf, correlation: 0.0 }
 }

@@ -11,6 +11,7 @@ mod deck;
 mod generator;
 mod intervals;
 mod measured;
+mod order;
 mod popularity;
 mod recency;
 mod sizes;
@@ -83,6 +84,11 @@ pub struct Arrivals {
     /// them (see `mean`). Two points at the same interval make a jump.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cdf: Vec<(f64, Span)>,
+    /// How far intervals cluster, 0 (the default: a random order) to 1: the correlation of the process by whose ranks
+    /// intervals are ordered with its part that remembers the intervals before. Neighbours then correlate by about 0.9
+    /// times its square. Distribution and mean are the same for each value.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub correlation: f64,
 }
 
 /// Distinct data that requests touch, in bytes of 4 KiB pages.
@@ -187,6 +193,7 @@ impl Profile {
             ("sequential", self.sequential),
             ("footprint.reads_of_written", self.footprint.reads_of_written),
             ("skew.hot20", self.skew.hot20),
+            ("arrivals.correlation", self.arrivals.correlation),
             ("recency.share", self.recency.map_or(0.0, |recency| recency.share)),
         ];
         for (name, share) in shares {
@@ -248,14 +255,14 @@ impl Profile {
     }
 
     fn intervals(&self, count: u64, prng: &mut Prng) -> Result<Intervals, TraceError> {
-        let Arrivals { mean, cdf } = &self.arrivals;
+        let Arrivals { mean, cdf, correlation } = &self.arrivals;
         if cdf.is_empty() {
-            return Ok(Intervals::exponential(mean.unwrap_or_default().0, count, prng));
+            return Ok(Intervals::exponential(mean.unwrap_or_default().0, count, *correlation, prng));
         }
         let points: Vec<(f64, u64)> = cdf.iter().map(|&(share, gap)| (share, gap.0)).collect();
         // One interval cannot have both a distribution and a mean.
         let mean_ns = mean.map(|mean| mean.0).filter(|_| count > 1);
-        Intervals::along(&points, mean_ns, count, prng).map_err(|MeanOutside { low, high }| {
+        Intervals::along(&points, mean_ns, count, *correlation, prng).map_err(|MeanOutside { low, high }| {
             let [low, high] = [low, high].map(|ns| Span(ns as u64));
             let mean = mean.unwrap_or_default();
             TraceError::Setting(format!(

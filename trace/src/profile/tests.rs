@@ -85,6 +85,7 @@ fn a_profile_without_meaning_is_refused_with_the_remedy() {
         ("\"2s\"", "\"2ms\"", "arrivals.cdf descends at point 6"),
         ("[1.0, \"2s\"]", "[0.9, \"2s\"]", "arrivals.cdf runs from share 0 to 0.9; add points for 0 and 1"),
         ("\"4368572ns\"", "\"1s\"", "arrivals.mean = 1s contradicts arrivals.cdf, which allows"),
+        ("[arrivals]", "[arrivals]\ncorrelation = 1.5", "arrivals.correlation = 1.5 is not a share"),
         ("hot20 = 0.8", "hot20 = 80", "skew.hot20 = 80 is not a share"),
         ("[skew]", "[recency]\nshare = 0.5\nwithin = \"0\"\n\n[skew]", "no number of writes from 1 to"),
         (
@@ -107,6 +108,26 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
     let printed = example().to_toml().replacen("\"2s\"", "\"2.0ms\"", 1);
     let message = Profile::from_toml("paper", &printed).expect_err("descends").to_string();
     assert!(message.contains("[1, 2ms] after [0.8, 4.2ms]"), "{message}");
+}
+
+#[test]
+fn correlated_intervals_have_the_distribution_of_independent_ones_and_cluster() {
+    let base = builtin::find("paper000/hm_0").expect("shipped").profile.expect("a profile");
+    let correlated =
+        Profile { arrivals: Arrivals { correlation: 0.85, ..base.arrivals.clone() }, ..base.clone() };
+    let (random, clustered) = (measure(&base, Some(TRIAL), 3), measure(&correlated, Some(TRIAL), 3));
+    let lag = |stats: &Stats| stats.burstiness.log_gap_lag1.expect("intervals differ");
+    assert!(lag(&random).abs() < 0.02 && (0.5..0.75).contains(&lag(&clustered)), "{}", lag(&clustered));
+    let a_second = |stats: &Stats| {
+        stats
+            .burstiness
+            .dispersion
+            .iter()
+            .find(|window| window.window_ns == 1_000_000_000)
+            .expect("90 s")
+            .index
+    };
+    assert!(a_second(&clustered) > 3.0 * a_second(&random), "{} {}", a_second(&clustered), a_second(&random));
 }
 
 #[test]
@@ -237,7 +258,7 @@ proptest! {
         }).collect();
         let [write_ratio, trim, flush, update_ratio, sequential, hot20] = ratios;
         let law = SizeLaw { mean_kib, atoms: atoms.into_iter().map(|(size, share)| (Bytes(size), share)).collect() };
-        let mut arrivals = Arrivals { mean: mean.map(Span), cdf };
+        let mut arrivals = Arrivals { mean: mean.map(Span), cdf, correlation: 0.0 };
         if let (Some(first), true) = (arrivals.cdf.first_mut(), requests % 2 == 0) {
             first.0 = 0.0;
             arrivals.cdf.push((1.0, Span(u64::MAX)));
