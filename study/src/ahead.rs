@@ -168,7 +168,7 @@ fn read(
 mod tests {
     use super::*;
 
-    /// So many requests, then an error or the end.
+    /// This number of requests, then an error or the end.
     struct Numbered {
         left: u64,
         fails: bool,

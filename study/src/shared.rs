@@ -314,7 +314,7 @@ mod tests {
         Workload::new(&spec, 3, &()).unwrap()
     }
 
-    /// A trace of so many lines, of which the fourth is broken, in `folder`.
+    /// A trace of `lines` lines, of which the fourth is broken, in `folder`.
     fn trace(folder: &Path, lines: u64, requests: Option<u64>) -> Workload {
         let line = |n: u64| match n {
             3 => "broken\n".to_owned(),

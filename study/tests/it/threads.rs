@@ -88,7 +88,7 @@ fn results_are_the_same_with_any_number_of_threads_and_with_shared_requests() {
     }
 }
 
-/// Stops a study for ever at its request number `at`.
+/// Stops a study permanently at its request number `at`.
 struct StoppingAt {
     at: u64,
     stopped: AtomicBool,

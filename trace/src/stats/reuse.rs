@@ -116,8 +116,8 @@ impl<const K: usize> Members<K> {
     #[inline]
     fn add(&mut self, page: u64, written: u64) {
         self.0[0].counts[(page % K as u64) as usize] += 1;
-        for at in 0..SPANS.len() {
-            if !written.is_multiple_of(SPANS[at]) {
+        for (at, span) in SPANS.into_iter().enumerate() {
+            if !written.is_multiple_of(span) {
                 break;
             }
             let run = std::mem::replace(&mut self.0[at].counts, [0; K]);
@@ -126,8 +126,8 @@ impl<const K: usize> Members<K> {
             }
             // K squares of at most 10^5 each: exact. The variance over the mean's square is K q / s^2 - 1.
             let squares: u64 = run.iter().map(|count| count * count).sum();
-            let excess = K as u64 * squares - SPANS[at] * SPANS[at];
-            self.0[at].cv_sum += libm::sqrt(excess as f64) / SPANS[at] as f64;
+            let excess = K as u64 * squares - span * span;
+            self.0[at].cv_sum += libm::sqrt(excess as f64) / span as f64;
             self.0[at].runs += 1;
         }
     }
