@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the packages of OUT a second time and compares them byte by byte: packaging/dist-check.sh OUT [COMMIT]. The
-# second build has other folders, no output of the first, another time zone, locale, umask and number of jobs.
+# Builds the packages of OUT a second time and compares them byte by byte: packaging/dist-check.sh OUT [COMMIT], by
+# default of the commit that they were built of. The second build has other folders, no output of the first, another
+# time zone, locale, umask and number of jobs.
 # `PARTS=static` builds and compares one package.
 set -euo pipefail
 [ -f "$1/SHA256SUMS" ] || { echo "dist-check: no $1/SHA256SUMS: run \`make dist\` first" >&2; exit 1; }
@@ -10,7 +11,7 @@ trap 'rm -rf "$second"' EXIT
 (cd "$first" && sha256sum --quiet --check SHA256SUMS)
 umask 077
 TZ=Asia/Tokyo LC_ALL=C.UTF-8 CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-1}" \
-    "$(dirname "$0")/dist.sh" "$second/out" "$second/another-folder" "${2:-HEAD}" >/dev/null
+    "$(dirname "$0")/dist.sh" "$second/out" "$second/another-folder" "${2:-$(cat "$first/COMMIT")}" >/dev/null
 status=0
 for package in "$first"/stripewise*; do
     name="$(basename "$package")"

@@ -168,4 +168,5 @@ if builds deb; then
         ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$out"
 fi
 
+echo "$commit" >"$out/COMMIT"
 (cd "$out" && sha256sum stripewise* >SHA256SUMS && cat SHA256SUMS)

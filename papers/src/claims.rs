@@ -36,6 +36,8 @@ pub struct Finding {
 pub struct Findings {
     /// Title of each column of what was measured, and its name for programs.
     columns: Vec<(String, String)>,
+    /// How many seeds measured them.
+    seeds: usize,
     /// In the paper's order.
     pub claims: Vec<Finding>,
 }
@@ -78,7 +80,7 @@ impl Paper {
             self.document.column.iter().map(|column| (column.title.to_string(), column.key.to_string()));
         let asked = self.document.claim.iter().filter(|claim| ids.iter().any(|id| **id == *claim.id));
         let claims = asked.map(|claim| self.judge(claim, seeds, more)).collect::<Result<_, _>>()?;
-        Ok(Findings { columns: columns.collect(), claims })
+        Ok(Findings { columns: columns.collect(), seeds: seeds.len(), claims })
     }
 
     fn judge(&self, claim: &Claim, seeds: &[&[Measured]], more: &More<'_>) -> Result<Finding, Error> {
@@ -173,7 +175,7 @@ impl Paper {
         let show = |value: &Value| self.claim_text(&claim.shown, &with(names, "value", value.clone()));
         let Some(Interval { low, mean, high }) = interval else { return show(value) };
         let (low, mean, high) = (show(low)?, show(mean)?, show(high)?);
-        Ok(if low == high { mean } else { format!("{mean} [{low} to {high}]") })
+        Ok(if low == high { mean } else { between(&low, &mean, &high) })
     }
 
     fn verdict(&self, claim: &Claim, names: &Attributes) -> Result<Verdict, Error> {
@@ -227,6 +229,20 @@ fn with(names: &Attributes, name: &str, value: Value) -> Attributes {
     names
 }
 
+/// A mean with the ends of its interval. What follows the last semicolons, alike in all three, is said once.
+fn between(mut low: &str, mut mean: &str, mut high: &str) -> String {
+    let mut alike = String::new();
+    while let (Some((before_low, one)), Some((before_mean, two)), Some((before_high, three))) =
+        (low.rsplit_once("; "), mean.rsplit_once("; "), high.rsplit_once("; "))
+        && one == two
+        && two == three
+    {
+        alike.insert_str(0, &format!("; {one}"));
+        (low, mean, high) = (before_low, before_mean, before_high);
+    }
+    format!("{mean} [{low} to {high}]{alike}")
+}
+
 impl Findings {
     /// The titles of the columns of the table of claims.
     pub(crate) fn head(&self) -> Vec<&str> {
@@ -247,13 +263,26 @@ impl Findings {
         self.claims.iter().map(row).collect()
     }
 
+    /// What the numbers are over several seeds; empty for one.
+    pub(crate) fn about_seeds(&self) -> String {
+        match self.seeds {
+            0 | 1 => String::new(),
+            seeds => format!(
+                "Means over {seeds} seeds, with 95 % intervals of Student in brackets. Reasons, tables and figures are those of \
+                 the first seed."
+            ),
+        }
+    }
+
     /// The table of claims, and below it the rationales, as Markdown that a terminal shows well too.
     pub fn markdown(&self) -> String {
         let (head, claims) = (self.head(), self.rows());
         let mut rows = table(&head);
         claims.iter().for_each(|claim| _ = rows.add_row(claim));
         let rationales = self.claims.iter().map(|claim| format!("- {}: {}\n", claim.id, claim.rationale));
-        format!("{rows}\n\n{}", rationales.collect::<String>())
+        let about = self.about_seeds();
+        let about = if about.is_empty() { about } else { format!("{about}\n\n") };
+        format!("{rows}\n\n{about}{}", rationales.collect::<String>())
     }
 
     /// The same for programs.

@@ -31,6 +31,10 @@ impl Paper {
         }
         page += "<p>The figures are in <a href=\"report.html\">report.html</a>. The tables of each run are Parquet files in the \
                  run's directory.</p>\n";
+        let about = findings.about_seeds();
+        if !about.is_empty() {
+            writeln!(page, "<p>{}</p>", escape(&about)).expect("a string takes all");
+        }
         let claims = Section {
             title: "Claims".to_owned(),
             head: findings.head().into_iter().map(str::to_owned).collect(),

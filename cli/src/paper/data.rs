@@ -29,11 +29,11 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     let mut seeds = Vec::new();
     for seed in asked.seed..asked.seed.saturating_add(args.seeds.get()) {
         if args.seeds.get() > 1 {
-            context.remark(&format!("seed {seed}"));
+            context.remark(&format!("seed {seed}, {} of {}", seeds.len() + 1, args.seeds));
         }
         let asked = EvaluationOptions { seed, ..asked.clone() };
         seeds.push(evaluation.measure(args, &paper, &asked, context)?);
-        evaluation.is_begun = true;
+        evaluation.is_first_over = true;
     }
     let Evaluation { runs, logging, intervals, spans, .. } = evaluation;
     let mut report = Report::new(runs).logging(logging);
@@ -67,7 +67,7 @@ struct Evaluation {
     intervals: Vec<Intervals>,
     spans: Spans,
     /// Whether the first seed is over.
-    is_begun: bool,
+    is_first_over: bool,
 }
 
 impl Evaluation {
@@ -95,7 +95,7 @@ impl Evaluation {
             let points = found.points(asked)?;
             spans.extend(args.evaluate(&points, context, StudyPoint::is_slice, spec, &mut take)?);
         }
-        if !self.is_begun {
+        if !self.is_first_over {
             self.spans = spans;
         }
         Ok(all)
@@ -111,13 +111,13 @@ impl Evaluation {
     ) -> Outcome<Measured> {
         let requests = || study.folded(&Patient);
         let name = paper.report_name(point)?;
-        if !self.is_begun {
+        if !self.is_first_over {
             self.intervals.extend(paper.intervals(point, requests)?);
         }
         let mut more = vec![("span_ns", span_ns(&self.intervals, point).into())];
         if let Some((stripe, overhead)) = paper.parity_logging(point, requests)? {
             let Cost { pre_reads, log_writes, parity_writes, .. } = overhead.parity_logging;
-            if !self.is_begun {
+            if !self.is_first_over {
                 let workload = name.clone().unwrap_or_default();
                 let parity = stripe.parity;
                 self.logging.push(Logging { workload, parity, pre_reads, log_writes, parity_writes });
@@ -129,7 +129,7 @@ impl Evaluation {
         }
         crate::interrupt::check()?;
         let measured = paper.measure(point, &finished, &more)?;
-        if !self.is_begun && name.as_deref() != Some("") {
+        if !self.is_first_over && name.as_deref() != Some("") {
             self.runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
         }
         Ok(measured)

@@ -3,43 +3,18 @@
 use proptest::prelude::*;
 use stripewise_papers::{Columns, Error, Paper, judge};
 
-use crate::support::asked;
+use crate::support::{asked, file_with_claim};
 
 /// A paper of one scheme whose claim has this value, over a run with these columns.
 fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String, String), Error> {
-    let text = format!(
-        r#"
-paper = "900"
-[[scheme]]
-id = "one"
-name = "One"
-scheme = "baseline"
-[spec]
-label = "point"
-schemes = "['one']"
-device = "ssdsim-5+1-ldpc"
-origin = "paper000/hm_0"
-fold = "modulo"
-requests = "none"
-report = ""
-[[study]]
-[[column]]
-title = "measured"
-key = "measured"
-[[claim]]
-id = "9a"
-what = ""
-printed = ""
+    let text = file_with_claim(&format!(
+        r#"printed = ""
 define = [{{ run = "points[0].run('one')" }}, {{ a = "run.a" }}, {{ b = "run.b" }}, {{ c = "run.c" }}]
 value = '''{value}'''
 shown = '''{shown}'''
 verdict = "judge(0.1, a)"
-rationale = ""
-[json]
-point = {{}}
-run = {{ columns = [] }}
-"#
-    );
+rationale = """#
+    ));
     let paper = Paper::read("900.toml", &text, "")?;
     let asked = asked(&paper);
     let point = &paper.points(&asked)?[0];

@@ -4,43 +4,23 @@ use proptest::prelude::*;
 use serde_json::json;
 use stripewise_papers::{Columns, Findings, Measured, Paper, Verdict, judge};
 
-use crate::support::asked;
+use crate::support::{asked, file_with_claim};
 
 /// A paper whose claim is that one scheme gains a tenth, by a column of it.
-const GAINS: &str = r#"
-paper = "900"
-[[scheme]]
-id = "one"
-name = "One"
-scheme = "baseline"
-[spec]
-label = "point"
-schemes = "['one']"
-device = "ssdsim-5+1-ldpc"
-origin = "paper000/hm_0"
-fold = "modulo"
-requests = "none"
-report = ""
-[[study]]
-[[column]]
-title = "measured"
-key = "measured"
-[[claim]]
-id = "9a"
-what = ""
-printed = "10 %"
+fn paper() -> Paper {
+    let text = file_with_claim(
+        r#"printed = "10 %"
 value = "points[0].run('one').gain"
-shown = "{{ value | percent }}"
+shown = "{{ value | percent }}{{ '; more than nothing' if value > -1.0 }}"
 verdict = "judge(0.1, value)"
-rationale = "{{ value | percent }} in the mean"
-[json]
-point = {}
-run = { columns = [] }
-"#;
+rationale = "{{ value | percent }} in the mean""#,
+    );
+    Paper::read("900.toml", &text, "").unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// The claim over seeds that gained this much.
 fn over(gains: &[f64]) -> Findings {
-    let paper = Paper::read("900.toml", GAINS, "").unwrap_or_else(|error| panic!("{error}"));
+    let paper = paper();
     let asked = asked(&paper);
     let point = &paper.points(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
     let seed = |gain: &f64| -> Vec<Measured> {
@@ -68,15 +48,17 @@ fn a_claim_agrees_only_if_its_whole_interval_does() {
 #[test]
 fn a_mean_is_shown_with_its_interval_unless_nothing_varied() {
     let shown = |gains: &[f64]| over(gains).claims[0].measured[0].clone();
-    assert_eq!(shown(&[0.08, 0.10, 0.12]), "10.0 % [5.0 % to 15.0 %]");
-    assert_eq!(shown(&[0.25, 0.25]), "25.0 %");
-    assert_eq!(shown(&[0.25]), "25.0 %");
+    assert_eq!(shown(&[0.08, 0.10, 0.12]), "10.0 % [5.0 % to 15.0 %]; more than nothing");
+    assert_eq!(shown(&[0.25, 0.25]), "25.0 %; more than nothing");
+    assert_eq!(shown(&[0.25]), "25.0 %; more than nothing");
     assert_eq!(over(&[0.08, 0.10, 0.12]).claims[0].rationale, "10.0 % in the mean");
+    assert!(over(&[0.08, 0.12]).markdown().contains("Means over 2 seeds"));
+    assert!(!over(&[0.08]).markdown().contains("seeds"));
 }
 
 #[test]
 fn programs_get_the_ends_of_each_interval() {
-    let paper = Paper::read("900.toml", GAINS, "").unwrap_or_else(|error| panic!("{error}"));
+    let paper = paper();
     let json = |gains: &[f64]| paper.json(&over(gains), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
     let claim = &json(&[0.5, 1.5])["rows"][0];
     assert_eq!(claim["intervals"]["measured"]["mean"], json!(1.0), "{claim}");

@@ -65,6 +65,38 @@ pub(crate) fn made_up_with(
     measured.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The file of a paper of one scheme, `one`, and one study point, whose claim 9a has these keys.
+pub(crate) fn file_with_claim(keys: &str) -> String {
+    format!(
+        r#"
+paper = "900"
+[[scheme]]
+id = "one"
+name = "One"
+scheme = "baseline"
+[spec]
+label = "point"
+schemes = "['one']"
+device = "ssdsim-5+1-ldpc"
+origin = "paper000/hm_0"
+fold = "modulo"
+requests = "none"
+report = ""
+[[study]]
+[[column]]
+title = "measured"
+key = "measured"
+[[claim]]
+id = "9a"
+what = ""
+{keys}
+[json]
+point = {{}}
+run = {{ columns = [] }}
+"#
+    )
+}
+
 /// Claims, reasons and tables as Markdown.
 pub(crate) fn text(paper: &Paper, findings: &Findings, measured: &[Measured], more: &More<'_>) -> String {
     let sections = paper.sections(measured, more).unwrap_or_else(|error| panic!("{error}"));

@@ -123,7 +123,10 @@ fn circle<'a>(arrows: &Arrows<'a>, start: &'a str) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let file =
@@ -151,6 +154,24 @@ mod tests {
         let text = "x/src/a.rs:1: 4 files import each other (at most 3): x/src/a.rs, x/src/b/c.rs, x/src/b/d.rs, \
                     x/src/b/e.rs; one circle: x/src/a.rs -> x/src/b/c.rs -> x/src/b/d.rs -> x/src/b/e.rs -> x/src/a.rs";
         assert_eq!(found(&CIRCLE), [text]);
+    }
+
+    #[test]
+    fn a_crate_with_fewer_such_files_than_the_list_says_lowers_its_number() {
+        let (owner, count) = OPEN[0];
+        let file = |text: &str| File { path: format!("{owner}/src/lib.rs"), text: text.to_owned() };
+        let text = format!("{owner} has 0 files in large import circles, not {count}; lower its number");
+        let complaints = none_is_large(&[file("pub struct A;\n")]);
+        assert_eq!(complaints.iter().map(|one| one.text.clone()).collect::<Vec<_>>(), [text]);
+    }
+
+    #[test]
+    fn the_rule_is_one_of_those_of_the_tree() {
+        let file =
+            |(path, text): &(&str, &str)| File { path: format!("x/src/{path}"), text: (*text).to_owned() };
+        let files: Vec<File> = CIRCLE.iter().map(file).collect();
+        let complaints = tree::check(Path::new("."), &files);
+        assert!(complaints.iter().any(|one| one.text.contains("import each other")));
     }
 
     #[test]
