@@ -202,3 +202,83 @@ fn check_enough(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use stripewise_core::format::Uuid;
+    use stripewise_core::scheme::{Members, Scheme};
+
+    use super::*;
+    use crate::recovery::Identity;
+    use crate::recovery::superblocks::superblock_in_place;
+
+    const MEMBERS: u16 = 4;
+
+    /// The superblock of member `number` of a RAID-5 array in its version `update`, in which member 0 has failed if the
+    /// version is even.
+    fn superblock(update: u64, number: u16) -> Superblock {
+        let scheme =
+            Scheme::from_toml("test", "name = 'test'\nmetadata = 'on'\n[journal]\npolicy = 'intent-bitmap'");
+        let scheme = scheme.unwrap_or_else(|error| panic!("{error}"));
+        let members = Members {
+            count: MEMBERS.into(),
+            page_bytes: 4096,
+            pages: 1024,
+            volatile_cache: true,
+            discard: true,
+            old_versions: 0,
+            streams: 1,
+            gc_control: false,
+            gc_state: true,
+        };
+        let uuid = |number: u16| Uuid([number as u8 + 1; 16]);
+        let identity =
+            Identity { array: Uuid([9; 16]), members: (0..MEMBERS).map(uuid).collect(), name: "test".into() };
+        let geometry = scheme.resolve(&members, true).unwrap_or_else(|error| panic!("{error}"));
+        let layout = scheme.in_place_layout(&members, &geometry).unwrap_or_else(|error| panic!("{error}"));
+        let layout = layout.expect("the scheme has metadata");
+        let mut superblock = superblock_in_place(&scheme, &members, &geometry, &layout, &identity);
+        if update.is_multiple_of(2) {
+            superblock.members[0].state = MemberState::Failed;
+        }
+        Superblock { update, number, uuid: uuid(number), ..superblock }
+    }
+
+    /// Each member with these versions of its front and its back copy; 0 is a copy that was torn.
+    fn offered(versions: [(u64, u64); MEMBERS as usize]) -> Vec<Copies> {
+        let copy = |update: u64, number: u16| (update > 0).then(|| superblock(update, number));
+        let copies = |(number, (front, back)): (u16, (u64, u64))| Copies {
+            front: copy(front, number),
+            back: copy(back, number),
+            ..Copies::default()
+        };
+        (0..).zip(versions).map(copies).collect()
+    }
+
+    fn assembled(versions: [(u64, u64); MEMBERS as usize]) -> Assembly {
+        assemble(&offered(versions)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_version_counts_once_its_front_copies_are_on_all_members() {
+        assert_eq!(assembled([(2, 1), (2, 1), (2, 1), (1, 1)]).superblock.update, 1);
+        assert_eq!(assembled([(2, 1), (2, 1), (2, 1), (2, 1)]).superblock.update, 2);
+    }
+
+    #[test]
+    fn a_version_does_not_count_because_the_other_members_have_newer_ones() {
+        // Version 2 never took effect, and version 3 was made from version 1.
+        let found = assembled([(1, 1), (2, 1), (3, 1), (3, 1)]);
+        assert_eq!((found.superblock.update, found.update), (1, 3), "the next version is newer than all");
+        assert_eq!(found.unfinished(&offered([(1, 1), (2, 1), (3, 1), (3, 1)])), [None; MEMBERS as usize]);
+    }
+
+    #[test]
+    fn only_back_copies_that_are_missing_are_written() {
+        // One back copy rotted while version 2 was being written.
+        let versions = [(2, 1), (2, 0), (1, 1), (1, 1)];
+        let found = assembled(versions);
+        assert_eq!(found.superblock.update, 1);
+        assert_eq!(found.unfinished(&offered(versions)), [None, Some(1), None, None]);
+    }
+}
