@@ -140,8 +140,7 @@ pub struct Executor<M: Memory> {
     pub reads: Reads,
     /// State of the coordination of garbage collection.
     pub coordination: Option<Coordination>,
-    /// Number of requests submitted and not acknowledged, and the time of the last submission or acknowledgement.
-    /// The controller's own request, which has the slot after those of hosts, and a buffer for its bytes while it has none.
+    /// The controller's own request, which has the slot after those of hosts.
     pub internal: Internal,
     /// A payload for the controller's own request, while it has none.
     pub spare_payload: Option<M::Host>,

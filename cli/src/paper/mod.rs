@@ -87,7 +87,7 @@ pub(crate) struct Args {
 
     /// Repeat the evaluation with N seeds, from --seed on: results are means with 95 % intervals
     ///
-    /// A claim agrees only if its whole interval does. Tables and figures are those of the first seed.
+    /// A claim agrees only if its whole interval does. Reasons, tables and figures are those of the first seed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one::<NonZero<u64>>)]
     seeds: NonZero<u64>,
 
