@@ -1,6 +1,6 @@
 //! The command line: the options of every subcommand, and the dispatch to the subcommands.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::arrays::{check, create, dump, events, manage, replay, scan, serve, status, upgrade};
 use crate::context::Context;
@@ -8,7 +8,8 @@ use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
 use crate::{
-    compare, completions, explain, man, overhead, paper, reliability, report, run, runs, timeline, trace,
+    compare, completions, explain, groups, man, overhead, paper, reliability, report, run, runs, timeline,
+    trace,
 };
 
 /// What the short help says instead of examples.
@@ -78,6 +79,11 @@ enum Command {
     Man(man::Args),
 }
 
+/// The whole command line interface, for help texts, completions and tests.
+pub fn command() -> clap::Command {
+    groups::grouped(App::command())
+}
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
@@ -134,8 +140,8 @@ impl App {
             Command::Scheme(args) => presets::run(args, context),
             Command::Device(args) => presets::run(args, context),
             Command::Profile(args) => presets::run(args, context),
-            Command::Completions(args) => completions::run(args, context),
-            Command::Man(args) => man::run(args, context),
+            Command::Completions(args) => completions::run(args, command(), context),
+            Command::Man(args) => man::run(args, command(), context),
         }
     }
 }

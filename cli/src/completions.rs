@@ -1,6 +1,6 @@
 //! `stripewise completions`: scripts that complete options in shells.
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, Command};
 use clap_complete::Shell;
 
 use crate::context::Context;
@@ -21,9 +21,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+pub(crate) fn run(args: Args, mut command: Command, context: &mut Context<'_>) -> Outcome {
     // The script is built in memory first: the generator panics when its output is closed.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::command(), "stripewise", &mut script);
+    clap_complete::generate(args.shell, &mut command, "stripewise", &mut script);
     Ok(context.out.write_all(&script)?)
 }

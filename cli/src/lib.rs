@@ -38,17 +38,14 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
+
+pub use app::command;
 
 use app::App;
 use context::Context;
 use stripewise_base::human;
 use stripewise_base::text::VisibleLines;
-
-/// The whole command line interface, for help texts, completions and tests.
-pub fn command() -> clap::Command {
-    groups::grouped(App::command())
-}
 
 /// Runs the command line `arguments`, which begins with the program's name, and returns the exit code: 0 done, 1
 /// failed, 2 not understood, 130 interrupted.

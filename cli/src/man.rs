@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, Command};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -20,11 +20,11 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+pub(crate) fn run(args: Args, command: Command, context: &mut Context<'_>) -> Outcome {
     let folder = args.folder.display();
     let fail = |error| Failure::failed(format!("cannot write the manual in `{folder}`: {error}"));
     std::fs::create_dir_all(&args.folder).map_err(fail)?;
-    clap_mangen::generate_to(crate::command(), &args.folder).map_err(fail)?;
+    clap_mangen::generate_to(command, &args.folder).map_err(fail)?;
     context.remark(&format!("`man -l {folder}/stripewise.1` shows the first page"));
     Ok(())
 }
