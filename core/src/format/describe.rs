@@ -6,23 +6,12 @@ use stripewise_base::text::visible;
 use stripewise_base::units::Bytes;
 use stripewise_code::Kind;
 
+use super::list::List;
 use super::{
     Area, CheckpointHeader, Commit, EntryRole, FeatureClass, Features, MemberRecord, MemberState, Placement,
     Summary, Superblock, Tombstone, epoch_of, sequence_of,
 };
 use crate::geometry::Rotation;
-
-/// The items, separated by commas.
-pub(crate) struct List<I>(pub(super) I);
-
-impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        for (nth, item) in self.0.clone().enumerate() {
-            write!(f, "{}{item}", if nth == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
 
 /// The members in a mask.
 pub(super) fn members_of(mask: u64) -> impl Iterator<Item = u32> + Clone {

@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 use serde::Serialize;
 
-use super::describe::List;
+use super::list::List;
 
 /// How a program treats an array with a feature that the program does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

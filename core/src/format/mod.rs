@@ -14,6 +14,7 @@ mod fields;
 pub mod in_place;
 mod journal;
 pub mod layout;
+mod list;
 mod owner;
 mod paged;
 mod stamp;

@@ -6,6 +6,8 @@
 //! chunk of a stripe: the unit of locking, merging and parity work.
 
 mod cursor;
+mod groups;
+mod level;
 mod membership;
 mod raid0;
 mod raid5;
@@ -13,9 +15,8 @@ mod raid6;
 mod rotation;
 mod zones;
 
-use serde::{Deserialize, Serialize};
-
 pub use cursor::{RowCursor, RowPiece};
+pub use level::Level;
 pub use membership::Membership;
 pub use rotation::Rotation;
 pub use zones::Zone;
@@ -25,48 +26,6 @@ pub const COLUMNS_MAX: u32 = 64;
 
 /// The largest number of members of an array.
 pub const MEMBERS_MAX: u32 = 512;
-
-/// Redundancy of the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Striping without redundancy.
-    Raid0,
-    /// One rotated parity chunk per stripe.
-    Raid5,
-    /// Two rotated parity chunks per stripe.
-    Raid6,
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Raid0 => "RAID-0",
-            Self::Raid5 => "RAID-5",
-            Self::Raid6 => "RAID-6",
-        })
-    }
-}
-
-impl Level {
-    /// Parity chunks of a stripe.
-    pub fn parity(self) -> u32 {
-        match self {
-            Self::Raid0 => 0,
-            Self::Raid5 => 1,
-            Self::Raid6 => 2,
-        }
-    }
-
-    /// The smallest number of members of a group.
-    fn columns_min(self) -> u32 {
-        match self {
-            Self::Raid0 => raid0::MEMBERS_MIN,
-            Self::Raid5 => raid5::MEMBERS_MIN,
-            Self::Raid6 => raid6::MEMBERS_MIN,
-        }
-    }
-}
 
 /// The geometry section of a scheme, resolved for a number of members and their size.
 #[derive(Clone, Debug, PartialEq, Eq)]

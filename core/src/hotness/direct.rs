@@ -6,7 +6,8 @@
 
 use stripewise_base::huge::Huge;
 
-use super::{Decay, HotnessSection, Thresholds};
+use super::HotnessSection;
+use super::counting::{Decay, Thresholds};
 
 /// The number of chunks whose counters are halved together: one cache line of counters.
 const PART: usize = 64;

@@ -10,7 +10,8 @@
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 
-use super::{Decay, HotnessSection, Thresholds};
+use super::HotnessSection;
+use super::counting::{Decay, Thresholds};
 
 /// The value at which counters stop.
 pub(crate) const COUNTER_MAX: u8 = 15;

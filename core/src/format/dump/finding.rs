@@ -4,7 +4,8 @@ use std::fmt::{Display, Formatter, Result};
 
 use serde::{Serialize, Serializer};
 
-use super::super::describe::{List, Several, members_of};
+use super::super::describe::{Several, members_of};
+use super::super::list::List;
 use super::super::{
     CheckpointHeader, Commit, Copy, Entry, Owner, SegmentEntry, Structure, Summary, SummaryHeader,
     Superblock, Tombstone, Uuid,

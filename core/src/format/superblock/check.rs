@@ -3,11 +3,10 @@
 
 use stripewise_code::Kind;
 
-use super::codec::FRAME;
+use super::codec::{FRAME, settings_place};
 use super::places::{OWNER, areas};
 use super::{
-    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max,
-    superblock_pages,
+    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
 };
 use crate::format::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, MemberState, VERSION, checkpoint};
@@ -36,7 +35,7 @@ pub(crate) fn check(block: &Superblock) -> Result<(), FormatError> {
     check_name("name of the array", &block.name)?;
     check_name("name of the scheme", &block.scheme)?;
     let (settings, field) = (&block.settings, "settings of the scheme");
-    let fits = settings.len() <= settings_bytes_max(block.version, block.members.len());
+    let fits = settings.len() <= settings_place(block.version, block.members.len()).1;
     FRAME.expect(fits, field, settings.len() as u64, "as many bytes as there are behind the members")?;
     check_text(field, settings)?;
     check_stamp(block)

@@ -2,9 +2,12 @@
 
 use proptest::prelude::*;
 
+use stripewise_code::Kind;
+
 use super::*;
 use crate::format::testing::{by_hand, flip, uuid};
-use crate::format::{EPOCHS_MAX, NUMBERS_MAX, VERSION, checkpoint};
+use crate::format::{EPOCHS_MAX, Features, NUMBERS_MAX, Uuid, VERSION, checkpoint};
+use crate::geometry::{Level, Membership, Rotation};
 
 prop_compose! {
     fn member(uuid: Uuid)(
