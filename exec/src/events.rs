@@ -8,11 +8,36 @@ use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
-use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
+use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
 
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
+    /// Whether the array accepts `host`.
+    ///
+    /// # Errors
+    /// The defect of the request.
+    pub fn check<P: Placement<M>>(&self, host: &HostRequest, placement: &P) -> Result<(), SubmitError> {
+        if host.kind == RequestKind::Flush {
+            return Ok(());
+        }
+        if self.read_only && host.kind != RequestKind::Read {
+            return Err(SubmitError::ReadOnly);
+        }
+        if host.kind != RequestKind::Read && placement.refuses_changes() {
+            return Err(SubmitError::EpochOver);
+        }
+        let sector = u64::from(SECTOR_BYTES);
+        let whole = host.offset.is_multiple_of(sector) && u64::from(host.bytes).is_multiple_of(sector);
+        if host.bytes == 0 || (M::CARRIES_DATA && !whole) {
+            return Err(SubmitError::Shape);
+        }
+        match host.offset.checked_add(u64::from(host.bytes)) {
+            Some(end) if end <= self.capacity => Ok(()),
+            _ => Err(SubmitError::OutOfRange { capacity: self.capacity }),
+        }
+    }
+
     /// Accepts a host request with its payload: bytes to write, or room for bytes to read.
     ///
     /// # Errors

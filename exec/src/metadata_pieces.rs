@@ -1,8 +1,6 @@
 //! The copies of metadata that members should have: how each is named, located and verified.
 
-use crate::{Executor, Placement};
 use stripewise_core::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
-use stripewise_core::memory::Memory;
 
 /// Number of kinds of metadata.
 pub(crate) const KINDS: usize = 6;
@@ -71,31 +69,6 @@ pub enum PieceLocation {
     Busy,
     /// There are no more pieces of this kind.
     Over,
-}
-
-impl<M: Memory> Executor<M> {
-    /// The location of `piece`, unless its member failed.
-    pub(crate) fn location_of<P: Placement<M>>(&self, piece: Piece, placement: &P) -> PieceLocation {
-        match placement.piece(piece, self) {
-            PieceLocation::At(run) if self.failed[usize::from(run.member)] => PieceLocation::Nowhere,
-            place => place,
-        }
-    }
-
-    /// The number of the record that a piece is a copy of: pieces begin with the first record of the epoch.
-    pub fn record_of(&self, piece: Piece) -> u64 {
-        1 + piece.nth / u64::from(self.members.count)
-    }
-
-    /// Whether `bytes`, read at the location of `piece`, are its expected content.
-    pub fn is_piece<P: Placement<M>>(&self, piece: Piece, bytes: &[u8], placement: &P) -> bool {
-        match piece.kind {
-            Kind::Superblock => {
-                placement.superblock_on_members().is_none_or(|block| is_superblock(block, piece.nth, bytes))
-            }
-            _ => placement.is_piece(piece, bytes, self),
-        }
-    }
 }
 
 /// The pages of the `nth` copy of a superblock; the second copy of a member lies at `back`.

@@ -8,124 +8,36 @@ use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
 
-use crate::metadata_pieces::{KINDS, Kind, PageRun, Piece, PieceLocation};
+use crate::metadata_pieces::{KINDS, Kind, Piece, PieceLocation, is_superblock};
+use crate::metadata_walk::{Doing, ROUND, Reading};
 use crate::{Executor, Placement};
 
-/// Damaged copies that are repaired in one round; this bounds the list of them.
-const ROUND: usize = 64;
-
-/// Counters of a scrub.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubCounts {
-    /// Pages read: data, parity and copies of summaries.
-    pub pages: u64,
-    /// Of those: pages that were unreadable or did not match their checksum.
-    pub bad: u64,
-    /// Stripes that were moved because a column was bad, and rewritten copies of summaries; in place: pages.
-    pub repaired: u64,
-    /// Host chunks that cannot be read: more of their stripe, or row in place, is gone than parity tolerates.
-    pub lost: u64,
-    /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
-    /// checksums, the bitmap) that could not be read or did not have the expected content.
-    pub metadata_damaged: u64,
-    /// Of those: copies that were written again and read back.
-    pub metadata_repaired: u64,
-}
-
-/// Damaged and repaired copies of metadata.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MetadataScrubbed {
-    /// Copies that could not be read or did not have the expected content.
-    pub damaged: u64,
-    /// Of those: copies that were written again and found whole when they were read back.
-    pub repaired: u64,
-}
-
-/// State of the metadata scrub.
-#[derive(Debug, Default)]
-pub struct MetadataScrub {
-    walk: Option<Walk>,
-    /// Counts of the current scrub, or of the last one.
-    pub found: MetadataScrubbed,
-}
-
-/// Progress of a scrub of metadata.
-#[derive(Debug)]
-struct Walk {
-    stage: Doing,
-    /// The next piece to read.
-    next: Piece,
-    /// Records of the journal from this one on are written during the scrub, and are not read.
-    records_end: u64,
-    /// Whether only superblocks are read, regardless of the allowance.
-    is_closing: bool,
-    /// The piece that is being read.
-    reading: Option<Reading>,
-    /// Damaged pieces of this round.
-    damaged: Vec<Piece>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// Copies are read.
-    Look,
-    /// The damaged copies are being written.
-    Mend(Wanted),
-    /// The damaged copies are read again, from this one on.
-    Verify(usize),
-}
-
-/// Updates that must be written before damaged copies are read again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// A version of the superblocks greater than this one.
-    pub update: Option<u64>,
-    /// A checkpoint greater than this one.
-    pub checkpoint: Option<u64>,
-    /// The table of checksums.
-    pub table: bool,
-    /// The bitmap.
-    pub intent: bool,
-    /// The journal is reclaimed up to and including this record.
-    pub record: Option<u64>,
-}
-
-/// A piece that is being read, some pages at a time.
-#[derive(Debug)]
-struct Reading {
-    piece: Piece,
-    run: PageRun,
-    bytes: Vec<u8>,
-    is_unreadable: bool,
-    is_under_way: bool,
-}
-
-impl MetadataScrub {
-    /// Whether a scrub of metadata is in progress.
-    pub fn is_under_way(&self) -> bool {
-        self.walk.is_some()
-    }
-
-    /// Ends the scrub; updates that it requested continue.
-    pub fn stop(&mut self) {
-        self.walk = None;
-    }
-
-    /// Begins a scrub; with `is_closing`, as the last work before the array is closed.
-    pub fn begin(&mut self, is_closing: bool) {
-        self.found = MetadataScrubbed::default();
-        self.walk = Some(Walk {
-            stage: Doing::Look,
-            next: Piece::default(),
-            records_end: u64::MAX,
-            is_closing,
-            reading: None,
-            damaged: Vec::new(),
-        });
-    }
-}
+pub use crate::metadata_walk::{MetadataScrub, MetadataScrubbed, ScrubCounts, Wanted};
 
 impl<M: Memory> Executor<M> {
+    /// The location of `piece`, unless its member failed.
+    pub(crate) fn location_of<P: Placement<M>>(&self, piece: Piece, placement: &P) -> PieceLocation {
+        match placement.piece(piece, self) {
+            PieceLocation::At(run) if self.failed[usize::from(run.member)] => PieceLocation::Nowhere,
+            place => place,
+        }
+    }
+
+    /// The number of the record that a piece is a copy of: pieces begin with the first record of the epoch.
+    pub fn record_of(&self, piece: Piece) -> u64 {
+        1 + piece.nth / u64::from(self.members.count)
+    }
+
+    /// Whether `bytes`, read at the location of `piece`, are its expected content.
+    pub fn is_piece<P: Placement<M>>(&self, piece: Piece, bytes: &[u8], placement: &P) -> bool {
+        match piece.kind {
+            Kind::Superblock => {
+                placement.superblock_on_members().is_none_or(|block| is_superblock(block, piece.nth, bytes))
+            }
+            _ => placement.is_piece(piece, bytes, self),
+        }
+    }
+
     /// Starts a scrub: metadata comes first, because the repair of data writes metadata.
     pub fn begin_metadata_scrub<P: Placement<M>>(&mut self, placement: &P) {
         if M::CARRIES_DATA && placement.superblock_on_members().is_some() {
@@ -353,11 +265,5 @@ impl<M: Memory> Executor<M> {
         // The placement is asked in any case: it may have to make room.
         let has_others = placement.is_mended(wanted);
         has_superblocks && has_others
-    }
-}
-
-impl Reading {
-    fn of(piece: Piece, run: PageRun) -> Self {
-        Self { piece, run, bytes: Vec::new(), is_unreadable: false, is_under_way: false }
     }
 }

@@ -12,20 +12,9 @@ use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::Purpose;
 
 use crate::metadata_pieces::{Piece, PieceLocation};
-use crate::metadata_scrub::{ScrubCounts, Wanted};
+use crate::metadata_walk::{ScrubCounts, Wanted};
 use crate::rejoin::{RejoinError, Rejoining};
-use crate::{Built, Executor, Split};
-
-/// What the executor does after a step with errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterErrors {
-    /// The next step runs: enough was written.
-    NextStep,
-    /// The steps are built again.
-    BuildAgain,
-    /// The plan fails.
-    Fail,
-}
+use crate::{AfterErrors, Built, Executor, Split, TooManyLost};
 
 /// Where content lies on the members, and what keeps it right.
 ///
@@ -282,6 +271,3 @@ pub trait Placement<M: Memory>: Sized {
         true
     }
 }
-
-/// More columns of a row are lost than its code tolerates.
-pub struct TooManyLost;

@@ -2,17 +2,8 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::memory::Memory;
-use stripewise_core::row_locks::RowLock;
 
 use crate::Executor;
-
-/// The result of the attempt to build the steps of a read.
-pub enum Built {
-    /// The steps are built.
-    Ready,
-    /// The plan must first get this row lock.
-    Needs(RowLock),
-}
 
 impl<M: Memory> Executor<M> {
     /// The columns from which those in `lost` are decoded: the remaining data columns, and as many parity columns as data

@@ -1,6 +1,5 @@
 //! Running plans: taking row locks, starting steps, handling completions.
 
-use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
@@ -9,6 +8,7 @@ use stripewise_core::operation::{OperationKind, Outcome, Timing};
 use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, PlanView, Purpose, Race, Step, Trust};
 use stripewise_core::row_locks::RowLock;
 
+use crate::executor::NEVER;
 use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
 
 impl<M: Memory> Executor<M> {
@@ -410,9 +410,6 @@ impl<M: Memory> Executor<M> {
         self.finish(plan, placement, driver);
     }
 }
-
-/// The mark of a plan that has not begun.
-pub(crate) const NEVER: Nanos = Nanos::MAX;
 
 impl<M: Memory> Executor<M> {
     /// The buffer that operation `id` reads into or writes from.

@@ -7,18 +7,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 
-use crate::{Executor, Placement};
-
-/// The result of the attempt to split the rest of a request into plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// The request is wholly issued.
-    Done,
-    /// A member that the request needs has as many operations queued as `dispatch.queue` allows.
-    WantsRoom,
-    /// Plans, attachments, or room in controller memory are lacking.
-    WantsPlans,
-}
+use crate::{Executor, Placement, Split};
 
 impl<M: Memory> Executor<M> {
     /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.

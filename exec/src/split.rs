@@ -10,6 +10,7 @@ use stripewise_core::request::RequestSlot;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::Decision;
 
+use crate::executor::NEVER;
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
@@ -57,7 +58,7 @@ impl<M: Memory> Executor<M> {
         plan.first_request = NONE;
         plan.request = 0;
         plan.next = NONE;
-        plan.begun_at = super::run::NEVER;
+        plan.begun_at = NEVER;
         plan.rewait_ns = 0;
         plan.pre_read = PreReadTimes::default();
         plan.parity_ns = 0;
@@ -80,7 +81,7 @@ impl<M: Memory> Executor<M> {
         let slot = &mut self.plans[plan as usize];
         slot.first_request = node;
         // A flush also waits for plans that began without it.
-        if first == NONE && slot.begun_at == super::run::NEVER {
+        if first == NONE && slot.begun_at == NEVER {
             slot.request = request.number;
         }
     }

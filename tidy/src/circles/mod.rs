@@ -22,7 +22,6 @@ const OPEN: [(&str, usize); 10] = [
     ("array", 19),
     ("check", 17),
     ("engine", 11),
-    ("exec", 10),
     ("flash", 9),
     ("papers", 5),
     ("report", 36),

@@ -1,0 +1,36 @@
+//! What a placement answers to the executor.
+
+use stripewise_core::row_locks::RowLock;
+
+/// The result of the attempt to build the steps of a read.
+pub enum Built {
+    /// The steps are built.
+    Ready,
+    /// The plan must first get this row lock.
+    Needs(RowLock),
+}
+
+/// The result of the attempt to split the rest of a request into plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// The request is wholly issued.
+    Done,
+    /// A member that the request needs has as many operations queued as `dispatch.queue` allows.
+    WantsRoom,
+    /// Plans, attachments, or room in controller memory are lacking.
+    WantsPlans,
+}
+
+/// What the executor does after a step with errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterErrors {
+    /// The next step runs: enough was written.
+    NextStep,
+    /// The steps are built again.
+    BuildAgain,
+    /// The plan fails.
+    Fail,
+}
+
+/// More columns of a row are lost than its code tolerates.
+pub struct TooManyLost;

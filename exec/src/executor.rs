@@ -1,0 +1,167 @@
+//! The state of the executor.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+use stripewise_code::Code;
+use stripewise_core::coordination::Coordination;
+use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_core::driver::Acknowledgement;
+use stripewise_core::geometry::Geometry;
+use stripewise_core::loads::Loads;
+use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::operation::OperationId;
+use stripewise_core::placement::PartialWrites;
+use stripewise_core::plan::{Attachment, Plan, Slot};
+use stripewise_core::read::Reads;
+use stripewise_core::request::RequestSlot;
+use stripewise_core::row_locks::RowLocks;
+use stripewise_core::scheme::{Members, Scheme};
+use stripewise_core::times::CellTimes;
+
+use crate::internal::Internal;
+use crate::metadata_walk::MetadataScrub;
+use crate::slow::Slow;
+
+/// The mark of a plan that has not begun.
+pub(crate) const NEVER: Nanos = Nanos::MAX;
+
+/// Executes plans.
+pub struct Executor<M: Memory> {
+    /// The policies of the run.
+    pub scheme: Scheme,
+    /// The places of rows on the members.
+    pub geometry: Geometry,
+    /// Absent without parity.
+    pub code: Option<Code>,
+    /// What is known about the members.
+    pub members: Members,
+    /// Bytes that hosts can address.
+    pub capacity: u64,
+    /// A mask with a bit for each sector of a page.
+    pub whole_page: u64,
+    /// Controller memory.
+    pub memory: M,
+    /// The time of the last event.
+    pub now: Nanos,
+    /// The host requests, and after them the slot of the controller's own.
+    pub requests: Vec<RequestSlot>,
+    /// The payload of each request that is in progress.
+    pub payloads: Vec<Option<M::Host>>,
+    /// The first free slot of `requests`, or [`NONE`].
+    pub free_request: u32,
+    /// The number of the last request.
+    pub last_number: u32,
+    /// Requests not yet wholly split into plans, in order of arrival; under PIQ only flushes that continue.
+    pub pending: VecDeque<u32>,
+    /// The waiting requests under Sync-FIFO.
+    pub sync_fifo: Option<SyncFifo>,
+    /// The waiting requests under PIQ.
+    pub piq: Option<Piq>,
+    /// The waiting requests, by member; only where some may wait for room or for others.
+    pub earliest: Option<Earliest>,
+    /// The request that is being split, or [`NONE`].
+    pub splitting: u32,
+    /// Number of operations queued and in flight at a member at which no new plan is issued to the member.
+    pub queue_limit: u32,
+    /// Members that were above the limit and are below it now.
+    pub freed: MemberSet,
+    /// Requests that end in controller memory, in order of acknowledgement, each with the breakdown of its time.
+    pub buffered: VecDeque<(u32, Acknowledgement)>,
+    /// The plans of hosts, and after them those that the placement owns.
+    pub plans: Vec<Plan>,
+    /// The first free slot of `plans`, or [`NONE`].
+    pub free_plan: u32,
+    /// The requests that wait for plans.
+    pub attachments: Vec<Attachment>,
+    /// The first free slot of `attachments`, or [`NONE`].
+    pub free_attachment: u32,
+    /// Operations of all plans: `stride` slots a plan.
+    pub slots: Vec<Slot>,
+    /// Operations of a plan.
+    pub stride: u32,
+    /// Page buffers of all plans, `buffers_each` a plan: for each column one of new content, then for each one of old content,
+    /// then one for each delta that the plan may read.
+    pub buffers: Vec<PageId>,
+    /// Page buffers of a plan.
+    pub buffers_each: u32,
+    /// Sectors that a plan's write covers, for each data column.
+    pub covers: Vec<u64>,
+    /// The locks of rows in use.
+    pub row_locks: RowLocks,
+    /// The operations that wait for members.
+    pub queues: Queues,
+    /// Operations queued and in flight.
+    pub loads: Loads,
+    /// The cell times of members, as observed.
+    pub times: CellTimes,
+    /// Whether the update policy asks for [`Self::times`].
+    pub asks_times: bool,
+    /// Plans that got their row lock and have yet to continue.
+    pub woken: VecDeque<u32>,
+    /// For each member whether it is out of service.
+    pub failed: Vec<bool>,
+    /// Whether any member is out of service.
+    pub any_failed: bool,
+    /// The members that are slow now.
+    pub slow: Slow,
+    /// Whether nothing is written to members, regardless of their content.
+    pub read_only: bool,
+    /// State of the read policy.
+    pub reads: Reads,
+    /// State of the coordination of garbage collection.
+    pub coordination: Option<Coordination>,
+    /// The controller's own request, which has the slot after those of hosts.
+    pub internal: Internal,
+    /// A payload for the controller's own request, while it has none.
+    pub spare_payload: Option<M::Host>,
+    /// The scrub of metadata.
+    pub metadata: MetadataScrub,
+    /// Pages that rebuild and scrub may read and write, less those that they took beyond the allowance; `None` without a
+    /// limit.
+    pub allowance: Option<i64>,
+    /// Number of requests submitted and not acknowledged.
+    pub under_way: u32,
+    /// The time of the last submission or acknowledgement.
+    pub last_active: Nanos,
+    /// The bug that a test planted.
+    #[cfg(debug_assertions)]
+    pub bug: Option<stripewise_core::bugs::Bug>,
+}
+
+impl<M: Memory> Executor<M> {
+    /// The page that holds a byte.
+    #[inline]
+    pub fn page_of(&self, byte: u64) -> u64 {
+        byte >> self.members.page_bytes.trailing_zeros()
+    }
+
+    /// The offset of a byte within its page.
+    #[inline]
+    pub fn bytes_into_page(&self, byte: u64) -> u64 {
+        byte & u64::from(self.members.page_bytes - 1)
+    }
+
+    /// The plan of operation `id`.
+    pub fn plan_of(&self, id: OperationId) -> u32 {
+        id / self.stride
+    }
+
+    /// Whether a write that covers only part of a page is treated as a write of the whole page.
+    pub fn rounds_up(&self) -> bool {
+        self.scheme.placement.partial_writes == PartialWrites::RoundUp
+    }
+
+    /// Sets the clock; time never runs backward.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        debug_assert!(now >= self.now, "time runs forward: {now} after {}", self.now);
+        self.now = now;
+    }
+
+    /// The slot of the controller's own request, after those of hosts.
+    #[inline]
+    pub fn internal_id(&self) -> u32 {
+        self.scheme.queues.requests
+    }
+}
