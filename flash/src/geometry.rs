@@ -169,3 +169,12 @@ impl Shape {
 
 /// The largest number of physical pages of a member; one bit of a page's entry in the reverse map is a mark.
 pub(crate) const MAX_PAGES: u32 = (1 << 31) - 2;
+
+impl DeviceSpec {
+    /// Number of old versions that each member can keep at once, whatever their planes: collection must still find
+    /// space if all of them are in the same plane.
+    pub fn old_versions(&self, shape: &Shape) -> u32 {
+        let mapped = shape.logical_pages.div_ceil(shape.planes_per_member);
+        self.max_valid_per_plane().saturating_sub(mapped)
+    }
+}

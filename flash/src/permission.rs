@@ -12,6 +12,7 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
+use crate::control::{Control, GcTurn, Permit, Permitted};
 use crate::die::Phase;
 use crate::flash::Flash;
 use crate::gc;
@@ -19,48 +20,6 @@ use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
 use crate::ready::Ready;
-
-/// State of a member's permission.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GcTurn {
-    /// The member collects a block, or is about to begin a permitted one.
-    pub collects: bool,
-    /// Free pages of the fullest plane that waits for permission, if there is one.
-    pub need: Option<u32>,
-}
-
-/// A permission to collect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Permit {
-    /// Blocks that each die may begin to collect, in planes that wait for permission, the fullest plane first.
-    pub blocks: u32,
-    /// A die without such planes collects planes that are at most this many blocks above their low watermark.
-    pub ahead: u32,
-    /// The largest number of such planes per die, the fullest first. Planes that are permitted to run ahead but get
-    /// no block of the quota wait for permission from then on.
-    pub ahead_planes: u32,
-}
-
-/// Permission state of a member.
-#[derive(Clone, Copy, Debug, Default)]
-struct Permitted {
-    /// Blocks being collected.
-    in_hand: u32,
-    /// Blocks above the low watermark up to which the member's planes are collected.
-    ahead: u32,
-    /// The time since which programs wait for permission.
-    starves_from: Option<Nanos>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Control {
-    members: Vec<Permitted>,
-    /// For each die, the blocks that it may still begin.
-    quota: Vec<u32>,
-    news: Ready,
-    /// The number of blocks above its low watermark at which a plane asks for permission.
-    asks_ahead: u32,
-}
 
 impl<M: Media> Flash<M> {
     /// From now on members collect only with [`Self::permit_gc`]. They ask for permission when a plane comes within

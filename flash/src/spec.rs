@@ -5,17 +5,18 @@ use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{self, ConfigError};
 use stripewise_base::units::{Bytes, Span};
 
-use crate::alloc::Order;
 use crate::rate::Rate;
 use stripewise_base::share::Share;
 
 mod gc;
 mod ldpc;
+mod order;
 mod suspend;
 mod wear;
 
 pub use gc::{Domain, GcSpan, GcSpec, GcStart, Moves, Preemption, Victim, Watermark};
 pub use ldpc::{BINS, LEVELS, LdpcSpec};
+pub use order::{Order, OrderError};
 pub use suspend::SuspendSpec;
 pub use wear::{AgeSpec, FreeBlock, WearSpec};
 

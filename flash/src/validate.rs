@@ -1,6 +1,5 @@
 //! Validation of device specifications.
 
-use crate::geometry::Shape;
 use crate::spec::{DeviceSpec, GcSpan, Isolation, Moves, MultiPlane, Preemption, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message states the remedy.
@@ -374,12 +373,5 @@ impl DeviceSpec {
             Threshold::Blocks(blocks) => blocks * block,
         };
         self.raw_per_plane() as u32 - high - block * self.open_blocks() - 1
-    }
-
-    /// Number of old versions that each member can keep at once, whatever their planes: collection must still find
-    /// space if all of them are in the same plane.
-    pub fn old_versions(&self, shape: &Shape) -> u32 {
-        let mapped = shape.logical_pages.div_ceil(shape.planes_per_member);
-        self.max_valid_per_plane().saturating_sub(mapped)
     }
 }
