@@ -47,6 +47,7 @@ mod collect;
 mod discard;
 #[cfg(debug_assertions)]
 mod extend;
+mod learn;
 mod merge;
 mod metadata;
 mod placement;
@@ -81,9 +82,8 @@ pub(crate) use extend::Short;
 pub use view::{StripeColumn, StripeView};
 
 pub(crate) use classes::Band;
-pub use counts::{ElasticCounts, MetadataCounts};
+pub use counts::{ElasticCounts, MetadataCounts, StreamCounts};
 pub use directory::Role;
-pub use streams::StreamCounts;
 pub use stripe_fill::LARGE_WRITE_BYTES;
 
 /// The location of a chunk.

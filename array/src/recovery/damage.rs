@@ -1,33 +1,11 @@
 //! Damaged copies of metadata with another intact copy: nothing is lost yet, but the next failure may lose something.
 
-use std::fmt;
-
+use super::report::DamagedCopy;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
 use stripewise_core::format::{
     CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages,
 };
-
-/// A copy of metadata that cannot be read or has wrong content, while another copy is intact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DamagedCopy {
-    /// The member.
-    pub member: u16,
-    /// The page at which the copy begins.
-    pub page: u32,
-    /// The structure that the copy belongs to.
-    pub structure: Structure,
-}
-
-impl fmt::Display for DamagedCopy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { member, page, structure } = self;
-        write!(
-            f,
-            "member {member}, page {page}: this copy of the {structure} is damaged; another one is whole"
-        )
-    }
-}
 
 /// Whether `page`, where a structure may be, holds something else; `parsed` is the result of parsing it. A page of zeros
 /// was never written.

@@ -140,7 +140,7 @@ impl Remains<'_> {
     pub(super) fn each_page(&mut self, device: u16, area: Area, see: &mut dyn FnMut(u32, &[u8])) {
         let pages: Vec<At> =
             (area.first..area.first + area.pages).map(|page| At { member: device, page }).collect();
-        for round in pages.chunks(super::ROUND_PAGES) {
+        for round in pages.chunks(super::site::ROUND_PAGES) {
             self.media.read(round, &mut |nth, content| {
                 if let Ok(content) = content {
                     see(round[nth].page, content);

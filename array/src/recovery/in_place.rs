@@ -3,9 +3,7 @@
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{
-    MemberState, NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages,
-};
+use stripewise_core::format::{NUMBERS_BEGIN_MAX, Superblock, superblock_pages};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 use stripewise_core::memory::Memory;
@@ -16,95 +14,12 @@ use super::in_place_deferred as deferred;
 use super::in_place_intent as intents;
 use super::in_place_journal::JournalFindings;
 use super::in_place_table as tables;
-use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use super::{
-    AssembleError, AssemblyOptions, DamagedCopy, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest,
-};
+use super::site::{ROUND_PAGES, Site, smallest};
+use super::superblocks::{features_of, superblock_in_place, write_all};
+use super::{AssembleError, AssemblyOptions, Identity, RecoveryReport, check_next};
 use crate::array::Array;
 use crate::array::Placed;
 use crate::in_place::journal::Checksums;
-
-/// The members of an array in place, before it serves.
-pub(super) struct Site<'a> {
-    pub(super) media: &'a mut dyn Media,
-    pub(super) geometry: &'a Geometry,
-    pub(super) layout: InPlaceLayout,
-    pub(super) array: Uuid,
-    pub(super) epoch: u32,
-    /// For each member of the array, its position among the offered devices.
-    pub(super) positions: Vec<Option<u16>>,
-    pub(super) pages_read: u64,
-}
-
-impl Site<'_> {
-    pub(super) fn page_bytes(&self) -> usize {
-        self.layout.page_bytes as usize
-    }
-
-    /// Page `page` of `member` of the array, if the member is present.
-    pub(super) fn at(&self, member: u32, page: u32) -> Option<At> {
-        Some(At { member: self.positions[member as usize]?, page })
-    }
-
-    /// Describes the copy of a structure at `at` as damaged.
-    pub(super) fn damaged(&self, at: At, structure: Structure) -> DamagedCopy {
-        let member = self.positions.iter().position(|&position| position == Some(at.member));
-        DamagedCopy { member: member.unwrap_or_default() as u16, page: at.page, structure }
-    }
-
-    /// Reads a round of pages; `None` for pages that cannot be read.
-    pub(super) fn read(&mut self, at: &[At]) -> Vec<Option<Vec<u8>>> {
-        self.pages_read += at.len() as u64;
-        let mut pages = vec![None; at.len()];
-        self.media.read(at, &mut |nth, content| pages[nth] = content.ok().map(<[u8]>::to_vec));
-        pages
-    }
-
-    /// Writes pages in rounds, and flushes their members.
-    pub(super) fn write(&mut self, at: &[At], pages: &[impl AsRef<[u8]>]) -> Result<(), AssembleError> {
-        for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
-            write_and_flush(self.media, at, pages)?;
-        }
-        Ok(())
-    }
-
-    /// Treats the members in the mask `missing` as absent: the array has continued without them.
-    fn leave_out(&mut self, missing: u64) {
-        for member in 0..self.geometry.members {
-            if missing >> member & 1 != 0 {
-                self.positions[member as usize] = None;
-            }
-        }
-    }
-
-    /// Marks absent members as failed in `superblock`. Returns whether any of them was not yet marked.
-    fn fail_absent(&self, superblock: &mut Superblock) -> bool {
-        let epoch = superblock.epoch;
-        let members = superblock.members.iter_mut().zip(&self.positions);
-        let absent = members.filter(|(_, position)| position.is_none());
-        absent.fold(false, |is_news, (member, _)| {
-            let was_known = member.state == MemberState::Failed;
-            member.fail(epoch, 0);
-            is_news || !was_known
-        })
-    }
-
-    /// Refuses to continue if more members of a group are absent than its parity tolerates.
-    fn check_enough(&self) -> Result<(), AssembleError> {
-        let tolerates = self.geometry.parity() as usize;
-        for group in 0..self.geometry.groups {
-            let is_gone = |member: &u32| self.positions[*member as usize].is_none();
-            let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
-            if gone.len() > tolerates {
-                return Err(AssembleError::Refused(format!(
-                    "too few members: {gone:?} of group {group} are absent, or the array continued without them, and its parity \
-                     tolerates {tolerates}; offer those that are missing"
-                )));
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Writes an empty array: zeros, a table of their checksums, superblocks.
 pub(super) fn create(

@@ -9,8 +9,8 @@ use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32
 use stripewise_core::geometry::{Geometry, Place};
 
 use super::AssembleError;
-use super::in_place::Site;
 use super::in_place_journal::{Changes, JournalFindings, Record};
+use super::site::Site;
 use crate::in_place::journal::{Checksums, Ring};
 
 /// Each row with deferred parity, by group and page of the data: the content that its parity covers, by member.

@@ -1,7 +1,7 @@
 //! The intent bitmap on the members: reading the newest version of each group's page, and the first one.
 
 use super::damage::is_damaged;
-use super::in_place::Site;
+use super::site::Site;
 use super::{AssembleError, RecoveryReport};
 use stripewise_core::format::{IntentPage, Structure};
 use stripewise_core::media::At;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::damage::is_damaged;
-use super::in_place::Site;
-use super::{AssembleError, DamagedCopy, ROUND_PAGES};
+use super::site::{ROUND_PAGES, Site};
+use super::{AssembleError, DamagedCopy};
 use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::At;

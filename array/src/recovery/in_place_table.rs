@@ -5,8 +5,8 @@ use stripewise_core::format::{ChecksumPage, Structure, crc32c};
 use stripewise_core::media::At;
 
 use super::damage::is_damaged;
-use super::in_place::Site;
-use super::{AssembleError, ROUND_PAGES, RecoveryReport};
+use super::site::{ROUND_PAGES, Site};
+use super::{AssembleError, RecoveryReport};
 use crate::in_place::journal::Checksums;
 
 /// The table as found on the members.

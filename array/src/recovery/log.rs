@@ -2,9 +2,10 @@
 
 use super::assemble::Assembly;
 use super::install::Install;
+use super::site::{ROUND_PAGES, smallest};
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
-use super::{AssembleError, AssemblyOptions, Identity, ROUND_PAGES, RecoveryReport, check_next, smallest};
+use super::{AssembleError, AssemblyOptions, Identity, RecoveryReport, check_next};
 use crate::array::Array;
 use crate::array::Placed;
 use stripewise_core::bugs::Bug;

@@ -3,7 +3,9 @@
 mod assemble;
 mod check;
 mod damage;
+mod error;
 mod evidence;
+mod identity;
 mod in_place;
 mod in_place_deferred;
 mod in_place_intent;
@@ -11,7 +13,10 @@ mod in_place_journal;
 mod in_place_table;
 mod install;
 mod log;
+mod named;
 mod reconstruct;
+mod report;
+mod site;
 mod superblocks;
 mod upgrade;
 mod walk;
@@ -19,93 +24,26 @@ mod watched;
 
 use stripewise_base::text::{is_plain, visible};
 use stripewise_core::format::{
-    Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
+    Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, VERSION,
     settings_bytes_max,
 };
 use stripewise_core::media::Media;
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::PlacementPolicy;
-use stripewise_core::scheme::{Members, Metadata, Scheme, SchemeError};
+use stripewise_core::scheme::{Members, Metadata, Scheme};
 
 use crate::array::Array;
 
+use error::check_next;
 use watched::Watched;
 
 pub use check::{Checked, Trouble};
-pub use damage::DamagedCopy;
-pub use reconstruct::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
+pub use error::AssembleError;
+pub use identity::Identity;
+pub use named::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
+pub use report::{AssemblyOptions, DamagedCopy, RecoveryReport};
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 pub use upgrade::Upgrade;
-
-/// Pages that are read or written in one round. It bounds the memory for a round, whatever the size of members.
-const ROUND_PAGES: usize = 1024;
-
-/// The identity of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The identifier of the array.
-    pub array: Uuid,
-    /// The identifiers of its members, in order.
-    pub members: Vec<Uuid>,
-    /// The name of the array; at most 64 bytes.
-    pub name: String,
-}
-
-/// How to assemble an array.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AssemblyOptions {
-    /// Writes nothing: no new epoch, no repair. The array accepts no writes.
-    pub read_only: bool,
-    /// Assembles an array despite losses that would otherwise be refused. [`RecoveryReport::losses`] lists them.
-    pub force: bool,
-    /// Which members devices without superblocks are, as named by the user; with `force`, others are recognized by their
-    /// content.
-    pub named: NamedMembers,
-    /// A known bug of recovery that the checking simulation plants; without effect unless debug assertions are on.
-    pub bug: Option<stripewise_core::bugs::Bug>,
-}
-
-impl AssemblyOptions {
-    fn has_bug(self, bug: stripewise_core::bugs::Bug) -> bool {
-        cfg!(debug_assertions) && self.bug == Some(bug)
-    }
-}
-
-/// The result of assembling an array.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecoveryReport {
-    /// The epoch that began.
-    pub epoch: u32,
-    /// For each member of the array, its position among the offered devices; `None` if the member is absent or stale.
-    pub positions: Vec<Option<u16>>,
-    /// Batches, or records of the journal, that count and follow the last checkpoint.
-    pub replayed: u64,
-    /// Batches or records that were begun and not finished. They were never durable.
-    pub dropped: u64,
-    /// Descriptions of durable content that was lost.
-    pub losses: Vec<String>,
-    /// Copies of superblocks, of the table of checksums, of the bitmap and of journal records that are damaged while
-    /// another copy is intact. Assembling the array for writing repairs or voids them.
-    pub damaged: Vec<DamagedCopy>,
-    /// The results for offered devices without superblocks; empty unless reconstruction was requested.
-    pub reconstructed: Vec<Reconstructed>,
-    /// Pages read.
-    pub pages_read: u64,
-}
-
-/// Why an array is not created or not assembled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AssembleError {
-    /// The scheme has no meaning over these members.
-    #[error(transparent)]
-    Scheme(#[from] SchemeError),
-    /// The devices are no array, or too little of one, or assembly would lose durable content: the reason, and the remedy.
-    #[error("{0}")]
-    Refused(String),
-    /// A member failed, so that creation or assembly cannot continue.
-    #[error("{0}")]
-    Failed(String),
-}
 
 /// Writes an empty array of `scheme` over all devices that `media` offers.
 ///
@@ -181,11 +119,6 @@ pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, 
         },
     };
     Ok(superblock.free_page().is_some())
-}
-
-/// The number of pages of the smallest device that `media` offers.
-fn smallest(media: &dyn Media) -> u32 {
-    (0..media.count()).map(|member| media.size(member).0).min().unwrap_or(0)
 }
 
 impl<M: Memory> Array<M> {
@@ -303,24 +236,4 @@ fn with_blanks(error: AssembleError, reconstructed: &[Reconstructed]) -> Assembl
     let left = reconstructed.iter().filter(|one| !one.is_taken());
     let words = left.map(|one| format!("; of offered member {}: {one}", one.offered));
     AssembleError::Refused(words.fold(reason, |reason, more| reason + &more))
-}
-
-/// Refuses to write after `number`, the last of its kind, unless it is below `most`: otherwise there would eventually be
-/// no next number.
-fn check_next(what: &str, number: u64, most: u64) -> Result<(), AssembleError> {
-    if number < most {
-        return Ok(());
-    }
-    Err(AssembleError::Refused(format!(
-        "the last {what} has the number {number}, and from {most} on the last of all is too near; open the array \
-         read-only and copy it to another"
-    )))
-}
-
-impl Identity {
-    /// The identity of an array that will never be assembled again.
-    pub(crate) fn unnamed(members: u32) -> Self {
-        let named = |member: u32| Uuid((u128::from(member) + 1).to_be_bytes());
-        Self { array: Uuid([0xff; 16]), members: (0..members).map(named).collect(), name: String::new() }
-    }
 }

@@ -4,9 +4,10 @@
 //! version.
 
 use super::assemble::{Assembly, assemble};
+use super::site::{ROUND_PAGES, smallest};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
 use super::walk::WalkFindings;
-use super::{AssembleError, ROUND_PAGES, check_next, smallest};
+use super::{AssembleError, check_next};
 use stripewise_core::format::{
     Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max,

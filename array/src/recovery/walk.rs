@@ -1,8 +1,8 @@
 //! Finds the content of a log: the newest checkpoint and commit record, and the batches of all segments.
 
+use super::site::ROUND_PAGES;
 use std::collections::BTreeMap;
 
-use super::ROUND_PAGES;
 use stripewise_core::format::checkpoint::{body_bytes, segment};
 use stripewise_core::format::{
     CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
