@@ -59,14 +59,14 @@ mod still;
 mod store;
 pub mod transcript;
 mod troubles;
+mod uuid;
 mod ways;
 
 pub use backend::{Backend, BackendCompletion, Pages, Payload};
 pub use clock::Timekeeping;
 pub use discards::Trims;
 pub use engine::{
-    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status,
-    capabilities, random_uuid,
+    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status, capabilities,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::MemberFile;
@@ -79,4 +79,5 @@ pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;
 pub use store::{Store, outcome_of};
 pub use troubles::Troubles;
+pub use uuid::random_uuid;
 pub use ways::Files;

@@ -1,8 +1,5 @@
 //! Members that leave the array, return to it or replace others.
 
-use std::collections::VecDeque;
-
-use rustix::rand::{GetRandomFlags, getrandom};
 use stripewise_array::format::Uuid;
 use stripewise_array::{RejoinError, Rejoining};
 
@@ -15,25 +12,8 @@ use crate::media::{FileMedia, Returning};
 use crate::member_io::Failure;
 use crate::store::Store;
 use crate::transcript::Event;
+use crate::uuid::random_uuid;
 use crate::ways::Files;
-
-/// Hot spares: members that wait to replace one that fails.
-#[derive(Debug)]
-pub(super) struct Spares<E> {
-    waiting: VecDeque<(E, u32)>,
-}
-
-impl<E> Default for Spares<E> {
-    fn default() -> Self {
-        Self { waiting: VecDeque::new() }
-    }
-}
-
-impl<E> Spares<E> {
-    pub(super) fn count(&self) -> usize {
-        self.waiting.len()
-    }
-}
 
 impl<B: Backend> Engine<B> {
     /// Takes a member out of service. From now on its content is decoded from the other members.
@@ -259,18 +239,4 @@ impl Engine<Files> {
         };
         Err(EngineError::NotThat { member, path: file.path().into(), reason })
     }
-}
-
-/// An identifier of version 4 (RFC 9562, section 5.4), from the random numbers of the system.
-///
-/// # Errors
-/// When the system provides none.
-pub fn random_uuid() -> Result<Uuid, EngineError> {
-    let mut bytes = [0; 16];
-    if getrandom(&mut bytes, GetRandomFlags::empty()) != Ok(bytes.len()) {
-        return Err(EngineError::NoRandomness);
-    }
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    Ok(Uuid(bytes))
 }

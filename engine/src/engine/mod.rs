@@ -2,10 +2,14 @@
 
 mod closing;
 mod edges;
+mod known;
 mod members;
 mod opening;
+mod options;
 mod pace;
+mod rate;
 mod rules;
+mod spares;
 mod status;
 
 use std::os::fd::BorrowedFd;
@@ -19,23 +23,22 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
-use crate::clock::{Clock, Timekeeping};
+use crate::clock::Clock;
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::member_io::{Counts, Failure, MemberCompletion, MemberIo};
 use crate::out_of_space::{GRACE, Waiting, bits};
 use crate::owner::Keeper;
-use crate::plain::Order;
 use crate::still::{Seen, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
 use edges::Edges;
-use members::Spares;
-use opening::Known;
-use pace::Pace;
+use known::Known;
+use rate::Pace;
+use spares::Spares;
 
-pub use members::random_uuid;
-pub use pace::Rate;
+pub use options::{IoMode, Options};
+pub use rate::Rate;
 pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
 pub use status::{MemberCondition, MemberStatus, Progress, ScrubStatus, Status};
@@ -46,54 +49,6 @@ const TURN_TRIM_BYTES: u64 = 64 << 20;
 
 /// How often to check whether this host owns the array again, while writes wait for that.
 const FENCED: Duration = Duration::from_millis(10);
-
-/// How the engine runs. No option changes what the engine stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array with metadata has its own page
-    /// size.
-    pub page_bytes: u32,
-    /// Most operations of a member in flight.
-    pub window: u32,
-    /// The order in which the plain backend executes operations.
-    pub order: Order,
-    /// Where time comes from.
-    pub time: Timekeeping,
-    /// The backend that reaches files.
-    pub way: IoMode,
-    /// The rate of rebuilds and scrubs.
-    pub rate: Rate,
-    /// The timeout of an operation on a file. The member fails after it.
-    pub timeout: Duration,
-    /// How long a member may complete nothing before reads avoid it. It applies where operations do not block the
-    /// calling thread.
-    pub slow: Duration,
-}
-
-/// The backend that reaches files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IoMode {
-    /// io_uring where the system offers it, else the plain backend.
-    #[default]
-    Best,
-    /// Blocking calls, one after the other.
-    Plain,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            page_bytes: 4096,
-            window: 128,
-            order: Order::default(),
-            time: Timekeeping::default(),
-            way: IoMode::default(),
-            rate: Rate::default(),
-            timeout: Duration::from_secs(30),
-            slow: Duration::from_millis(50),
-        }
-    }
-}
 
 /// An array over members with real bytes.
 ///

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use stripewise_array::format::{Superblock, Uuid};
+use stripewise_array::format::Superblock;
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{
     Array, AssembleError, AssemblyOptions, Media, Members, Memory, Metadata, PagePool, RecoveryReport,
     Scheme, SchemeError,
 };
 
+use super::known::Known;
 use super::rules::{capabilities, keeps_what_it_has, trims, with_own_times};
 use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
@@ -20,24 +21,6 @@ use crate::plain::Plain;
 use crate::store::Store;
 use crate::transcript::{Event, Head, Scribe, WatchedMedia};
 use crate::ways::Files;
-
-/// The identity of an array with metadata.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) array: Uuid,
-    pub(super) name: String,
-    pub(super) members: Vec<Uuid>,
-}
-
-impl Known {
-    fn of(superblock: &Superblock) -> Self {
-        Self {
-            array: superblock.array,
-            name: superblock.name.clone(),
-            members: superblock.members.iter().map(|member| member.uuid).collect(),
-        }
-    }
-}
 
 impl Engine<Files> {
     /// A remark for the operator: why operations reach the files through the slower backend.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use stripewise_array::format::Uuid;
 
-use crate::engine::random_uuid;
+use crate::uuid::random_uuid;
 
 /// Where Linux keeps the identifier of a machine (`machine-id(5)`).
 const MACHINE_ID: &str = "/etc/machine-id";

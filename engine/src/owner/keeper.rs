@@ -10,9 +10,9 @@ use stripewise_array::format::{Owner, Superblock, Uuid};
 use super::page::{OwnerPage, now};
 use super::state::{Beat, Shared};
 use super::{Claiming, Host, OwnerError, WAIT_BEATS, WATCH_BEATS};
-use crate::engine::random_uuid;
 use crate::error::EngineError;
 use crate::media::FileMedia;
+use crate::uuid::random_uuid;
 
 /// How long the end of a keeper waits for members that do not answer.
 const FAREWELL: Duration = Duration::from_secs(2);

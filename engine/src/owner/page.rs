@@ -11,8 +11,8 @@ use rustix::fs::{Advice, OFlags, fadvise};
 use stripewise_array::format::{Owner, Superblock, Uuid};
 
 use super::{Claiming, Host};
-use crate::engine::random_uuid;
 use crate::media::FileMedia;
+use crate::uuid::random_uuid;
 
 /// The strictest memory alignment that direct I/O requires.
 const ALIGNMENT: usize = 4096;

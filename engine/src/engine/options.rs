@@ -1,0 +1,55 @@
+//! How the engine runs.
+
+use std::time::Duration;
+
+use super::rate::Rate;
+use crate::clock::Timekeeping;
+use crate::plain::Order;
+
+/// How the engine runs. No option changes what the engine stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The page, the unit of reads and writes of members: 512 to 32768 bytes. An array with metadata has its own page
+    /// size.
+    pub page_bytes: u32,
+    /// Most operations of a member in flight.
+    pub window: u32,
+    /// The order in which the plain backend executes operations.
+    pub order: Order,
+    /// Where time comes from.
+    pub time: Timekeeping,
+    /// The backend that reaches files.
+    pub way: IoMode,
+    /// The rate of rebuilds and scrubs.
+    pub rate: Rate,
+    /// The timeout of an operation on a file. The member fails after it.
+    pub timeout: Duration,
+    /// How long a member may complete nothing before reads avoid it. It applies where operations do not block the
+    /// calling thread.
+    pub slow: Duration,
+}
+
+/// The backend that reaches files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoMode {
+    /// io_uring where the system offers it, else the plain backend.
+    #[default]
+    Best,
+    /// Blocking calls, one after the other.
+    Plain,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            page_bytes: 4096,
+            window: 128,
+            order: Order::default(),
+            time: Timekeeping::default(),
+            way: IoMode::default(),
+            rate: Rate::default(),
+            timeout: Duration::from_secs(30),
+            slow: Duration::from_millis(50),
+        }
+    }
+}
