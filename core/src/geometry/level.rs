@@ -1,6 +1,7 @@
 //! Redundancy: how many chunks of a stripe are parity.
 //!
-//! Source: the levels are due to Patterson, Gibson and Katz, SIGMOD 1988; P + Q redundancy is level 6 in Chen et al., ACM Computing Surveys 1994.
+//! Source: the levels are due to Patterson, Gibson and Katz, SIGMOD 1988; P + Q redundancy is level 6 in Chen et al., ACM
+//! Computing Surveys 1994.
 
 use serde::{Deserialize, Serialize};
 
