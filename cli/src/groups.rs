@@ -4,7 +4,10 @@ use clap::builder::Styles;
 
 /// Groups and their commands.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Simulate", &["compare", "run", "explain", "timeline", "report", "runs", "overhead", "reliability"]),
+    (
+        "Simulate",
+        &["compare", "run", "study", "explain", "timeline", "report", "runs", "overhead", "reliability"],
+    ),
     ("Traces and presets", &["trace", "scheme", "device", "profile"]),
     ("Papers", &["paper"]),
     ("Serve", &["create", "serve"]),

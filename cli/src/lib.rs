@@ -28,6 +28,7 @@ mod renamed;
 mod report;
 mod run;
 mod runs;
+mod studies;
 mod study;
 mod table;
 mod timeline;

@@ -24,6 +24,7 @@ mod span;
 mod spec;
 mod study;
 mod timeline;
+mod watching;
 mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
@@ -37,5 +38,6 @@ pub use span::Span;
 pub use spec::{
     DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables,
 };
-pub use study::{Finished, Study, acknowledges, smallest_bytes};
+pub use study::{Finished, Study, acknowledges, smallest_bytes, version};
+pub use watching::InMemory;
 pub use workload::{Folding, Origin, Stream, Watched, Workload, WorkloadSpec};

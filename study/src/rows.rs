@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
+use stripewise_results::RunWriter;
 use stripewise_sim::tables::{GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
 
 use crate::cpu::thread_cpu_ns;
@@ -137,6 +138,29 @@ impl<S> Sink for Rows<S> {
     #[inline]
     fn gc_slice(&mut self, row: &GcSliceRow) {
         add!(self.gc_slices, row);
+    }
+}
+
+/// The rows of a run, written by its thread or by one beside it.
+pub(crate) enum Writing {
+    Here(Box<RunWriter>),
+    Beside(Rows<RunWriter>),
+}
+
+impl Writing {
+    pub(crate) fn sink(&mut self) -> &mut dyn Sink {
+        match self {
+            Self::Here(writer) => &mut **writer,
+            Self::Beside(rows) => rows,
+        }
+    }
+
+    /// The writer with all rows, and the processor time of the thread beside the run in nanoseconds.
+    pub(crate) fn finish(self) -> (RunWriter, u64) {
+        match self {
+            Self::Here(writer) => (*writer, 0),
+            Self::Beside(rows) => rows.finish(),
+        }
     }
 }
 

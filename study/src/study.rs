@@ -10,8 +10,8 @@ use stripewise_array::update::Update;
 use stripewise_base::human;
 use stripewise_flash::DeviceSpec;
 use stripewise_results::summary::{CPU_NS, Entry};
-use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, RunWriter, Store, Table};
-use stripewise_sim::tables::Sink;
+use stripewise_results::{Figure, Figures, FinishedRun, MemorySink, Optional, RunInputs, Store, Table};
+use stripewise_sim::tables::{MemberRow, Sink};
 use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
 
@@ -20,11 +20,12 @@ use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
-use crate::rows::Rows;
+use crate::rows::{Rows, Writing};
 use crate::setting::{self, Overlaid, Setting};
 use crate::shared::Shared;
 use crate::span;
 use crate::spec::StudySpec;
+use crate::watching::{InMemory, Watching};
 use crate::workload::{Folding, Workload};
 
 /// A study that can be run: all names are resolved and all settings are parsed.
@@ -75,6 +76,27 @@ impl Finished {
     }
 }
 
+/// What a simulation yields beside its rows.
+struct Simulated {
+    members: Vec<MemberRow>,
+    figures: Figures,
+    cpu_ns: u64,
+}
+
+impl Simulated {
+    /// The totals, with the processor time of the run.
+    fn figures(&self, cpu_ns: u64) -> Result<Figures, Error> {
+        let mut figures = self.figures.clone();
+        figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
+        Ok(figures)
+    }
+}
+
+/// This program, as the digests of runs include it: the version, and the digest of all sources that decide results.
+pub fn version() -> String {
+    format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES)
+}
+
 /// The place of a write when it is acknowledged (members or a kind of memory), by the scheme of a run. None where
 /// this program does not know the scheme.
 pub fn acknowledges(inputs: &RunInputs) -> Option<&'static str> {
@@ -88,6 +110,26 @@ impl Study {
     /// # Errors
     /// A name or setting that was not understood; a trace that cannot be read; [`Error::Stopped`].
     pub fn new(spec: StudySpec, observer: &dyn Observer) -> Result<Self, Error> {
+        Self::resolved(spec, |spec| {
+            let workload = Workload::new(&spec.workload, spec.seed, observer)?;
+            workload.check_warmup(spec.warmup, observer)?;
+            Ok(workload)
+        })
+    }
+
+    /// [`Study::new`] over a workload that was resolved before, whose trace is not read again. The workload of `spec` and
+    /// the length of its warm-up are not looked at.
+    ///
+    /// # Errors
+    /// A name or setting that was not understood.
+    pub fn over(spec: StudySpec, workload: &Workload) -> Result<Self, Error> {
+        Self::resolved(spec, |spec| Ok(workload.with_seed(spec.seed)))
+    }
+
+    fn resolved(
+        spec: StudySpec,
+        workload: impl FnOnce(&StudySpec) -> Result<Workload, Error>,
+    ) -> Result<Self, Error> {
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
         let Overlaid { spec: device, idle } = setting::overlaid_device(&spec.device, &for_device)?;
         let name = |setting| (spec.device.shown.clone(), setting);
@@ -95,8 +137,7 @@ impl Study {
         remarks.extend(setting::former_names_of_schemes(&spec.schemes, &for_schemes));
         remarks.extend(setting::remarks(What::Device, &idle.into_iter().map(name).collect::<Vec<_>>()));
         let mut idle = Vec::new();
-        let workload = Workload::new(&spec.workload, spec.seed, observer)?;
-        workload.check_warmup(spec.warmup, observer)?;
+        let workload = workload(&spec)?;
         let last = spec.seed.checked_add(u64::from(spec.seeds.get()) - 1);
         let seeds = spec.seed..=last.ok_or_else(|| {
             Error::spec(format!("{} seeds from {} on: the last one is too large", spec.seeds, spec.seed))
@@ -256,10 +297,8 @@ impl Study {
     /// # Errors
     /// As those of [`Study::run`]; when there is no such run.
     pub fn run_one(&self, place: usize, observer: &dyn Observer) -> Result<Finished, Error> {
-        let count = self.jobs.len();
-        let none = || Error::spec(format!("there is no run {place}: the study has {count}, counted from 0"));
         let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
-        self.make(place, self.jobs.get(place).ok_or_else(none)?, &apart, observer)
+        self.make(place, self.job(place)?, &apart, observer)
     }
 
     /// The requests that the runs replay; with `ahead`, threads read them.
@@ -325,26 +364,72 @@ impl Study {
         observer: &dyn Observer,
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
-        let workload = &self.workloads[job.workload];
-        let feed = shared.feed(self.requests_of(job));
-        let mut source = workload.folded_from(Some(feed), self.fold_bytes, observer)?;
         let writer = Store::new(&self.spec.out).begin(inputs, optional)?;
         let mut rows = if shared.is_ahead() && (optional.requests || optional.updates) {
             Writing::Beside(Rows::new(writer))
         } else {
             Writing::Here(Box::new(writer))
         };
+        let made = self.simulated(job, shared, optional.requests, observer, place, rows.sink())?;
+        let (writer, rows_cpu_ns) = rows.finish();
+        let cpu_ns = made.cpu_ns + rows_cpu_ns;
+        Ok((writer.finish(&made.members, &made.figures(cpu_ns)?)?, cpu_ns))
+    }
+
+    /// The inputs of the run at `place`.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn run_inputs(&self, place: usize) -> Result<RunInputs, Error> {
+        self.inputs(self.job(place)?)
+    }
+
+    /// Makes the run at `place` with its tables in memory, whether it is in the store or not. Its results digest is that of
+    /// a run in the store that keeps no optional tables.
+    ///
+    /// # Errors
+    /// As those of [`Study::run`]; when there is no such run.
+    pub fn in_memory(&self, place: usize, observer: &dyn Observer) -> Result<InMemory, Error> {
+        go_on(observer)?;
+        let job = self.job(place)?;
+        let inputs = self.inputs(job)?;
+        let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
+        let mut sink = Watching::new(MemorySink::in_memory(&inputs, Optional::NONE)?);
+        let made = self.simulated(job, &apart, true, observer, place, &mut sink)?;
+        let (sink, steady) = sink.finish();
+        let run = sink.finish_in_memory(&made.members, &made.figures(made.cpu_ns)?)?;
+        Ok(InMemory { inputs, run, steady, cpu_ns: made.cpu_ns })
+    }
+
+    fn job(&self, place: usize) -> Result<&Job, Error> {
+        let count = self.jobs.len();
+        let none = || Error::spec(format!("there is no run {place}: the study has {count}, counted from 0"));
+        self.jobs.get(place).ok_or_else(none)
+    }
+
+    /// Makes the run of `job` and passes its rows to `sink`, those of requests if `request_rows`.
+    fn simulated(
+        &self,
+        job: &Job,
+        shared: &Shared,
+        request_rows: bool,
+        observer: &dyn Observer,
+        place: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<Simulated, Error> {
+        let workload = &self.workloads[job.workload];
+        let feed = shared.feed(self.requests_of(job));
+        let mut source = workload.folded_from(Some(feed), self.fold_bytes, observer)?;
         let mut job = job.clone();
-        job.config.request_rows = optional.requests;
+        job.config.request_rows = request_rows;
         let limit = workload.limit();
         let began_ns = thread_cpu_ns();
-        let totals = simulate(&job, &mut source, rows.sink(), &mut |progress| {
+        let totals = simulate(&job, &mut source, sink, &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
             observer.advanced(place, Progress { share, ..progress });
             observer.go_on()
         })?;
-        let (writer, rows_cpu_ns) = rows.finish();
-        let cpu_ns = source.source().source().cpu_ns(thread_cpu_ns() - began_ns) + rows_cpu_ns;
+        let cpu_ns = source.source().source().cpu_ns(thread_cpu_ns() - began_ns);
         // The stream ends early when the observer stops the study: the computed run is then incomplete.
         go_on(observer)?;
         let mut figures = Figures::from_list(&totals.figures())?;
@@ -355,8 +440,7 @@ impl Study {
         figures.add("shifted_requests", Figure::Count(fold.shifted))?;
         figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
         figures.add("clamped_times", Figure::Count(read.clamped_times))?;
-        figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
-        Ok((writer.finish(&totals.members, &figures)?, cpu_ns))
+        Ok(Simulated { members: totals.members, figures, cpu_ns })
     }
 
     fn optional(&self) -> Optional {
@@ -388,7 +472,7 @@ impl Study {
         set("sample_every", job.config.sample_every.to_string());
         set("gc_rows", job.config.gc_rows.to_string());
         let text = |table| toml::to_string(&table).map_err(broken);
-        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES);
+        let version = version();
         let digest = workload.digest();
         let mut inputs =
             RunInputs::new(&text(configuration)?, &text(replay)?, &digest, job.config.seed, &version)?;
@@ -470,29 +554,6 @@ fn simulate(
     match failure.take() {
         Some(failure) => Err(failed(failure)),
         None => Ok(totals?),
-    }
-}
-
-/// The rows of a run, written by its thread or by one beside it.
-enum Writing {
-    Here(Box<RunWriter>),
-    Beside(Rows<RunWriter>),
-}
-
-impl Writing {
-    fn sink(&mut self) -> &mut dyn Sink {
-        match self {
-            Self::Here(writer) => &mut **writer,
-            Self::Beside(rows) => rows,
-        }
-    }
-
-    /// The writer with all rows, and the processor time of the thread beside the run in nanoseconds.
-    fn finish(self) -> (RunWriter, u64) {
-        match self {
-            Self::Here(writer) => (*writer, 0),
-            Self::Beside(rows) => rows.finish(),
-        }
     }
 }
 

@@ -163,6 +163,13 @@ impl Workload {
         other
     }
 
+    /// The same trace, cut and folded otherwise; none for a workload that is generated. The trace is not read again.
+    #[must_use]
+    pub fn of_trace(&self, requests: Option<u64>, fold: Fold) -> Option<Self> {
+        let is_trace = matches!(self.source, Resolved::Trace { .. });
+        is_trace.then(|| Self { source: self.source.clone(), limit: requests, fold })
+    }
+
     /// Whether its requests differ with the seed.
     pub fn is_generated(&self) -> bool {
         matches!(self.source, Resolved::Generator { .. })
@@ -210,7 +217,7 @@ impl Workload {
     ///
     /// # Errors
     /// A warm-up as long as the workload, or longer; a trace that cannot be read; [`Error::Stopped`].
-    pub(crate) fn check_warmup(&self, warmup: u64, observer: &dyn Observer) -> Result<(), Error> {
+    pub fn check_warmup(&self, warmup: u64, observer: &dyn Observer) -> Result<(), Error> {
         if warmup == 0 {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use crate::Complaint;
 
 /// Each crate of this tree and the crates of the tree that it may depend on. Tests may depend on any except the
 /// command.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("report", &["base", "flash", "reliability", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "study"]),
+    ("campaign", &["base", "flash", "trace", "sim", "results", "study"]),
     ("nbd", &[]),
     ("serve", &["base", "array", "engine", "nbd", "trace"]),
     ("engine", &["base", "code", "trace", "array"]),
@@ -33,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "results",
             "report",
             "study",
+            "campaign",
             "papers",
             "engine",
             "nbd",

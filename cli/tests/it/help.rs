@@ -76,6 +76,18 @@ fn the_short_help_is_shorter_than_the_long_one_and_both_show_examples() {
     assert!(sandbox.run("trace gen --help").success().contains("theta"), "the generators' keys are listed");
 }
 
+/// A study with the axes that examples name.
+const STUDY: &str = "\
+[base]
+requests = 500
+[compare]
+scheme = [\"baseline\", \"bpu\"]
+[axes]
+pacing = [\"open:2\", \"open:4\"]
+[replicate]
+seeds = 2
+";
+
 /// Whether an example needs a served array.
 fn is_of_serving(line: &str) -> bool {
     let command = line.split(' ').next().unwrap_or_default();
@@ -129,6 +141,7 @@ fn every_example_runs() {
         (0..50).map(|n| format!("{},{},4096,{},{}.5\n", n % 3, n * 8, ["r", "W"][n % 2], n)).collect();
     sandbox.write("trace.spc", &spc);
     sandbox.write("mine.csv", &msr_trace(10));
+    sandbox.write("study.toml", STUDY);
     for folder in [".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"] {
         std::fs::create_dir_all(sandbox.path().join(folder)).unwrap();
     }

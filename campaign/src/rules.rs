@@ -1,0 +1,198 @@
+//! How many seeds a point gets, and what a failed run means.
+
+use std::time::Duration;
+
+use stripewise_base::suggest;
+use stripewise_base::units::Span;
+use stripewise_results::replicate::{Narrow, Of, Rule};
+use stripewise_results::totals::TOTALS;
+
+use crate::error::Error;
+use crate::text::{Item, Section};
+
+/// The figure that tables show if the file names none.
+const FIGURE: &str = "response_mean_ns";
+/// Seeds of a point if the file does not say.
+const SEEDS: u32 = 5;
+/// The confidence of intervals if the file does not say.
+const CONFIDENCE: f64 = 0.95;
+
+/// The seeds of a point.
+#[derive(Clone, Debug)]
+pub struct Replicate {
+    /// The first seed.
+    pub first: u64,
+    /// When the seeds end.
+    pub rule: Rule,
+    /// The figure whose intervals decide.
+    pub figure: String,
+    /// What the intervals are of.
+    pub of: Of,
+}
+
+impl Default for Replicate {
+    fn default() -> Self {
+        let rule = Rule::fixed(SEEDS, CONFIDENCE).expect("five seeds at 95 % are a rule");
+        Self { first: 1, rule, figure: FIGURE.to_owned(), of: Of::DifferencesFrom(0) }
+    }
+}
+
+impl Replicate {
+    pub(crate) fn read(section: &Section<'_>, schemes: &[String]) -> Result<Self, Error> {
+        section.only(&["first", "seeds", "least", "most", "batch", "until"])?;
+        let mut replicate = Self::default();
+        if let Some(first) = section.get("first") {
+            replicate.first = first.parsed()?;
+        }
+        let Some(until) = section.get("until") else {
+            if let Some(item) = ["least", "most", "batch"].iter().find_map(|key| section.get(key)) {
+                let remedy = "say `until` when the seeds end, or give their number: seeds = 5";
+                return Err(item.refuse_key(format!("`{}` needs `until`: {remedy}", item.key)));
+            }
+            if let Some(seeds) = section.get("seeds") {
+                replicate.rule =
+                    Rule::fixed(seeds.count(1)?, CONFIDENCE).map_err(|error| seeds.refuse(error))?;
+            }
+            return Ok(replicate);
+        };
+        if let Some(seeds) = section.get("seeds") {
+            return Err(seeds.refuse_key("with `until`, give `least` and `most` in place of `seeds`"));
+        }
+        let table = until.section()?;
+        table.only(&["figure", "relative", "absolute", "confidence", "paired_with"])?;
+        let figure = table.get("figure").ok_or_else(|| until.refuse("`until` needs a `figure`"))?;
+        replicate.figure = figure_of(&figure.string()?).map_err(|message| figure.refuse(message))?;
+        let narrow = match (table.get("relative"), table.get("absolute")) {
+            (Some(width), None) => Narrow::Relative(width.real()?),
+            (None, Some(width)) => Narrow::Absolute(width.real()?),
+            _ => {
+                return Err(
+                    until.refuse("`until` needs either `relative` or `absolute`, as in relative = 0.05")
+                );
+            }
+        };
+        replicate.of = match table.get("paired_with") {
+            Some(item) => Of::DifferencesFrom(place(item, schemes)?),
+            None => Of::Means,
+        };
+        let count = |key: &str, default| section.get(key).map_or(Ok(default), |item| item.count(1));
+        let (least, batch, most) = (count("least", SEEDS)?, count("batch", SEEDS)?, count("most", 60)?);
+        let confidence = table.get("confidence").map_or(Ok(CONFIDENCE), Item::real)?;
+        let rule = Rule::until(narrow, confidence, least, batch, most);
+        replicate.rule = rule.map_err(|message| until.refuse(message))?;
+        Ok(replicate)
+    }
+
+    /// Everything that decides the seeds, for the digest of a plan.
+    pub(crate) fn canonical(&self) -> String {
+        format!("{} {:?} {} {:?}", self.first, self.rule, self.figure, self.of)
+    }
+}
+
+/// The total of that name.
+///
+/// # Errors
+/// The nearest name, if there is none.
+pub(crate) fn figure_of(name: &str) -> Result<String, String> {
+    let known: Vec<&str> = TOTALS.iter().map(|(total, _)| *total).collect();
+    let full = [name.to_owned(), format!("response_{name}")];
+    let found = full.into_iter().find(|full| known.contains(&full.as_str()));
+    found.ok_or_else(|| match suggest::nearest(name, known.iter().copied()) {
+        Some(near) => format!("unknown figure `{name}`; did you mean `{near}`?"),
+        None => format!("unknown figure `{name}`; a figure is a total of a run, as in response_p99_ns"),
+    })
+}
+
+fn place(item: &Item<'_>, schemes: &[String]) -> Result<usize, Error> {
+    let name = item.string()?;
+    let known: Vec<&str> = schemes.iter().map(String::as_str).collect();
+    let found = schemes.iter().position(|scheme| *scheme == name);
+    found.ok_or_else(|| item.refuse(suggest::unknown("scheme of [compare]", &name, &known)))
+}
+
+/// When failed runs end a study.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StopAfter {
+    /// Never.
+    Never,
+    /// After this share of the runs that were tried, in parts of one.
+    Share(f64),
+    /// After this number of runs.
+    Runs(u64),
+}
+
+/// What a failed run means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fail {
+    /// How often a failed run is tried again.
+    pub retries: u32,
+    /// When the study stops.
+    pub stop_after: StopAfter,
+    /// The longest time of a run.
+    pub run_limit: Option<Duration>,
+}
+
+impl Default for Fail {
+    fn default() -> Self {
+        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None }
+    }
+}
+
+/// Runs that must have been tried before a share of them counts.
+const SHARE_OF: u64 = 20;
+
+impl Fail {
+    pub(crate) fn read(section: &Section<'_>) -> Result<Self, Error> {
+        section.only(&["retries", "on_error", "stop_after", "run_limit"])?;
+        let mut fail = Self::default();
+        if let Some(item) = section.get("retries") {
+            fail.retries = item.count(0)?;
+        }
+        match section.get("on_error").map(|item| Ok::<_, Error>((item, item.string()?))).transpose()? {
+            None => {}
+            Some((_, text)) if text == "continue" => {}
+            Some((_, text)) if text == "stop" => fail.stop_after = StopAfter::Runs(0),
+            Some((item, _)) => return Err(item.refuse("`on_error` is \"continue\" or \"stop\"")),
+        }
+        if let Some(item) = section.get("stop_after") {
+            let text = item.plain()?;
+            let expected =
+                || item.refuse("`stop_after`: expected a share or a number of runs, as in \"5%\" or 100");
+            fail.stop_after = match text.strip_suffix('%') {
+                Some(share) => {
+                    let share =
+                        share.trim().parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+                    StopAfter::Share(share.ok_or_else(expected)? / 100.0)
+                }
+                None => StopAfter::Runs(text.parse().map_err(|_| expected())?),
+            };
+        }
+        if let Some(item) = section.get("run_limit") {
+            let limit = item.string()?;
+            // Units of runs are hours; those of devices end at seconds.
+            let seconds = [("h", 3600), ("min", 60)].into_iter().find_map(|(unit, seconds)| {
+                limit
+                    .strip_suffix(unit)?
+                    .trim()
+                    .parse::<u64>()
+                    .ok()?
+                    .checked_mul(seconds)
+                    .map(Duration::from_secs)
+            });
+            let span = || limit.parse::<Span>().map(|span| Duration::from_nanos(span.0));
+            let limit = seconds.map_or_else(span, Ok);
+            fail.run_limit =
+                Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}, 10min or 1h")))?);
+        }
+        Ok(fail)
+    }
+
+    /// Whether `failed` runs of `tried` ones end the study.
+    pub fn ends(&self, failed: u64, tried: u64) -> bool {
+        match self.stop_after {
+            StopAfter::Never => false,
+            StopAfter::Runs(runs) => failed > runs,
+            StopAfter::Share(share) => tried >= SHARE_OF && failed as f64 > share * tried as f64,
+        }
+    }
+}

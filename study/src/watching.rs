@@ -1,0 +1,68 @@
+//! Runs in memory, whose response times are watched: whether the warm-up is over.
+
+use stripewise_results::steady::{Steady, Warmup};
+use stripewise_results::{MemoryRun, MemorySink, RunInputs};
+use stripewise_sim::tables::{GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
+
+/// A run whose tables are in memory.
+#[derive(Clone, Debug)]
+pub struct InMemory {
+    /// Its inputs.
+    pub inputs: RunInputs,
+    /// Its results.
+    pub run: MemoryRun,
+    /// Whether the warm-up of its response times was over.
+    pub steady: Steady,
+    /// Its processor time in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// Passes all rows on.
+pub(crate) struct Watching {
+    sink: MemorySink,
+    warmup: Warmup,
+}
+
+impl Watching {
+    pub(crate) fn new(sink: MemorySink) -> Self {
+        Self { sink, warmup: Warmup::default() }
+    }
+
+    /// The rows, and the verdict.
+    pub(crate) fn finish(self) -> (MemorySink, Steady) {
+        (self.sink, self.warmup.verdict())
+    }
+}
+
+impl Sink for Watching {
+    #[inline]
+    fn request(&mut self, row: &RequestRow) {
+        self.warmup.push(row.latency_ns as f64);
+        self.sink.request(row);
+    }
+
+    #[inline]
+    fn update(&mut self, row: &UpdateRow) {
+        self.sink.update(row);
+    }
+
+    #[inline]
+    fn sample(&mut self, row: &SampleRow) {
+        self.sink.sample(row);
+    }
+
+    #[inline]
+    fn gc(&mut self, row: &GcRow) {
+        self.sink.gc(row);
+    }
+
+    #[inline]
+    fn latency(&mut self, row: &LatencyRow) {
+        self.sink.latency(row);
+    }
+
+    #[inline]
+    fn gc_slice(&mut self, row: &GcSliceRow) {
+        self.sink.gc_slice(row);
+    }
+}
