@@ -67,7 +67,7 @@ impl LogHistory {
         if self.bounds.last().is_none_or(|&(_, last)| last != bound) {
             self.bounds.push((event, bound));
         }
-        let counts = audit.array.elastic_counts();
+        let counts = audit.array.log_counts();
         let done = (counts.collected, counts.stripes - audit.array.stripes_under_way());
         let before = std::mem::replace(&mut self.done, done);
         if moved.is_empty() && before == done {

@@ -579,7 +579,7 @@ impl<'a> CaseRun<'a> {
             lost: (0..counters.len()).filter(|&member| array.is_failed(member as u16)).count() as u64,
             moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
-            collected: array.elastic_counts().collected,
+            collected: array.log_counts().collected,
         }
     }
 }

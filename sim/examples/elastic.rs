@@ -59,7 +59,7 @@ fn measure(scheme: &str, times: u32) -> (f64, u64, u64) {
     let totals = run(&config, &mut source, &mut (), &mut report).expect("a run");
     let took = begun.map_or(0.0, |begun: Instant| begun.elapsed().as_nanos() as f64);
     let operations = totals.sum(|row| row.flash_read_pages + row.flash_program_pages + row.erase_blocks);
-    (took / operations as f64, operations, totals.elastic.collected)
+    (took / operations as f64, operations, totals.log.collected)
 }
 
 fn main() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
-use stripewise_array::log::ElasticCounts;
+use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::update::Update;
 use stripewise_array::zones::ZoneCounts;
@@ -287,7 +287,7 @@ fn replay_on<'a>(
     };
     gc_slices.rows(&mut |row| simulation.world.host.sink().gc_slice(row));
     let cache = simulation.array.cache_counts().since(&meter.cache);
-    let elastic = simulation.array.elastic_counts().since(&meter.elastic);
+    let log = simulation.array.log_counts().since(&meter.log);
     let zones = simulation.array.zone_counts().since(&meter.zones);
     let reads = simulation.array.read_counts().since(&meter.reads);
     let memory = crate::totals::Memories {
@@ -300,7 +300,7 @@ fn replay_on<'a>(
         requests,
         members,
         cache,
-        elastic,
+        log,
         zones,
         reads,
         memory,
@@ -326,8 +326,8 @@ struct Meter {
     base: Vec<ClassCounts>,
     /// Counters of the write cache at that time.
     cache: CacheCounts,
-    /// Counters of an elastic placement's log at that time.
-    elastic: ElasticCounts,
+    /// Counters of the log at that time.
+    log: LogCounts,
     /// Counters of zones at that time.
     zones: ZoneCounts,
     /// Counters of redirected reads at that time.
@@ -361,7 +361,7 @@ impl Meter {
             began_ns: 0,
             base: simulation.world.counts.clone(),
             cache: CacheCounts::default(),
-            elastic: ElasticCounts::default(),
+            log: LogCounts::default(),
             zones: ZoneCounts::default(),
             reads: ReadCounts::default(),
             arrivals: 0,
@@ -397,7 +397,7 @@ impl Meter {
         self.next_sample = now;
         self.base.clone_from(&simulation.world.counts);
         self.cache = simulation.array.cache_counts();
-        self.elastic = simulation.array.elastic_counts();
+        self.log = simulation.array.log_counts();
         self.zones = simulation.array.zone_counts();
         self.reads = simulation.array.read_counts();
         simulation.world.flash.reset_counters(now);

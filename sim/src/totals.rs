@@ -1,7 +1,7 @@
 //! The totals of a run.
 
 use stripewise_array::cache::CacheCounts;
-use stripewise_array::log::ElasticCounts;
+use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::zones::ZoneCounts;
 use stripewise_base::Nanos;
@@ -28,8 +28,8 @@ pub struct Totals {
     pub members: Vec<MemberRow>,
     /// Counters of the write cache; zeros without one.
     pub cache: CacheCounts,
-    /// Counters of an elastic placement's log; zeros without one.
-    pub elastic: ElasticCounts,
+    /// Counters of the log; zeros without one.
+    pub log: LogCounts,
     /// Counters of the zones of MC-RAIS; zeros without zones.
     pub zones: ZoneCounts,
     /// Counters of redirected reads.
@@ -140,14 +140,14 @@ impl Totals {
             ("cache_room_waits", Count(self.cache.waits)),
             ("strip_releases", Count(self.cache.releases)),
             ("incomplete_releases", Count(self.cache.incomplete_releases)),
-            ("stripes", Count(self.elastic.stripes)),
-            ("short_stripes", Count(self.elastic.short_stripes)),
-            ("stripe_data_chunks", Count(self.elastic.data)),
-            ("stripe_parity_chunks", Count(self.elastic.parity)),
-            ("buffer_absorbed_chunks", Count(self.elastic.absorbed)),
-            ("array_gc_segments", Count(self.elastic.collected)),
-            ("array_gc_moved_chunks", Count(self.elastic.moved)),
-            ("array_gc_parity_chunks", Count(self.elastic.moved_parity)),
+            ("stripes", Count(self.log.stripes)),
+            ("short_stripes", Count(self.log.short_stripes)),
+            ("stripe_data_chunks", Count(self.log.data)),
+            ("stripe_parity_chunks", Count(self.log.parity)),
+            ("buffer_absorbed_chunks", Count(self.log.absorbed)),
+            ("array_gc_segments", Count(self.log.collected)),
+            ("array_gc_moved_chunks", Count(self.log.moved)),
+            ("array_gc_parity_chunks", Count(self.log.moved_parity)),
             ("zone_moved_pages", Count(self.zones.moved)),
             ("zone_refused_pages", Count(self.zones.refused)),
             ("zone_evicted_pages", Count(self.zones.evicted)),

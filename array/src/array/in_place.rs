@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
                 placement.encode_assume_written(pages, &mut self.exec);
                 placement.log_assume_written(pages, &mut self.exec);
             }
-            Placed::Log(log) => log.elastic_assume_written(pages, &mut self.exec),
+            Placed::Log(log) => log.assume_written(pages, &mut self.exec),
         }
     }
 }

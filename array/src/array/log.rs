@@ -3,14 +3,14 @@
 use crate::array::{Array, Placed};
 use crate::log::StripeView;
 use crate::log::throttle::Admits;
-use crate::log::{ElasticCounts, Location, Log, MetadataCounts, StreamCounts};
+use crate::log::{Location, Log, LogCounts, MetadataCounts, StreamCounts};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::Purpose;
 
 impl<M: Memory> Array<M> {
     /// Counters of the log; all zero without one.
-    pub fn elastic_counts(&self) -> ElasticCounts {
-        self.as_log().map_or_else(ElasticCounts::default, |log| log.counts)
+    pub fn log_counts(&self) -> LogCounts {
+        self.as_log().map_or_else(LogCounts::default, |log| log.counts)
     }
 
     /// Pages of metadata that the log wrote so far.

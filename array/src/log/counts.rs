@@ -26,7 +26,7 @@ impl MetadataCounts {
 
 /// Counters of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ElasticCounts {
+pub struct LogCounts {
     /// Stripes written.
     pub stripes: u64,
     /// Of those: stripes with fewer chunks than the working members have room for.
@@ -47,7 +47,7 @@ pub struct ElasticCounts {
     pub healed: u64,
 }
 
-impl ElasticCounts {
+impl LogCounts {
     /// The counts since `base`.
     pub fn since(&self, base: &Self) -> Self {
         Self {

@@ -82,7 +82,7 @@ pub(crate) use extend::Short;
 pub use view::{StripeColumn, StripeView};
 
 pub(crate) use classes::Band;
-pub use counts::{ElasticCounts, MetadataCounts, StreamCounts};
+pub use counts::{LogCounts, MetadataCounts, StreamCounts};
 pub use directory::Role;
 pub use stripe_fill::LARGE_WRITE_BYTES;
 
@@ -166,7 +166,7 @@ pub(crate) struct Log {
     /// Number of segments in use above which segments are collected.
     pub(crate) limit: u32,
     slots: u64,
-    pub(crate) counts: ElasticCounts,
+    pub(crate) counts: LogCounts,
     /// For each stream the chunks written and the segments opened; the other counts are computed on request.
     pub(crate) stream_counts: Vec<StreamCounts>,
     /// Whether members are out of space: host writes are refused rather than made to wait.
@@ -241,7 +241,7 @@ impl Log {
             rows: section.segment_rows,
             limit: section.collect_above.of(segments) as u32,
             slots,
-            counts: ElasticCounts::default(),
+            counts: LogCounts::default(),
             durable: durable.map(Box::new),
             comfort: 0,
             first_page,

@@ -23,7 +23,7 @@ impl<M: Memory> Placement<M> for Log {
     fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split {
         let is_flush = exec.requests[id as usize].host.kind == RequestKind::Flush;
         let is_done =
-            if is_flush { self.split_flush(id, exec, driver) } else { self.split_elastic(id, exec, driver) };
+            if is_flush { self.split_flush(id, exec, driver) } else { self.split_request(id, exec, driver) };
         if is_done { Split::Done } else { Split::WantsPlans }
     }
 
@@ -147,7 +147,7 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
-        self.elastic_lost(member, exec);
+        self.member_lost(member, exec);
     }
 
     fn home_of(&self, plan: u32, column: u32, _exec: &Executor<M>) -> (u16, u32) {
@@ -206,11 +206,11 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn timer<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
-        self.elastic_timer(exec, driver);
+        self.timer_due(exec, driver);
     }
 
     fn drain(&mut self, _exec: &mut Executor<M>) {
-        self.drain_elastic();
+        self.drain_memory();
     }
 
     fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {

@@ -25,7 +25,7 @@ pub(crate) enum Written {
 
 impl Log {
     /// Builds plans for a read, write or trim, chunk by chunk: each chunk may be in memory, in any slot, or nowhere.
-    pub(crate) fn split_elastic<M: Memory, D: Driver<M>>(
+    pub(crate) fn split_request<M: Memory, D: Driver<M>>(
         &mut self,
         id: u32,
         exec: &mut Executor<M>,
@@ -271,7 +271,7 @@ impl Log {
     }
 
     /// Handles the timers: chunks that have waited long enough become due.
-    pub(crate) fn elastic_timer<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
+    pub(crate) fn timer_due<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
         let (now, wait) = (exec.now, exec.scheme.elastic.wait.0);
         if wait == 0 {
             return;
@@ -371,7 +371,7 @@ impl Log {
 
     /// A flush drains memory that does not survive a loss of power, and everything must reach the members before they are
     /// flushed. Returns false if the flush must wait.
-    pub(crate) fn elastic_flush_for<M: Memory, D: Driver<M>>(
+    pub(crate) fn flush_for<M: Memory, D: Driver<M>>(
         &mut self,
         id: u32,
         exec: &mut Executor<M>,
@@ -408,7 +408,7 @@ impl Log {
     }
 
     /// Handles the loss of a member.
-    pub(crate) fn elastic_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+    pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
         self.stop_rebuild(member);
         if let Some(durable) = self.durable.as_mut() {
             durable.is_news = true;
@@ -431,7 +431,7 @@ impl Log {
             self.join_sync(id, exec);
             return true;
         }
-        self.elastic_flush_for(id, exec, driver)
+        self.flush_for(id, exec, driver)
             && (!exec.wants_members_flushed(id, self) || exec.flush_members(id, self, driver))
     }
 
@@ -453,7 +453,7 @@ impl Log {
     }
 
     /// Makes all chunks in controller memory due.
-    pub(crate) fn drain_elastic(&mut self) {
+    pub(crate) fn drain_memory(&mut self) {
         for queue in &mut self.buffer.queues {
             queue.due = queue.count;
         }
@@ -461,7 +461,7 @@ impl Log {
 
     /// Treats the first `chunks` chunks as written, in consecutive full stripes, in the layout of the coldest and
     /// read-intensive chunks.
-    pub(crate) fn elastic_assume_written<M: Memory>(&mut self, chunks: u64, exec: &mut Executor<M>) {
+    pub(crate) fn assume_written<M: Memory>(&mut self, chunks: u64, exec: &mut Executor<M>) {
         let log = &mut *self;
         let (data, parity) = (u64::from(exec.geometry.data), u64::from(exec.geometry.parity()));
         let end = chunks.min(log.capacity);

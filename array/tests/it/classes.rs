@@ -157,7 +157,7 @@ fn blocks_that_survive_collection_lie_on_one_member_each_still() {
             rig.run();
         }
     }
-    let moved = rig.array.elastic_counts().moved;
+    let moved = rig.array.log_counts().moved;
     assert!(moved > blocks, "an eighth of all was moved: {moved} chunks");
     let still: Vec<u64> = (1..blocks).step_by(2).collect();
     let whole = still.iter().filter(|&&block| members_of(&rig, block).len() == 1).count();

@@ -135,7 +135,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
 #[test]
 fn invariant_e_a_chunk_that_is_moved_keeps_its_write_seq() {
     let mut host = worn(RAID5, 4);
-    assert!(host.array.elastic_counts().moved > 50);
+    assert!(host.array.log_counts().moved > 50);
     let mut born: BTreeMap<(u64, u64), BTreeSet<u32>> = BTreeMap::new();
     let mut places: BTreeMap<(u64, u64), BTreeSet<u64>> = BTreeMap::new();
     for (_, header, entries) in summaries(&mut host) {

@@ -390,6 +390,6 @@ fn what_was_trimmed_does_not_wait_in_memory_forever() {
 fn a_log_without_flushes_has_a_checkpoint_some_time() {
     let mut host = host();
     (0..host.capacity() / 2).for_each(|chunk| host.write(chunk, 9));
-    assert_eq!(host.array.elastic_counts().collected, 0);
+    assert_eq!(host.array.log_counts().collected, 0);
     assert!(host.array.metadata_counts().checkpoints > 0);
 }

@@ -70,8 +70,7 @@ impl<B: Backend> Engine<B> {
     /// place: the repairs of its members. In both: repaired copies of metadata.
     pub fn repairs(&self) -> u64 {
         let in_place = (0..self.member_io.backend.count()).map(|member| self.troubles(member).repairs).sum();
-        let log =
-            self.array.elastic_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
+        let log = self.array.log_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
         let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
         metadata + if self.erases() { log } else { in_place }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stripewise_array::Halt;
 use stripewise_array::format::Uuid;
-use stripewise_array::log::{ElasticCounts, StreamCounts};
+use stripewise_array::log::{LogCounts, StreamCounts};
 use stripewise_base::Nanos;
 
 use super::Engine;
@@ -110,7 +110,7 @@ pub struct Status {
     /// The result of the last scrub.
     pub scrub: ScrubStatus,
     /// Counters of the log.
-    pub log: ElasticCounts,
+    pub log: LogCounts,
     /// Counters of each stream of the log, streams of hosts first.
     pub streams: Vec<StreamCounts>,
     /// Pages of metadata that the log wrote.
@@ -160,7 +160,7 @@ impl<B: Backend> Engine<B> {
                 metadata_damaged: scrubbed.metadata_damaged,
                 metadata_repaired: scrubbed.metadata_repaired,
             },
-            log: self.array.elastic_counts(),
+            log: self.array.log_counts(),
             streams: self.array.streams().collect(),
             metadata_pages: self.array.metadata_counts().pages(),
             counts: self.member_io.counts(),
