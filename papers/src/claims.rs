@@ -5,7 +5,8 @@ use serde_json::{Map, json};
 
 use crate::document::{Claim, Text};
 use crate::error::Error;
-use crate::language::{NOTHING, Names, of_json, of_table};
+use crate::language::{NOTHING, of_json, of_table};
+use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Attributes, Measured, More};
 use crate::seeds::Interval;

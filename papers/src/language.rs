@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::sync::Arc;
 
-use minijinja::value::{Kwargs, Object, Value};
+use minijinja::value::{Kwargs, Value};
 use minijinja::{Environment, ErrorKind, State, UndefinedBehavior};
 use stripewise_base::suggest::{ConfigError, unknown};
 use stripewise_reliability::closed_forms;
@@ -13,6 +12,7 @@ use stripewise_sim::uniformity::chi2_critical;
 
 use crate::document::Text;
 use crate::error::Error;
+use crate::names::{Names, refuse};
 use crate::point::MeasuredPoint;
 use crate::text;
 use crate::verdict::{Verdict, judge, judge_range};
@@ -21,61 +21,6 @@ use crate::verdict::{Verdict, judge, judge_range};
 pub(crate) const NOTHING: &str = "–";
 
 type Failure = minijinja::Error;
-
-/// Names with values, for expressions. What is not among them is an error that says which name was meant.
-#[derive(Debug)]
-pub(crate) struct Names {
-    pub(crate) what: &'static str,
-    pub(crate) values: BTreeMap<String, Value>,
-}
-
-impl Names {
-    /// As the names that an expression finds.
-    pub(crate) fn value(what: &'static str, values: BTreeMap<String, Value>) -> Value {
-        Value::from_object(Self { what, values })
-    }
-}
-
-/// The value of a name, or an error that says which is meant; none for what the language itself has.
-pub(crate) fn look_up(what: &str, values: &BTreeMap<String, Value>, name: &str) -> Option<Value> {
-    if let Some(value) = values.get(name) {
-        return Some(value.clone());
-    }
-    if FUNCTIONS.contains(&name) {
-        return None;
-    }
-    let known: Vec<&str> = values.keys().map(String::as_str).collect();
-    Some(Value::from(refuse(unknown(what, name, &known))))
-}
-
-impl Object for Names {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        look_up(self.what, &self.values, key.as_str()?)
-    }
-}
-
-pub(crate) fn refuse(reason: impl Into<String>) -> Failure {
-    Failure::new(ErrorKind::InvalidOperation, reason.into())
-}
-
-/// Functions, besides those of Jinja.
-const FUNCTIONS: [&str; 15] = [
-    "chi2_critical",
-    "dict",
-    "falls",
-    "is_least",
-    "judge",
-    "judge_all",
-    "judge_each",
-    "judge_range",
-    "less",
-    "mttdl",
-    "namespace",
-    "range",
-    "ratio",
-    "rises",
-    "worst",
-];
 
 /// Evaluates the expressions and templates of one file.
 pub(crate) struct Language {

@@ -18,6 +18,7 @@ mod html;
 mod intervals;
 mod language;
 mod logging;
+mod names;
 mod paper;
 mod plan;
 mod point;

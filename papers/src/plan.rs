@@ -16,9 +16,10 @@ use stripewise_trace::stats::{PAGE_BYTES, Stats};
 
 use crate::document::{Definitions, Group, Scheme, SliceFile, Text};
 use crate::error::Error;
-use crate::language::{Names, items, of_table, of_toml};
+use crate::language::{items, of_table, of_toml};
+use crate::names::Names;
 use crate::paper::{EvaluationOptions, Paper};
-use crate::point::{Attributes, StudyPoint};
+use crate::point::{ATTRIBUTE, Attributes, StudyPoint};
 use crate::speed::REAL_TIME;
 
 /// A study point while its groups are read.
@@ -263,9 +264,6 @@ fn touched_bytes(origin: Origin, requests: Option<u64>) -> Result<u64, StudyErro
     let stats = Stats::collect(&mut workload.open(&())?)?;
     Ok(stats.footprint.touched_pages_4k * PAGE_BYTES)
 }
-
-/// What an unknown name of a study point is called.
-pub(crate) const ATTRIBUTE: &str = "attribute of the study point";
 
 /// Adds the points of a group.
 fn expand<'a>(

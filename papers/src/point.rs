@@ -10,8 +10,10 @@ use minijinja::{ErrorKind, State};
 use stripewise_base::suggest::unknown;
 
 use crate::document::SliceFile;
-use crate::language::{Names, look_up, refuse};
-use crate::plan::ATTRIBUTE;
+use crate::names::{Names, look_up, refuse};
+
+/// What an unknown name of a study point is called.
+pub(crate) const ATTRIBUTE: &str = "attribute of the study point";
 
 /// Names with values.
 pub(crate) type Attributes = BTreeMap<String, Value>;
