@@ -26,6 +26,7 @@ mod record;
 mod server;
 mod service;
 mod session;
+mod settings;
 mod signals;
 pub mod signature;
 mod smart;
@@ -44,7 +45,8 @@ pub use health::ERROR_LIMIT;
 pub use latency::Quantiles;
 pub use listen::Address;
 pub use record::Recording;
-pub use server::{Server, Settings};
+pub use server::Server;
+pub use settings::Settings;
 pub use status::{
     Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status,
 };

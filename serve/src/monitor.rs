@@ -13,7 +13,7 @@ use crate::error::ServeError;
 use crate::events::{Events, Member, Outlet, Programs, SpaceCause, What};
 use crate::health::{MemberHealth, Recent};
 use crate::lookout::{Lookout, Notice, Noticed, Subject};
-use crate::server::Settings;
+use crate::settings::Settings;
 use bursts::{Burst, Space};
 
 /// Time between two looks at errors while there are some.

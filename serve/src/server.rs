@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,6 @@ use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Command, Control, ControlError, ControlRequest, ask};
 use crate::error::ServeError;
-use crate::events::EventFile;
 use crate::extents::pages_each;
 use crate::http::{Hosts, Responder};
 use crate::listen::{Address, Listener};
@@ -30,6 +28,7 @@ use crate::monitor::Monitor;
 use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Done, ReplyTo, Service, SessionId};
 use crate::session::{Over, Session};
+use crate::settings::Settings;
 use crate::signals;
 use crate::tally::Surroundings;
 use crate::vhost::{Disk, Guests, Kick, VhostRequest};
@@ -44,33 +43,6 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long no connection is accepted after one could not be: the missing resource, descriptors most likely, becomes
 /// available when others end.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
-
-/// The configuration of a server.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The name of the array and of the export.
-    pub name: String,
-    /// The addresses for NBD clients.
-    pub nbd: Vec<Address>,
-    /// Sockets of devices for virtual machines, one machine each (feature `vhost-user`).
-    pub vhost_user: Vec<PathBuf>,
-    /// The control socket.
-    pub control: PathBuf,
-    /// The address of metrics and the status page.
-    pub metrics: Option<SocketAddr>,
-    /// Names that metrics and the status page accept, in addition to loopback, the address and the machine's own name.
-    pub metrics_hosts: Vec<String>,
-    /// The folder that the served requests are recorded to.
-    pub record: Option<PathBuf>,
-    /// Hot spares. A file that cannot be one is logged, and skipped.
-    pub spares: Vec<PathBuf>,
-    /// The file for events.
-    pub events: Option<EventFile>,
-    /// A program that is started for each event.
-    pub on_event: Option<PathBuf>,
-    /// Recent errors beyond which a member fails, if redundancy allows. Zero and none mean never.
-    pub error_limit: Option<u64>,
-}
 
 /// A message of another thread.
 #[derive(Debug)]

@@ -12,8 +12,9 @@ use virtio_bindings::virtio_blk::VIRTIO_BLK_F_FLUSH;
 use virtio_bindings::virtio_ring::VIRTIO_RING_F_EVENT_IDX;
 use vm_memory::{GuestAddress, GuestMemoryMmap, GuestRegionMmap};
 
-use super::chain::{Chain, Status, Wish};
+use super::chain::{Status, Wish};
 use super::disk::{Disk, PAYLOAD_BYTES_MAX, QUEUES};
+use super::pending::Pending;
 use super::queue::{Broken, Stopped, Virtqueue};
 use crate::buffers::Buffers;
 use crate::service::{ReplyTo, Service, Submission, Unsubmitted};
@@ -24,19 +25,6 @@ pub(super) const REGIONS_MAX: usize = 509;
 const TAKES: usize = 64;
 /// A request counts as one more for this many pieces.
 const PIECES: usize = 16;
-
-/// A request of a guest that waits for its answer.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    pub(super) device: usize,
-    /// The connection of the request. Another connection is another guest.
-    connection: u64,
-    queue: usize,
-    head: u16,
-    chain: Chain,
-    is_read: bool,
-    bytes: u64,
-}
 
 /// The position of a region of the guest's memory in the address space of its host.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ mod disk;
 mod frontend;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod pending;
 mod queue;
 
 use std::fmt;
@@ -22,9 +23,9 @@ use rustix::event::PollFlags;
 use stripewise_engine::{Failed, Payload};
 
 use self::device::Device;
-pub(crate) use self::device::Pending;
 pub(crate) use self::disk::Disk;
 use self::frontend::Frontend;
+pub(crate) use self::pending::Pending;
 use crate::buffers::Buffers;
 use crate::error::ServeError;
 use crate::mailbox::Sender;
