@@ -51,7 +51,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     let columns = columns(draw, &scheme);
     let members = columns * scheme.geometry.groups + scheme.log_members();
-    let layout = stress::layout_of(draw, combination.level(), members);
+    let layout = stress::scheme::layout_of(draw, combination.level(), members);
     let mut device = device::device(draw, layout, members)?;
     if is_log {
         // Segments need more space than rows.
@@ -89,15 +89,15 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     for _ in 0..times {
         case.requests.extend(filling(draw, &geometry, pages, page));
     }
-    case.requests.extend(stress::requests(draw, &geometry, pages, page, &[60, 120, 200]));
+    case.requests.extend(stress::requests::requests(draw, &geometry, pages, page, &[60, 120, 200]));
     if draw.percent(40) {
-        case.faults = stress::faults(draw);
+        case.faults = stress::faults::faults(draw);
     }
-    stress::late_answers(draw, &mut case.faults);
+    stress::faults::late_answers(draw, &mut case.faults);
     let requests = case.requests.len() as u64;
-    case.losses = stress::losses(draw, &geometry, requests);
+    case.losses = stress::faults::losses(draw, &geometry, requests);
     if case.scheme.log_members() > 0 {
-        stress::log_losses(draw, &geometry, requests, &mut case.losses);
+        stress::faults::log_losses(draw, &geometry, requests, &mut case.losses);
     }
     stress::power::power(seed, &mut case);
     if seed.is_multiple_of(2) {
@@ -134,20 +134,20 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         scheme.update = update(draw, scheme.update);
     }
     scheme.geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
-    scheme.code.prime = stress::prime(draw, scheme.code.kind);
-    stress::bounds(draw, scheme);
+    scheme.code.prime = stress::scheme::prime(draw, scheme.code.kind);
+    stress::scheme::bounds(draw, scheme);
     if scheme.parity.window != WindowSize::default() {
-        stress::window(draw, scheme, columns);
+        stress::scheme::window(draw, scheme, columns);
     }
     match scheme.placement.first_writes {
-        FirstWrites::InPlace if is_log => stress::memory(draw, &mut scheme.placement),
+        FirstWrites::InPlace if is_log => stress::scheme::memory(draw, &mut scheme.placement),
         FirstWrites::InPlace => {}
-        waits => stress::first_writes(draw, &mut scheme.placement, waits),
+        waits => stress::scheme::first_writes(draw, &mut scheme.placement, waits),
     }
     match scheme.placement.policy {
         PlacementPolicy::InPlace => {}
         PlacementPolicy::McRais => (scheme.zones, scheme.mix) = stress::zones::sections(draw, page_bytes),
-        PlacementPolicy::ParityLogging => scheme.log = stress::log_section(draw, page_bytes),
+        PlacementPolicy::ParityLogging => scheme.log = stress::scheme::log_section(draw, page_bytes),
         PlacementPolicy::Elastic => {
             let ElasticSection { buffer, classes, .. } = scheme.elastic;
             let drawn = section(draw);
@@ -166,12 +166,13 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
     scheme.read.state = state;
     dispatch(draw, scheme);
     if scheme.cache.policy != CachePolicy::None {
-        scheme.cache = stress::in_bytes(stress::cache_of(draw, Some(scheme.cache.policy)), page_bytes);
+        scheme.cache =
+            stress::scheme::in_bytes(stress::scheme::cache_of(draw, Some(scheme.cache.policy)), page_bytes);
     }
     scheme.coordination = match scheme.coordination.policy {
         CoordinationPolicy::None => scheme.coordination,
-        CoordinationPolicy::Rotating => stress::rotating(draw),
-        CoordinationPolicy::Global => stress::global(draw),
+        CoordinationPolicy::Rotating => stress::scheme::rotating(draw),
+        CoordinationPolicy::Global => stress::scheme::global(draw),
     };
 }
 

@@ -5,6 +5,7 @@
 //! lost at the same time: then each member loses some of its unflushed writes, sector by sector. Everything else is
 //! real: processes, sockets, files and the system's I/O. [`crate::crash`] tests other faults of members.
 
+mod broken;
 mod counts;
 mod link;
 mod load;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use stripewise_base::prng::Prng;
 
+pub use broken::Broken;
 pub use counts::Counts;
 use load::Load;
 use server::{ArrayFolder, Server};
@@ -60,18 +62,6 @@ pub struct Settings {
     /// Seed of all random choices.
     pub seed: u64,
 }
-
-/// A broken promise.
-#[derive(Debug)]
-pub struct Broken(pub String);
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Broken {}
 
 /// Creates an array, and kills its server the given number of times. Reports each kill to `told`.
 ///

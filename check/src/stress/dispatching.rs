@@ -5,7 +5,7 @@ use stripewise_array::dispatch::{Discipline, QueueOrder};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_base::prng::Prng;
 
-use super::Draw;
+use super::draw::Draw;
 
 /// Gives `scheme` a discipline with all its keys, from a separate random stream, so that the other choices do not
 /// depend on it.

@@ -11,7 +11,10 @@ use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
 
-use super::{Draw, array, bounds, faults, layout, losses, membership, memory, prime, requests};
+use super::draw::Draw;
+use super::faults::{faults, losses};
+use super::requests::requests;
+use super::scheme::{array, bounds, layout, membership, memory, prime};
 use crate::case::{Ask, Case, What};
 use crate::device;
 use crate::media::Faults;

@@ -3,7 +3,7 @@
 use stripewise_array::cache::CachePolicy;
 use stripewise_base::prng::Prng;
 
-use super::Draw;
+use super::draw::Draw;
 use crate::case::{Ask, Case, What};
 
 /// Gives a case power losses, if its scheme can restart, and members with volatile caches. Both come from a separate

@@ -5,7 +5,7 @@ use stripewise_array::read::{HedgeMode, NextArrival, ReadPolicy, ReadSection, St
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 
-use super::Draw;
+use super::draw::Draw;
 
 /// The read section of the case of `seed`, from a separate random stream, so that the other choices do not depend on
 /// it.

@@ -8,7 +8,9 @@ use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
 
-use super::{Draw, losses, requests};
+use super::draw::Draw;
+use super::faults::losses;
+use super::requests::requests;
 use crate::case::Case;
 use crate::stamp::SECTOR;
 
