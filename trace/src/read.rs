@@ -3,66 +3,16 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::format::{BinaryReader, Chosen, FormatName, binary_order, detect_binary, is_tar, members};
-use crate::input::{Compression, Content, Input};
-use crate::order::{Disorder, Sorter};
+use crate::input::{Content, Input};
+use crate::open_options::OpenOptions;
+use crate::order::Sorter;
+use crate::read_report::ReadReport;
 use crate::text::TextReader;
 use crate::{Request, Source, TraceError};
 
 /// Requests in a batch if the caller's vector has no capacity.
 const BATCH: usize = 4096;
-
-/// How to read a trace.
-#[derive(Clone, Debug, Default)]
-pub struct OpenOptions {
-    /// The format; none detects it.
-    pub format: Option<FormatName>,
-    /// The number of lines to skip that are no records. The next one is an error.
-    pub skip_bad: u64,
-    /// The treatment of steps back in time.
-    pub disorder: Disorder,
-}
-
-/// The requests that were read, and the corrections that they needed. Final once [`ReadReport::complete`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ReadReport {
-    /// The file.
-    pub path: PathBuf,
-    /// Its format, as `--format` names it.
-    pub format: String,
-    /// A question that the choice of the format left open.
-    pub note: Option<String>,
-    /// Its compression.
-    pub compression: Compression,
-    /// Its size, if it is a file.
-    pub file_bytes: Option<u64>,
-    /// Lines read (records, for binary formats).
-    pub lines: u64,
-    /// Requests delivered.
-    pub requests: u64,
-    /// Lines of white space only.
-    pub blank_lines: u64,
-    /// Lines that name columns, and other text around the data.
-    pub header_lines: u64,
-    /// Lines of events other than requests: another stage of a request, the opening of a file.
-    pub other_lines: u64,
-    /// Lines that were no records and were skipped.
-    pub skipped_bad: u64,
-    /// The error of the first of them.
-    pub first_bad: Option<String>,
-    /// Requests that were older than the one before them and were given its time.
-    pub clamped_times: u64,
-    /// Requests that were older than one before them and were put in their place.
-    pub sorted_times: u64,
-    /// Requests that had the time of the one before them and were given a later one within the format's grain.
-    pub spread_times: u64,
-    /// Whether the last line lacks its line feed, as in a truncated file.
-    pub unterminated: bool,
-    /// Whether the end was reached.
-    pub complete: bool,
-}
 
 /// A trace that is being read.
 pub struct Reader {

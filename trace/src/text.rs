@@ -1,7 +1,7 @@
 //! Text traces: reads records from blocks of lines, and handles lines that are no records.
 
 use crate::format::{
-    Chosen, FormatName, LineFormat, Stop, Undetected, detect, found, is_header, is_oracle_general,
+    Chosen, FormatName, LineFormat, Stop, Undetected, detect_text, found, is_header, is_oracle_general,
     oracle_refusal,
 };
 use crate::input::Input;
@@ -35,7 +35,7 @@ impl TextReader {
         }
         let (chosen, note) = match options.format {
             Some(name) => (name.chosen(), None),
-            None => match detect(lines.block()) {
+            None => match detect_text(lines.block()) {
                 Ok(detected) => (detected.chosen, detected.note),
                 Err(Undetected { reason, remedy }) => {
                     return Err(TraceError::Format { path, reason, remedy });

@@ -9,7 +9,8 @@
 
 use std::cmp::Reverse;
 
-use super::plausible::{Likely, absurd_rate, records};
+use super::likely::Likely;
+use super::plausible::{absurd_rate, records};
 use super::{Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, ends_field};
 
 /// Lines in the sample.

@@ -5,7 +5,7 @@
 //! Traces for DiskSim's models of flash often count sizes in pages of 4 KiB and addresses in blocks of 512 bytes.
 //! Such a file does not show it, so the user must name the variant; detection refuses files that look like it.
 
-use super::plausible::{FEWEST, Likely, most};
+use super::likely::{FEWEST, Likely, most};
 use super::sectors::{SECTOR, place_of, push_place_of};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal};
 use crate::Kind;

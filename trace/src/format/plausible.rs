@@ -5,23 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use super::likely::FEWEST;
 use super::{Chosen, Cursor, Entry, Record};
 use crate::Kind;
-
-/// How likely a file has a variant that its lines do not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Likely {
-    /// No sign of it.
-    No,
-    /// No sign against it: a remark names the variant.
-    Maybe,
-    /// So likely that the file is refused until the user names a variant. The text describes the file as read in the
-    /// detected format.
-    Rather(&'static str),
-}
-
-/// The fewest requests that allow a conclusion.
-pub(super) const FEWEST: usize = 64;
 
 /// Bytes a second that no device reaches: more than the 15.75 GB/s of four lanes of PCI Express 5.0.
 const ABSURD: f64 = 16e9;
@@ -53,9 +39,4 @@ pub(super) fn absurd_rate(sample: &[Record], tick_ns: u64) -> Option<f64> {
     let volumes = sample.iter().map(|record| record.volume).collect::<BTreeSet<u32>>().len();
     let rate = bytes / seconds / volumes as f64;
     (rate > ABSURD).then_some(rate)
-}
-
-/// Whether `count` is at least three quarters of `all`.
-pub(super) fn most(count: usize, all: usize) -> bool {
-    count * 4 >= all * 3
 }

@@ -13,11 +13,13 @@
 //! writes it drew sizes with a mean of 9.13 sectors in 16 stretches. Another seed draws other sizes and so has
 //! another mean response time. The key `runs` is a separate seed for those draws; its default yields these figures.
 
+use std::sync::Arc;
+
 use stripewise_base::prng::Prng;
 
 use super::arrival::{self, Arrival};
 use super::keys::{Key, Keys};
-use super::{About, Recipe};
+use super::recipe::{About, Recipe};
 use crate::{Kind, Request, Source, TraceError};
 
 const SECTOR: u64 = 512;
@@ -76,7 +78,7 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let wanted = keys.text("case");
     let Some(&(_, requests, sequential, read)) = CASES.iter().find(|case| case.0 == wanted) else {
         let names: Vec<&str> = CASES.iter().map(|case| case.0).collect();
@@ -98,7 +100,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
     }
     let share =
         |key: &str, case: bool| if of_case(key) { Ok(f64::from(u8::from(case))) } else { keys.share(key) };
-    Ok(Recipe::Suite(Suite {
+    Ok(Arc::new(Suite {
         requests: if of_case("requests") { requests } else { keys.count("requests")? },
         sequential: share("sequential", sequential)?,
         read: share("read", read)?,
@@ -116,7 +118,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
 
 /// A workload of the suite.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Suite {
+struct Suite {
     requests: u64,
     sequential: f64,
     read: f64,
@@ -127,14 +129,17 @@ pub(crate) struct Suite {
     runs: Option<u64>,
 }
 
-impl Suite {
-    pub(super) fn source(self, seed: u64) -> SuiteSource {
+impl Recipe for Suite {
+    fn source(&self, seed: u64) -> Box<dyn Source + Send> {
         let [choices, arrivals, places] = std::array::from_fn(|at| Prng::stream(seed, at as u64));
         let mut places = self.runs.map_or(places, Prng::new);
         let next = self.place(&mut places);
-        SuiteSource { left: self.requests, clock: 0, next, choices, arrivals, places, suite: self }
+        let suite = self.clone();
+        Box::new(SuiteSource { left: self.requests, clock: 0, next, choices, arrivals, places, suite })
     }
+}
 
+impl Suite {
     /// Draws a new place and size, in blocks.
     fn place(&self, prng: &mut Prng) -> (u64, u64) {
         loop {
@@ -148,7 +153,8 @@ impl Suite {
     }
 }
 
-pub(super) struct SuiteSource {
+/// A running workload of the suite.
+struct SuiteSource {
     suite: Suite,
     left: u64,
     clock: u64,

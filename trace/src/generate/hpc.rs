@@ -5,13 +5,15 @@
 //! sizes is read as these three sizes. The paper gives no addresses: they are uniform and aligned to the request's
 //! size.
 
+use std::sync::Arc;
+
 use super::arrival::{self, Arrival};
 use super::keys::{Key, Keys};
+use super::recipe::{About, Recipe};
 use super::size::Size;
-use super::synthetic::{Law, REQUESTS, SIZE, SPAN, START, Synthetic, VOLUME};
+use super::synthetic::{REQUESTS, SIZE, SPAN, START, VOLUME, synthetic_with};
 use super::uniform::Uniform;
 use super::wriw::ALIGN;
-use super::{About, Recipe};
 use crate::TraceError;
 
 const MIX: Key = Key { default: "4KiB*50+512KiB*17+1MiB*33", ..SIZE };
@@ -26,8 +28,7 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
-    let law = |_: &_, _: &_| Ok(Law::Uniform(Uniform));
-    let recipe = Synthetic::with(keys, keys.share("write")?, Size::parse(keys)?, Arrival::parse(keys)?, law)?;
-    Ok(Recipe::Synthetic(recipe))
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
+    let law = |_: &_, _: &_| Ok(Uniform);
+    synthetic_with(keys, keys.share("write")?, Size::parse(keys)?, Arrival::parse(keys)?, law)
 }

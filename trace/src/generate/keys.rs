@@ -20,7 +20,7 @@ pub struct Key {
 
 /// The parameters of one generator with their values, given or default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Keys {
+pub(super) struct Keys {
     generator: &'static str,
     values: Vec<(&'static str, String)>,
 }
@@ -62,17 +62,22 @@ impl Keys {
         Ok(Self { generator, values })
     }
 
+    /// The generator's name.
+    pub(super) fn generator(&self) -> &'static str {
+        self.generator
+    }
+
     /// The value of `key` as written.
     ///
     /// # Panics
     /// If the generator has no such key: an error in this crate.
-    pub(crate) fn text(&self, key: &str) -> &str {
+    pub(super) fn text(&self, key: &str) -> &str {
         let found = self.values.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| value.as_str()).expect("the generator lists every key it reads")
     }
 
     /// An error about `key` that shows its value.
-    pub(crate) fn fail(&self, key: &str, message: impl Display) -> TraceError {
+    pub(super) fn fail(&self, key: &str, message: impl Display) -> TraceError {
         TraceError::Setting(format!("generator {}: {key}={}: {message}", self.generator, self.text(key)))
     }
 
@@ -81,28 +86,28 @@ impl Keys {
     }
 
     /// A size in bytes.
-    pub(crate) fn bytes(&self, key: &str) -> Result<u64, TraceError> {
+    pub(super) fn bytes(&self, key: &str) -> Result<u64, TraceError> {
         self.unit(key, units::parse_bytes)
     }
 
     /// A span of time in nanoseconds.
-    pub(crate) fn duration(&self, key: &str) -> Result<u64, TraceError> {
+    pub(super) fn duration(&self, key: &str) -> Result<u64, TraceError> {
         self.unit(key, units::parse_duration)
     }
 
     /// A count.
-    pub(crate) fn count(&self, key: &str) -> Result<u64, TraceError> {
+    pub(super) fn count(&self, key: &str) -> Result<u64, TraceError> {
         self.unit(key, units::parse_count)
     }
 
     /// A positive number.
-    pub(crate) fn number(&self, key: &str) -> Result<f64, TraceError> {
+    pub(super) fn number(&self, key: &str) -> Result<f64, TraceError> {
         let value = self.text(key).parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
         value.ok_or_else(|| self.fail(key, "expected a number such as `0.99`"))
     }
 
     /// A share in `0.0..=1.0`: `0.6` or `60%`.
-    pub(crate) fn share(&self, key: &str) -> Result<f64, TraceError> {
+    pub(super) fn share(&self, key: &str) -> Result<f64, TraceError> {
         let text = self.text(key);
         let value = match text.strip_suffix('%') {
             Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
@@ -113,7 +118,7 @@ impl Keys {
     }
 
     /// `yes` or `no`.
-    pub(crate) fn flag(&self, key: &str) -> Result<bool, TraceError> {
+    pub(super) fn flag(&self, key: &str) -> Result<bool, TraceError> {
         match self.text(key) {
             "yes" => Ok(true),
             "no" => Ok(false),

@@ -10,6 +10,8 @@ mod hpc;
 mod keys;
 mod normal;
 mod phases;
+mod profile;
+mod recipe;
 mod sequential;
 pub(crate) mod shuffle;
 mod size;
@@ -22,30 +24,15 @@ mod zipf;
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use stripewise_base::suggest;
 
-use crate::profile::{self, ProfileRecipe};
 use crate::{Source, TraceError};
-use disksim_suite::Suite;
 pub use keys::Key;
-pub(crate) use keys::Keys;
-use phases::Phases;
-use synthetic::Synthetic;
-
-/// The description of a generator for help texts.
-#[derive(Debug)]
-pub struct About {
-    /// Its name.
-    pub name: &'static str,
-    /// Its purpose, in a line.
-    pub summary: &'static str,
-    /// A valid specification.
-    pub example: &'static str,
-    /// Its parameters.
-    pub keys: &'static [Key],
-    pub(crate) build: fn(&Keys) -> Result<Recipe, TraceError>,
-}
+use keys::Keys;
+pub use recipe::About;
+pub(crate) use recipe::Recipe;
 
 /// Every generator.
 pub fn catalog() -> &'static [About] {
@@ -64,34 +51,22 @@ pub fn catalog() -> &'static [About] {
 }
 
 /// A workload that can be generated: everything except the seed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Generator {
     keys: Keys,
-    recipe: Recipe,
-}
-
-/// The parameters with which a generator runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Recipe {
-    Synthetic(Synthetic),
-    Suite(Suite),
-    Profile(Box<ProfileRecipe>),
-    /// Several generators that take turns.
-    Phases(Box<Phases>),
-    /// A built-in profile that is itself a generator.
-    Named(Box<Generator>),
+    recipe: Arc<dyn Recipe>,
 }
 
 impl Generator {
     /// The requests that `seed` yields.
     pub fn source(&self, seed: u64) -> Box<dyn Source + Send> {
-        match self.recipe.clone() {
-            Recipe::Synthetic(synthetic) => Box::new(synthetic.source(seed)),
-            Recipe::Suite(suite) => Box::new(suite.source(seed)),
-            Recipe::Profile(profile) => Box::new(profile.source(seed)),
-            Recipe::Phases(phases) => Box::new(phases.source(seed)),
-            Recipe::Named(generator) => generator.source(seed),
-        }
+        self.recipe.source(seed)
+    }
+}
+
+impl PartialEq for Generator {
+    fn eq(&self, other: &Self) -> bool {
+        self.keys == other.keys && self.recipe.is_same(&*other.recipe)
     }
 }
 

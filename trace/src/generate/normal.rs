@@ -1,11 +1,13 @@
 //! Normally distributed addresses: paper 001's Synthetic workload, "addresses are accessed in normal distribution
 //! with 20 % of addresses being accessed by 80 % of requests" (section V-A), writes only.
 
+use std::sync::Arc;
+
 use stripewise_base::prng::Prng;
 
 use super::keys::{Key, Keys};
-use super::synthetic::{ALIGN, ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, Synthetic, VOLUME};
-use super::{About, Recipe};
+use super::recipe::{About, Recipe};
+use super::synthetic::{ALIGN, ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, VOLUME, synthetic};
 use crate::TraceError;
 
 const WRITE: Key = Key { name: "write", default: "1", help: "the share of writes, such as `0.6` or `60%`" };
@@ -22,14 +24,14 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let (hot, traffic) = (keys.share("hot")?, keys.share("traffic")?);
     if hot <= 0.0 || traffic >= 1.0 || traffic <= hot {
         return Err(keys.fail("traffic", "the hot part must take more than its own share and less than all"));
     }
     // The hot share lies around the middle of the addresses: hot/2 to each side, which is z standard deviations.
     let sigma = 0.5 * hot / deviations(traffic);
-    Synthetic::parse(keys, |_, _| Ok(Law::Normal(Normal { sigma, spare: None }))).map(Recipe::Synthetic)
+    synthetic(keys, |_, _| Ok(Normal { sigma, spare: None }))
 }
 
 /// The number of standard deviations to each side of the mean that hold `share` of a normal distribution.
@@ -51,18 +53,6 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    #[inline]
-    pub(super) fn place(&mut self, range: &Range, bytes: u32, prng: &mut Prng) -> u64 {
-        let slots = range.slots(bytes);
-        loop {
-            let at = 0.5 + self.sigma * self.standard(prng);
-            if (0.0..1.0).contains(&at) {
-                let slot = ((at * slots as f64) as u64).min(slots - 1);
-                return range.start + slot * range.grain(bytes);
-            }
-        }
-    }
-
     /// A standard normal variate by the polar method (Marsaglia and Bray, 1964), which yields two at a time.
     #[inline]
     fn standard(&mut self, prng: &mut Prng) -> f64 {
@@ -76,6 +66,20 @@ impl Normal {
                 let scale = libm::sqrt(-2.0 * libm::log(square) / square);
                 self.spare = Some(y * scale);
                 return x * scale;
+            }
+        }
+    }
+}
+
+impl Law for Normal {
+    #[inline]
+    fn place(&mut self, range: &Range, bytes: u32, prng: &mut Prng) -> u64 {
+        let slots = range.slots(bytes);
+        loop {
+            let at = 0.5 + self.sigma * self.standard(prng);
+            if (0.0..1.0).contains(&at) {
+                let slot = ((at * slots as f64) as u64).min(slots - 1);
+                return range.start + slot * range.grain(bytes);
             }
         }
     }

@@ -8,11 +8,14 @@
 //! For policies that adapt to the workload: paper 003, section 4, proposes one that "switches between WOW and SIW
 //! adaptively to the workload" and has no workload that changes. Lengths and mixes are choices.
 
+use std::sync::Arc;
+
 use stripewise_base::Nanos;
 
+use super::Generator;
 use super::keys::{Key, Keys};
+use super::recipe::{About, Recipe};
 use super::synthetic::REQUESTS;
-use super::{About, Generator, Recipe};
 use crate::{Request, Source, TraceError};
 
 const EACH: Key = Key { name: "each", default: "10s", help: "how long a turn is, such as `10s`" };
@@ -33,13 +36,13 @@ pub(super) const ABOUT: About = About {
 
 /// The generators, the length of their turns, and the total number of requests.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Phases {
+struct Phases {
     members: Vec<Generator>,
     each_ns: Nanos,
     requests: u64,
 }
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let text = keys.text("of");
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
     let inner = inner.ok_or_else(|| keys.fail("of", format!("expected {}", OF.help)))?;
@@ -49,33 +52,34 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
     if each_ns == 0 {
         return Err(keys.fail("each", "a turn takes time; write for example `10s`"));
     }
-    Ok(Recipe::Phases(Box::new(Phases { members, each_ns, requests: keys.count("requests")? })))
+    Ok(Arc::new(Phases { members, each_ns, requests: keys.count("requests")? }))
 }
 
 fn member(spec: &str) -> Result<Generator, String> {
     let generator: Generator = spec.parse().map_err(|error: TraceError| error.to_string())?;
-    match &generator.recipe {
-        Recipe::Phases(_) => {
-            Err(format!("({spec}): phases have no phases of their own; name all generators"))
-        }
-        _ if generator.to_string().contains("arrival=none") => Err(format!(
+    if generator.keys.generator() == ABOUT.name {
+        return Err(format!("({spec}): phases have no phases of their own; name all generators"));
+    }
+    if generator.to_string().contains("arrival=none") {
+        return Err(format!(
             "({spec}): all of its requests arrive at once, so that its turn never ends; give it an arrival such as \
              `arrival=poisson:1ms`"
-        )),
-        _ => Ok(generator),
+        ));
     }
+    Ok(generator)
 }
 
-impl Phases {
-    /// The requests that `seed` yields. The first generator has this seed, each further one the next.
-    pub(super) fn source(self, seed: u64) -> Changing {
+impl Recipe for Phases {
+    /// The first generator has this seed, each further one the next.
+    fn source(&self, seed: u64) -> Box<dyn Source + Send> {
         let member = |(at, generator): (u64, &Generator)| Turn {
             source: generator.source(seed.wrapping_add(at)),
             batch: Vec::with_capacity(BATCH),
             next: 0,
         };
         let members = (0..).zip(&self.members).map(member).collect();
-        Changing { members, each_ns: self.each_ns, left: self.requests, requests: self.requests }
+        let (each_ns, requests) = (self.each_ns, self.requests);
+        Box::new(Changing { members, each_ns, left: requests, requests })
     }
 }
 
@@ -83,7 +87,7 @@ impl Phases {
 const BATCH: usize = 256;
 
 /// A running mix.
-pub(super) struct Changing {
+struct Changing {
     members: Vec<Turn>,
     each_ns: Nanos,
     left: u64,

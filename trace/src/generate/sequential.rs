@@ -1,11 +1,13 @@
 //! Sequential access: one or several streams. Each repeats a part of the address space of its own.
 
+use std::sync::Arc;
+
 use stripewise_base::prng::Prng;
 
 use super::keys::{Key, Keys};
+use super::recipe::{About, Recipe};
 use super::size::Size;
-use super::synthetic::{ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, Synthetic, VOLUME, WRITE};
-use super::{About, Recipe};
+use super::synthetic::{ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, VOLUME, WRITE, synthetic};
 use crate::TraceError;
 
 const STREAMS: Key = Key {
@@ -28,7 +30,7 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let streams = keys.count("streams")?;
     let law = |range: &Range, size: &Size| {
         let part = match range.span.checked_div(streams) {
@@ -46,9 +48,9 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
                 keys.fail("align", "a stream's part has no room for an aligned request; widen the span")
             );
         }
-        Ok(Law::Sequential(Sequential { cursors }))
+        Ok(Sequential { cursors })
     };
-    Synthetic::parse(keys, law).map(Recipe::Synthetic)
+    synthetic(keys, law)
 }
 
 /// Each part ends where the next begins.
@@ -73,9 +75,9 @@ pub(super) struct Sequential {
     cursors: Vec<Cursor>,
 }
 
-impl Sequential {
+impl Law for Sequential {
     #[inline]
-    pub(super) fn place(&mut self, _range: &Range, bytes: u32, prng: &mut Prng) -> u64 {
+    fn place(&mut self, _: &Range, bytes: u32, prng: &mut Prng) -> u64 {
         let streams = self.cursors.len();
         let at = if streams == 1 { 0 } else { prng.below(streams as u64) as usize };
         let cursor = &mut self.cursors[at];

@@ -1,14 +1,15 @@
-//! The common part of the synthetic generators: sizes, kinds and arrivals of their own, and one law of addresses.
+//! The common part of the synthetic generators: sizes, kinds and arrivals of their own, and a law of addresses, which
+//! alone differs from one generator to the next.
+
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use stripewise_base::prng::Prng;
 
 use super::arrival::{self, Arrival};
 use super::keys::{Key, Keys};
-use super::normal::Normal;
-use super::sequential::Sequential;
+use super::recipe::Recipe;
 use super::size::{self, Size};
-use super::uniform::Uniform;
-use super::zipf::Zipf;
 use crate::{Kind, Request, Source, TraceError};
 
 pub(super) const REQUESTS: Key = Key { name: "requests", default: "1M", help: "how many, such as `3M`" };
@@ -62,79 +63,77 @@ impl Range {
     }
 }
 
+/// The law of the addresses of a generator.
+pub(super) trait Law: Clone + Debug + PartialEq + Send + Sync + 'static {
+    /// The offset of the next request, of `bytes`.
+    fn place(&mut self, range: &Range, bytes: u32, prng: &mut Prng) -> u64;
+}
+
 /// A synthetic workload: everything except the seed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Synthetic {
-    pub(super) requests: u64,
-    pub(super) volume: u32,
-    pub(super) write: f64,
-    pub(super) size: Size,
-    pub(super) arrival: Arrival,
-    pub(super) range: Range,
-    pub(super) law: Law,
+struct Synthetic<L> {
+    requests: u64,
+    volume: u32,
+    write: f64,
+    size: Size,
+    arrival: Arrival,
+    range: Range,
+    law: L,
 }
 
-/// The law of addresses: one variant a generator.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Law {
-    Uniform(Uniform),
-    Sequential(Sequential),
-    Zipf(Zipf),
-    Normal(Normal),
+/// The recipe of the common keys; `law` builds the law of addresses from the range and the sizes.
+pub(super) fn synthetic<L: Law>(
+    keys: &Keys,
+    law: impl FnOnce(&Range, &Size) -> Result<L, TraceError>,
+) -> Result<Arc<dyn Recipe>, TraceError> {
+    let (write, size, arrival) = (keys.share("write")?, Size::parse(keys)?, Arrival::parse(keys)?);
+    synthetic_with(keys, write, size, arrival, law)
 }
 
-impl Synthetic {
-    /// Parses the common keys; `law` builds the law of addresses from the range and the sizes.
-    pub(super) fn parse(
-        keys: &Keys,
-        law: impl FnOnce(&Range, &Size) -> Result<Law, TraceError>,
-    ) -> Result<Self, TraceError> {
-        let (write, size, arrival) = (keys.share("write")?, Size::parse(keys)?, Arrival::parse(keys)?);
-        Self::with(keys, write, size, arrival, law)
+/// [`synthetic`], with write share, sizes and arrivals from the caller.
+pub(super) fn synthetic_with<L: Law>(
+    keys: &Keys,
+    write: f64,
+    size: Size,
+    arrival: Arrival,
+    law: impl FnOnce(&Range, &Size) -> Result<L, TraceError>,
+) -> Result<Arc<dyn Recipe>, TraceError> {
+    let (start, span) = (keys.bytes("start")?, keys.bytes("span")?);
+    let align = match keys.text("align") {
+        "smallest" => Align::Bytes(u64::from(size.smallest())),
+        "size" => Align::Own,
+        _ => match keys.bytes("align")? {
+            0 => return Err(keys.fail("align", "offsets cannot be multiples of nothing; write `1B`")),
+            grain => Align::Bytes(grain),
+        },
+    };
+    if span < u64::from(size.largest()) {
+        let largest = size.largest();
+        return Err(keys.fail("span", format!("the largest request has {largest} bytes; widen the span")));
     }
-
-    /// [`Self::parse`], with write share, sizes and arrivals from the caller.
-    pub(super) fn with(
-        keys: &Keys,
-        write: f64,
-        size: Size,
-        arrival: Arrival,
-        law: impl FnOnce(&Range, &Size) -> Result<Law, TraceError>,
-    ) -> Result<Self, TraceError> {
-        let (start, span) = (keys.bytes("start")?, keys.bytes("span")?);
-        let align = match keys.text("align") {
-            "smallest" => Align::Bytes(u64::from(size.smallest())),
-            "size" => Align::Own,
-            _ => match keys.bytes("align")? {
-                0 => return Err(keys.fail("align", "offsets cannot be multiples of nothing; write `1B`")),
-                grain => Align::Bytes(grain),
-            },
-        };
-        if span < u64::from(size.largest()) {
-            let largest = size.largest();
-            return Err(keys.fail("span", format!("the largest request has {largest} bytes; widen the span")));
-        }
-        if start.checked_add(span).is_none() {
-            return Err(keys.fail("start", "start and span exceed 2^64 bytes; lower one of them"));
-        }
-        let volume = u32::try_from(keys.count("volume")?)
-            .map_err(|_| keys.fail("volume", "a volume's number is below 2^32"))?;
-        let range = Range { start, span, align };
-        let law = law(&range, &size)?;
-        Ok(Self { requests: keys.count("requests")?, volume, write, size, arrival, range, law })
+    if start.checked_add(span).is_none() {
+        return Err(keys.fail("start", "start and span exceed 2^64 bytes; lower one of them"));
     }
+    let volume = u32::try_from(keys.count("volume")?)
+        .map_err(|_| keys.fail("volume", "a volume's number is below 2^32"))?;
+    let range = Range { start, span, align };
+    let law = law(&range, &size)?;
+    let requests = keys.count("requests")?;
+    Ok(Arc::new(Synthetic { requests, volume, write, size, arrival, range, law }))
+}
 
-    /// The requests that `seed` yields.
-    pub(super) fn source(self, seed: u64) -> Generated {
+impl<L: Law> Recipe for Synthetic<L> {
+    fn source(&self, seed: u64) -> Box<dyn Source + Send> {
         // Each has a stream of its own, so another law of arrivals or sizes does not change the addresses.
         let [kinds, sizes, arrivals, addresses] = std::array::from_fn(|at| Prng::stream(seed, at as u64));
-        Generated { left: self.requests, clock: 0, kinds, sizes, arrivals, addresses, workload: self }
+        let workload = self.clone();
+        Box::new(Generated { left: self.requests, clock: 0, kinds, sizes, arrivals, addresses, workload })
     }
 }
 
 /// A running synthetic workload.
-pub(super) struct Generated {
-    workload: Synthetic,
+struct Generated<L> {
+    workload: Synthetic<L>,
     left: u64,
     clock: u64,
     kinds: Prng,
@@ -143,7 +142,7 @@ pub(super) struct Generated {
     addresses: Prng,
 }
 
-impl Source for Generated {
+impl<L: Law> Source for Generated<L> {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         let room = batch.capacity().max(1) as u64;
@@ -151,13 +150,7 @@ impl Source for Generated {
         let count = room.min(self.left);
         batch.extend((0..count).map(|_| {
             let bytes = size.draw(&mut self.sizes);
-            let prng = &mut self.addresses;
-            let offset = match law {
-                Law::Uniform(law) => law.place(range, bytes, prng),
-                Law::Sequential(law) => law.place(range, bytes, prng),
-                Law::Zipf(law) => law.place(range, prng),
-                Law::Normal(law) => law.place(range, bytes, prng),
-            };
+            let offset = law.place(range, bytes, &mut self.addresses);
             let kind = if self.kinds.unit() < *write { Kind::Write } else { Kind::Read };
             let time_ns = self.clock;
             self.clock = self.clock.saturating_add(arrival.interval(&mut self.arrivals));

@@ -1,10 +1,12 @@
 //! Random access: every offset is equally likely.
 
+use std::sync::Arc;
+
 use stripewise_base::prng::Prng;
 
 use super::keys::Keys;
-use super::synthetic::{ALIGN, ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, Synthetic, VOLUME, WRITE};
-use super::{About, Recipe};
+use super::recipe::{About, Recipe};
+use super::synthetic::{ALIGN, ARRIVAL, Law, REQUESTS, Range, SIZE, SPAN, START, VOLUME, WRITE, synthetic};
 use crate::TraceError;
 
 pub(super) const ABOUT: About = About {
@@ -15,17 +17,17 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
-    Synthetic::parse(keys, |_, _| Ok(Law::Uniform(Uniform))).map(Recipe::Synthetic)
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
+    synthetic(keys, |_, _| Ok(Uniform))
 }
 
 /// Every offset is equally likely.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Uniform;
 
-impl Uniform {
+impl Law for Uniform {
     #[inline]
-    pub(super) fn place(&self, range: &Range, bytes: u32, prng: &mut Prng) -> u64 {
+    fn place(&mut self, range: &Range, bytes: u32, prng: &mut Prng) -> u64 {
         range.start + prng.below(range.slots(bytes)) * range.grain(bytes)
     }
 }

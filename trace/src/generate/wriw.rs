@@ -2,12 +2,14 @@
 //!
 //! The paper gives no addresses; they are uniform and aligned to the request's size, which the keys may change.
 
+use std::sync::Arc;
+
 use super::arrival::Arrival;
 use super::keys::{Key, Keys};
+use super::recipe::{About, Recipe};
 use super::size::Size;
-use super::synthetic::{Law, REQUESTS, SIZE, SPAN, START, Synthetic, VOLUME};
+use super::synthetic::{REQUESTS, SIZE, SPAN, START, VOLUME, synthetic_with};
 use super::uniform::Uniform;
-use super::{About, Recipe};
 use crate::TraceError;
 
 pub(super) const SIZE_R: Key = Key { default: "1MiB", ..SIZE };
@@ -28,9 +30,8 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let arrival = Arrival::Poisson(keys.duration("interval")? as f64);
-    let law = |_: &_, _: &_| Ok(Law::Uniform(Uniform));
-    let recipe = Synthetic::with(keys, keys.share("write")?, Size::parse(keys)?, arrival, law)?;
-    Ok(Recipe::Synthetic(recipe))
+    let law = |_: &_, _: &_| Ok(Uniform);
+    synthetic_with(keys, keys.share("write")?, Size::parse(keys)?, arrival, law)
 }

@@ -1,15 +1,17 @@
 //! Skewed access by Zipf's law: slot number k of the address space is drawn with probability proportional to
 //! k^-theta.
 
+use std::sync::Arc;
+
 use stripewise_base::prng::Prng;
 
 use super::keys::{Key, Keys};
+use super::recipe::{About, Recipe};
 use super::shuffle::Shuffle;
 use super::size::Size;
 use super::synthetic::{
-    ALIGN, ARRIVAL, Align, Law, REQUESTS, Range, SIZE, SPAN, START, Synthetic, VOLUME, WRITE,
+    ALIGN, ARRIVAL, Align, Law, REQUESTS, Range, SIZE, SPAN, START, VOLUME, WRITE, synthetic,
 };
-use super::{About, Recipe};
 use crate::TraceError;
 
 const THETA: Key = Key {
@@ -31,7 +33,7 @@ pub(super) const ABOUT: About = About {
     build,
 };
 
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+fn build(keys: &Keys) -> Result<Arc<dyn Recipe>, TraceError> {
     let (theta, scramble) = (keys.number("theta")?, keys.flag("scramble")?);
     if theta > 20.0 {
         return Err(keys.fail("theta", "above 20 every request hits the same slot; use `uniform`"));
@@ -44,9 +46,9 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
         // The permutation belongs to the workload, not to the run: one seed for all.
         let scatter = scramble.then(|| Shuffle::new(slots, &mut Prng::new(slots)));
         let grain = range.grain(size.largest());
-        Ok(Law::Zipf(Zipf { ranks: ZipfRanks::new(slots, theta), scatter, grain }))
+        Ok(Zipf { ranks: ZipfRanks::new(slots, theta), scatter, grain })
     };
-    Synthetic::parse(keys, law).map(Recipe::Synthetic)
+    synthetic(keys, law)
 }
 
 /// Slots by Zipf's law.
@@ -57,9 +59,9 @@ pub(super) struct Zipf {
     grain: u64,
 }
 
-impl Zipf {
+impl Law for Zipf {
     #[inline]
-    pub(super) fn place(&self, range: &Range, prng: &mut Prng) -> u64 {
+    fn place(&mut self, range: &Range, _: u32, prng: &mut Prng) -> u64 {
         let rank = self.ranks.draw(prng) - 1;
         range.start + self.scatter.as_ref().map_or(rank, |scatter| scatter.at(rank)) * self.grain
     }

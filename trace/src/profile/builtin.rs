@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use stripewise_base::suggest;
 
-use super::Profile;
+use super::statistics::Profile;
 
 const FILES: [(&str, &str); 5] = [
     ("paper000", include_str!("../../profiles/paper000.toml")),
@@ -51,7 +51,7 @@ pub fn builtin() -> Vec<Builtin> {
 }
 
 /// The built-in workload called `name`, or the error for an unknown name.
-pub(super) fn find(name: &str) -> Result<Builtin, String> {
+pub(crate) fn find(name: &str) -> Result<Builtin, String> {
     let all = builtin();
     let names: Vec<&str> = all.iter().map(|builtin| builtin.name.as_str()).collect();
     match names.iter().position(|known| *known == name) {

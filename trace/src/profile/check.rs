@@ -5,8 +5,10 @@ use std::fmt::{self, Display, Formatter};
 
 use stripewise_base::units::Span;
 
-use super::generator::{Amounts, ProfileRecipe};
-use super::{Arrivals, Profile, sizes};
+use super::amounts::Amounts;
+use super::generator::ProfileRecipe;
+use super::sizes;
+use super::statistics::{Arrivals, Profile};
 use crate::TraceError;
 use crate::stats::{PAGE_BYTES, Stats, recorded_ns};
 

@@ -6,13 +6,17 @@
 //! that is only read. A fitted power law chooses the extent, unless the update returns to a recent write.
 
 use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
 
-use super::Profile;
+use super::amounts::Amounts;
 use super::deck::Deck;
-use super::intervals::Intervals;
+use super::intervals::{Intervals, MeanOutside};
 use super::popularity::Popularity;
 use super::recency::Recent as RecentWrites;
+use super::sizes::Law;
 use super::space::{Space, Zones, pages};
+use super::statistics::{Arrivals, Profile};
+use crate::generate::Recipe;
 use crate::stats::{PAGE_BYTES, Recent};
 use crate::{Kind, Request, Source, TraceError};
 
@@ -79,40 +83,15 @@ struct Extent {
     bytes: u32,
 }
 
-/// A law of sizes in bytes: sizes with their shares.
-pub(super) type Law = Vec<(u32, f64)>;
-
-/// The shares of a profile as counts, for a number of requests.
-pub(super) struct Amounts {
-    pub(super) reads: u64,
-    pub(super) writes: u64,
-    pub(super) trims: u64,
-    pub(super) flushes: u64,
-    pub(super) updates: u64,
-    pub(super) sequential: u64,
-}
-
-impl Amounts {
-    pub(super) fn of(profile: &Profile, requests: u64) -> Self {
-        let of = |whole: u64, share: f64| ((whole as f64 * share + 0.5) as u64).min(whole);
-        let trims = of(requests, profile.trim_ratio);
-        let flushes = of(requests, profile.flush_ratio).min(requests - trims);
-        let data = requests - trims - flushes;
-        let writes = of(data, profile.write_ratio);
-        // At least one write must precede an update.
-        let updates = of(writes, profile.update_ratio).min(writes.saturating_sub(1));
-        let sequential = of(data, profile.sequential);
-        Self { reads: data - writes, writes, trims, flushes, updates, sequential }
+impl Recipe for ProfileRecipe {
+    fn source(&self, seed: u64) -> Box<dyn Source + Send> {
+        // The profile was checked when the recipe was made.
+        let source = Self::run(&self.profile, self.requests, self.hot, seed);
+        Box::new(source.expect("a recipe is made only of a profile that runs"))
     }
 }
 
 impl ProfileRecipe {
-    /// The requests that `seed` yields. The profile was checked when the recipe was made.
-    pub(crate) fn source(self, seed: u64) -> impl Source + Send + 'static {
-        let Self { profile, requests, hot } = self;
-        Self::run(&profile, requests, hot, seed).expect("a recipe is made only of a profile that runs")
-    }
-
     /// Starts `requests` requests of `profile`.
     pub(super) fn run(
         profile: &Profile,
@@ -164,7 +143,7 @@ impl ProfileRecipe {
                 sequential: amounts.sequential,
             },
             clock: 0,
-            intervals: profile.intervals(requests.saturating_sub(1), &mut prng)?,
+            intervals: intervals(&profile.arrivals, requests.saturating_sub(1), &mut prng)?,
             reads: Deck::new(&read, amounts.reads, &mut prng),
             first_writes: Deck::new(&first, first_writes, &mut prng),
             update_writes: Deck::new(&update, amounts.updates, &mut prng),
@@ -183,6 +162,25 @@ impl ProfileRecipe {
             prng,
         })
     }
+}
+
+/// `count` intervals between requests.
+fn intervals(arrivals: &Arrivals, count: u64, prng: &mut Prng) -> Result<Intervals, TraceError> {
+    let Arrivals { mean, cdf, correlation } = arrivals;
+    if cdf.is_empty() {
+        return Ok(Intervals::exponential(mean.unwrap_or_default().0, count, *correlation, prng));
+    }
+    let points: Vec<(f64, u64)> = cdf.iter().map(|&(share, gap)| (share, gap.0)).collect();
+    // One interval cannot have both a distribution and a mean.
+    let mean_ns = mean.map(|mean| mean.0).filter(|_| count > 1);
+    Intervals::along(&points, mean_ns, count, *correlation, prng).map_err(|MeanOutside { low, high }| {
+        let [low, high] = [low, high].map(|ns| Span(ns as u64));
+        let mean = mean.unwrap_or_default();
+        TraceError::Setting(format!(
+            "profile: arrivals.mean = {mean} contradicts arrivals.cdf, which allows {low} to {high} for {count} \
+             intervals; change one"
+        ))
+    })
 }
 
 /// Mean number of pages that a request of this law touches.

@@ -2,7 +2,8 @@
 
 use stripewise_base::units::{Bytes, Count, Span};
 
-use super::{Arrivals, Footprint, Profile, SizeLaw, Sizes, Skew};
+use super::sizes::{SizeLaw, Sizes};
+use super::statistics::{Arrivals, Footprint, Profile, Skew};
 use crate::TraceError;
 use crate::stats::{PAGE_BYTES, SizeStats, Stats};
 

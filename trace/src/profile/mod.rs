@@ -5,6 +5,7 @@
 //! intervals, its distribution of intervals at the given points, and its update ratio. It meets footprint, skew and
 //! sequentiality closely ([`check`]). Anything that a profile does *not* state is lost: which request follows which.
 
+mod amounts;
 mod builtin;
 pub mod check;
 mod deck;
@@ -16,147 +17,21 @@ mod popularity;
 mod recency;
 mod sizes;
 mod space;
+mod statistics;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+pub(crate) use builtin::find;
+pub use builtin::{Builtin, builtin};
+pub use sizes::{SizeLaw, Sizes};
+pub use statistics::{Arrivals, Footprint, Profile, Recency, Skew};
 
-use serde::{Deserialize, Serialize};
-use stripewise_base::prng::Prng;
-use stripewise_base::suggest::{self, ConfigError};
-use stripewise_base::units::{Bytes, Count, Span};
-
-use crate::generate::{About, Key, Keys, Recipe};
+use crate::generate::Recipe;
 use crate::stats::Stats;
 use crate::{Source, TraceError};
-pub use builtin::{Builtin, builtin};
-pub(crate) use generator::ProfileRecipe;
-use intervals::{Intervals, MeanOutside};
-pub use sizes::{SizeLaw, Sizes};
-
-/// The statistics of a workload. Shares lie in `0.0..=1.0`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Profile {
-    /// The source of the numbers.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub source: String,
-    /// Number of requests that the numbers describe. More or fewer can be generated; footprints scale accordingly.
-    pub requests: Count,
-    /// Writes over reads and writes.
-    pub write_ratio: f64,
-    /// Trims over all requests.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub trim_ratio: f64,
-    /// Flushes over all requests.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub flush_ratio: f64,
-    /// Writes that meet a page that was written before, over all writes (see [`crate::stats::Updates`]).
-    pub update_ratio: f64,
-    /// Reads and writes that continue a recent one, over all (see [`crate::stats::RECENT`]).
-    pub sequential: f64,
-    /// Address space in bytes that requests fall into; widened where the data does not fit.
-    pub span: Bytes,
-    /// Sizes of requests.
-    pub sizes: Sizes,
-    /// Intervals between requests.
-    pub arrivals: Arrivals,
-    /// Distinct data.
-    pub footprint: Footprint,
-    /// How unevenly accesses fall on pages.
-    pub skew: Skew,
-    /// How soon writes return to written data; absent: no sooner than skew and sequentiality make them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recency: Option<Recency>,
-    /// Weights of the eight 512 B sectors of a 4 KiB page as the beginning of a request; absent: all at the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_sector: Option<[f64; 8]>,
-}
-
-/// Intervals between requests: a distribution, a mean, or both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Arrivals {
-    /// Mean interval. Without `cdf`, intervals are exponential (a Poisson process); zero means all at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean: Option<Span>,
-    /// Points of the distribution, `[share, interval]`, from share 0 to share 1, never descending; log-linear between
-    /// them (see `mean`). Two points at the same interval make a jump.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cdf: Vec<(f64, Span)>,
-    /// How far intervals cluster, 0 (the default: a random order) to 1: the correlation of the process by whose ranks
-    /// intervals are ordered with its part that remembers the intervals before. Neighbours then correlate by about 0.9
-    /// times its square. Distribution and mean are the same for each value.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub correlation: f64,
-}
-
-/// Distinct data that requests touch, in bytes of 4 KiB pages.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Footprint {
-    /// Data written; absent: the data that the first writes cover. Never less than that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub written: Option<Bytes>,
-    /// Data read and never written; absent: enough that reads meet new data as rarely as writes do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_only: Option<Bytes>,
-    /// Share of page reads that go to data which the trace also writes.
-    pub reads_of_written: f64,
-}
-
-/// How unevenly accesses fall on pages.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Skew {
-    /// Share of page accesses on the hottest 20 % of the touched pages.
-    pub hot20: f64,
-}
-
-/// How soon writes return to written data: locality in time, which skew does not describe.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recency {
-    /// Share of the update writes that go to the place of a recent write.
-    pub share: f64,
-    /// The number of recent writes. The choice among them is uniform in the logarithm of their age.
-    pub within: Count,
-}
-
-/// The most writes that a generator remembers.
-const MOST_RECENT: u64 = 1 << 24;
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
+use generator::ProfileRecipe;
 
 impl Profile {
-    /// Parses `text`, the contents of `file`, which the errors name.
-    ///
-    /// # Errors
-    /// A TOML error with line and caret, an unknown key with the nearest known one, or a value without meaning.
-    pub fn from_toml(file: &str, text: &str) -> Result<Self, TraceError> {
-        let setting = |error: ConfigError| TraceError::Setting(error.to_string());
-        let profile: Self = suggest::read_toml(file, text).map_err(setting)?;
-        profile.validate().map_err(|error| TraceError::Setting(format!("{file}: {error}")))?;
-        Ok(profile)
-    }
-
-    /// Reads a profile file.
-    ///
-    /// # Errors
-    /// As [`Profile::from_toml`], or that the file cannot be read.
-    pub fn read(path: &Path) -> Result<Self, TraceError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
-        Self::from_toml(&path.display().to_string(), &text)
-    }
-
-    /// The profile as TOML that [`Profile::from_toml`] can read.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a profile has TOML types only, tables last")
-    }
-
     /// The profile of a measured trace.
     ///
     /// # Errors
@@ -170,7 +45,7 @@ impl Profile {
     /// # Errors
     /// A profile whose numbers contradict each other, such as a mean interval outside what its distribution allows.
     pub fn generate(&self, requests: Option<u64>, seed: u64) -> Result<Box<dyn Source + Send>, TraceError> {
-        Ok(Box::new(self.recipe(requests)?.source(seed)))
+        Ok(self.recipe(requests)?.source(seed))
     }
 
     /// Fits the skew, and checks that the profile runs.
@@ -181,130 +56,5 @@ impl Profile {
         // Any remaining error depends on the number of requests, not on the seed.
         ProfileRecipe::run(self, requests, hot, 0)?;
         Ok(ProfileRecipe { profile: self.clone(), requests, hot })
-    }
-
-    fn validate(&self) -> Result<(), TraceError> {
-        let fail = |message: String| Err(TraceError::Setting(format!("profile: {message}")));
-        let shares = [
-            ("write_ratio", self.write_ratio),
-            ("trim_ratio", self.trim_ratio),
-            ("flush_ratio", self.flush_ratio),
-            ("update_ratio", self.update_ratio),
-            ("sequential", self.sequential),
-            ("footprint.reads_of_written", self.footprint.reads_of_written),
-            ("skew.hot20", self.skew.hot20),
-            ("arrivals.correlation", self.arrivals.correlation),
-            ("recency.share", self.recency.map_or(0.0, |recency| recency.share)),
-        ];
-        for (name, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                return fail(format!("{name} = {share} is not a share; write a number from 0 to 1"));
-            }
-        }
-        if self.trim_ratio + self.flush_ratio > 1.0 {
-            return fail("trim_ratio and flush_ratio exceed 1 together; lower one".to_owned());
-        }
-        if self.span.0 > 1 << 60 {
-            return fail(format!("span = {} is beyond 1024 PiB; narrow it", self.span));
-        }
-        if let Some(weights) = self.start_sector {
-            let sum: f64 = weights.iter().sum();
-            if !sum.is_finite() || sum <= 0.0 || weights.iter().any(|&weight| weight < 0.0) {
-                return fail("start_sector needs weights of 0 or more, not all 0".to_owned());
-            }
-        }
-        for (name, data) in [("written", self.footprint.written), ("read_only", self.footprint.read_only)] {
-            if data.is_some_and(|bytes| bytes.0 > 1 << 60) {
-                return fail(format!("footprint.{name} is beyond 1024 PiB; lower it"));
-            }
-        }
-        if self.recency.is_some_and(|recency| !(1..=MOST_RECENT).contains(&recency.within.0)) {
-            return fail(format!("recency.within is no number of writes from 1 to {MOST_RECENT}; change it"));
-        }
-        self.sizes.validate(self)?;
-        self.validate_arrivals()
-    }
-
-    fn validate_arrivals(&self) -> Result<(), TraceError> {
-        let fail = |message: String| Err(TraceError::Setting(format!("profile: {message}")));
-        let cdf = &self.arrivals.cdf;
-        if cdf.is_empty() {
-            return match self.arrivals.mean {
-                Some(_) => Ok(()),
-                None => fail("arrivals needs a mean, such as \"10ms\", or a cdf".to_owned()),
-            };
-        }
-        for (at, pair) in cdf.windows(2).enumerate() {
-            let [(share, gap), (next_share, next_gap)] = [pair[0], pair[1]];
-            if !(share..=1.0).contains(&next_share) || next_gap < gap {
-                return fail(format!(
-                    "arrivals.cdf descends at point {}: [{next_share}, {next_gap}] after [{share}, {gap}]",
-                    at + 2
-                ));
-            }
-        }
-        let (first, last) = (cdf[0].0, cdf[cdf.len() - 1].0);
-        if first != 0.0 || last != 1.0 || cdf.len() < 2 {
-            return fail(format!("arrivals.cdf runs from share {first} to {last}; add points for 0 and 1"));
-        }
-        Ok(())
-    }
-
-    fn start_sectors(&self) -> [f64; 8] {
-        self.start_sector.unwrap_or([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    }
-
-    fn intervals(&self, count: u64, prng: &mut Prng) -> Result<Intervals, TraceError> {
-        let Arrivals { mean, cdf, correlation } = &self.arrivals;
-        if cdf.is_empty() {
-            return Ok(Intervals::exponential(mean.unwrap_or_default().0, count, *correlation, prng));
-        }
-        let points: Vec<(f64, u64)> = cdf.iter().map(|&(share, gap)| (share, gap.0)).collect();
-        // One interval cannot have both a distribution and a mean.
-        let mean_ns = mean.map(|mean| mean.0).filter(|_| count > 1);
-        Intervals::along(&points, mean_ns, count, *correlation, prng).map_err(|MeanOutside { low, high }| {
-            let [low, high] = [low, high].map(|ns| Span(ns as u64));
-            let mean = mean.unwrap_or_default();
-            TraceError::Setting(format!(
-                "profile: arrivals.mean = {mean} contradicts arrivals.cdf, which allows {low} to {high} for {count} \
-                 intervals; change one"
-            ))
-        })
-    }
-}
-
-pub(crate) const ABOUT: About = About {
-    name: "profile",
-    summary: "a trace with the statistics of a profile: of a paper's table, or of a measured trace",
-    example: "profile:name=paper000/hm_0,requests=100k",
-    keys: &[
-        Key { name: "name", default: "none", help: "a built-in profile such as `paper000/hm_0`" },
-        Key { name: "file", default: "none", help: "a profile's file such as `my.toml`, instead of a name" },
-        Key { name: "requests", default: "profile", help: "how many; `profile`: as the profile says" },
-    ],
-    build,
-};
-
-fn build(keys: &Keys) -> Result<Recipe, TraceError> {
-    let requests = match keys.text("requests") {
-        "profile" => None,
-        _ => Some(keys.count("requests")?),
-    };
-    let run = |profile: &Profile| Ok(Recipe::Profile(Box::new(profile.recipe(requests)?)));
-    match (keys.text("name"), keys.text("file")) {
-        ("none", "none") => Err(keys.fail("name", "give the `name` of a built-in profile, or a `file`")),
-        ("none", file) => run(&Profile::read(Path::new(file))?),
-        (name, "none") => match builtin::find(name).map_err(|error| keys.fail("name", error))? {
-            Builtin { profile: Some(profile), .. } => run(&profile),
-            Builtin { generator, .. } => {
-                if requests.is_some() {
-                    return Err(
-                        keys.fail("requests", format!("`{name}` is a generator; use `{generator}` itself"))
-                    );
-                }
-                Ok(Recipe::Named(Box::new(generator.parse()?)))
-            }
-        },
-        _ => Err(keys.fail("file", "a profile comes from a `name` or from a `file`, not from both")),
     }
 }

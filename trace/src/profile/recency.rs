@@ -2,7 +2,7 @@
 
 use stripewise_base::prng::Prng;
 
-use super::Recency;
+use super::statistics::Recency;
 
 /// The last writes of a trace. Without a profile's [`Recency`] it stores and draws nothing.
 #[derive(Clone, Debug)]

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;
 
-use super::Profile;
-use super::generator::{Amounts, Law};
 use crate::TraceError;
 
 /// Sizes by sort of request. Writes are given together, or first and update writes separately.
@@ -42,22 +40,6 @@ pub struct SizeLaw {
 }
 
 impl Sizes {
-    pub(super) fn validate(&self, profile: &Profile) -> Result<(), TraceError> {
-        let amounts = Amounts::of(profile, profile.requests.0);
-        let writes = self.write.is_some() || (self.first_write.is_some() && self.update_write.is_some());
-        let lacking = [
-            ("read", amounts.reads > 0 && self.read.is_none()),
-            ("write", amounts.writes > 0 && !writes),
-            ("trim", amounts.trims > 0 && self.trim.is_none() && self.write.is_none()),
-        ];
-        if let Some((name, _)) = lacking.iter().find(|(_, lacks)| *lacks) {
-            let message = format!("profile: sizes.{name} is missing; give {{ mean_kib = 8 }} or atoms");
-            return Err(TraceError::Setting(message));
-        }
-        let laws = [self.read_law(), self.first_write_law(), self.update_write_law(), self.trim_law()];
-        laws.into_iter().try_for_each(|law| law.map(|_| ()))
-    }
-
     pub(super) fn read_law(&self) -> Result<Law, TraceError> {
         law("read", [&self.read, &self.write])
     }
@@ -74,6 +56,9 @@ impl Sizes {
         law("trim", [&self.trim, &self.write])
     }
 }
+
+/// A law of sizes in bytes: sizes with their shares.
+pub(super) type Law = Vec<(u32, f64)>;
 
 /// The first given law; a page where no request needs one.
 fn law(name: &str, laws: [&Option<SizeLaw>; 2]) -> Result<Law, TraceError> {

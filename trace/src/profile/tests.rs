@@ -2,6 +2,7 @@
 
 use super::check::{Finding, compare, compare_places};
 use proptest::prelude::*;
+use stripewise_base::units::{Bytes, Count, Span};
 
 use super::*;
 use crate::generate::Generator;
@@ -52,7 +53,7 @@ fn every_shipped_workload_can_be_asked_for_by_name() {
 }
 
 fn example() -> Profile {
-    builtin::find("paper000/lun1").expect("shipped").profile.expect("a profile")
+    find("paper000/lun1").expect("shipped").profile.expect("a profile")
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
 
 #[test]
 fn correlated_intervals_have_the_distribution_of_independent_ones_and_cluster() {
-    let base = builtin::find("paper000/hm_0").expect("shipped").profile.expect("a profile");
+    let base = find("paper000/hm_0").expect("shipped").profile.expect("a profile");
     let correlated =
         Profile { arrivals: Arrivals { correlation: 0.85, ..base.arrivals.clone() }, ..base.clone() };
     let (random, clustered) = (measure(&base, Some(TRIAL), 3), measure(&correlated, Some(TRIAL), 3));

@@ -6,7 +6,8 @@
 //! event, its high half describes the request. A request passes through several events; the reader takes it at one of
 //! them.
 
-use super::{Bad, BinaryFormat, Bytes, Item, Records, offset_of, shown, u16_at, u32_at, u64_at};
+use super::bytes::{Bytes, shown, u16_at, u32_at, u64_at};
+use super::records::{Bad, BinaryFormat, Item, Records, offset_of};
 use crate::format::{Expected, Record, Variant};
 use crate::{Kind, TraceError};
 

@@ -1,4 +1,4 @@
-//! A stream of bytes: a buffer with the next bytes, and their position.
+//! A stream of bytes: a buffer with the next bytes, and their position; and the numbers in bytes.
 
 use crate::TraceError;
 use crate::input::Input;
@@ -79,4 +79,31 @@ impl Bytes {
         let waiting = if self.input.is_compressed() { 0 } else { self.filled - self.next };
         self.input.consumed().saturating_sub(waiting as u64)
     }
+}
+
+/// Bytes as errors print them.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    let text: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    if text.is_empty() { "the end of the file".to_owned() } else { text.join(" ") }
+}
+
+/// The number at byte `at`, with its most significant byte first where `big`.
+pub(super) fn u16_at(bytes: &[u8], at: usize, big: bool) -> u16 {
+    let mut value = [0; 2];
+    value.copy_from_slice(&bytes[at..at + 2]);
+    if big { u16::from_be_bytes(value) } else { u16::from_le_bytes(value) }
+}
+
+/// The number at byte `at`, with its most significant byte first where `big`.
+pub(super) fn u32_at(bytes: &[u8], at: usize, big: bool) -> u32 {
+    let mut value = [0; 4];
+    value.copy_from_slice(&bytes[at..at + 4]);
+    if big { u32::from_be_bytes(value) } else { u32::from_le_bytes(value) }
+}
+
+/// The number at byte `at`, with its most significant byte first where `big`.
+pub(super) fn u64_at(bytes: &[u8], at: usize, big: bool) -> u64 {
+    let mut value = [0; 8];
+    value.copy_from_slice(&bytes[at..at + 8]);
+    if big { u64::from_be_bytes(value) } else { u64::from_le_bytes(value) }
 }

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::BINARY_FORMATS;
+use super::records::Item;
+use super::stream::{Head, Stream, Tally};
 use super::tar::{Unpacked, unpack};
-use super::{BINARY_FORMATS, Head, Item, Stream, Tally};
 use crate::format::{Chosen, FormatName, Stop};
 use crate::input::Input;
 use crate::order::{Clock, Order};

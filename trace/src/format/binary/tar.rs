@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Head, Stream, Tally, detect};
+use super::detect;
+use super::stream::{Head, Stream, Tally};
 use crate::TraceError;
 use crate::format::is_blktrace_member;
 use crate::input::{Content, Input};

@@ -6,7 +6,8 @@
 //! time, u64 response in us. The high byte of `version` is the version. Operations that move no data are skipped and
 //! counted.
 
-use super::{Bad, BinaryFormat, Bytes, Item, Records, offset_of, shown, u16_at, u32_at, u64_at};
+use super::bytes::{Bytes, shown, u16_at, u32_at, u64_at};
+use super::records::{Bad, BinaryFormat, Item, Records, offset_of};
 use crate::format::{Expected, Record, Variant};
 use crate::{Kind, TraceError};
 
