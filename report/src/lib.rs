@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod chart;
 mod course;
 mod distribution;
@@ -30,9 +31,11 @@ mod verdict;
 use std::fs;
 use std::path::Path;
 
+pub use beside::{Logging, Paper};
 pub use error::Error;
 pub use run::Source;
 
+use beside::Beside;
 use run::LoadedRun;
 use set::Set;
 use stripewise_results::{RunInputs, settings};
@@ -54,49 +57,6 @@ use stripewise_results::{RunInputs, settings};
 pub struct Report {
     sources: Vec<Source>,
     beside: Beside,
-}
-
-/// Content of a report that does not come from its runs.
-#[derive(Clone, Debug, Default)]
-struct Beside {
-    /// The time of one decision, by update policy.
-    decision_ns: Vec<(String, f64)>,
-    /// The cost of parity logging.
-    logging: Vec<Logging>,
-    /// The paper whose figures are drawn, with their numbers and printed values.
-    paper: Option<Paper>,
-    /// The work that the head names, and its address.
-    work: Option<(String, Option<String>)>,
-}
-
-/// A paper whose figures a report has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paper {
-    /// Paper 000: update routines.
-    P000,
-    /// Paper 001: elastic striping.
-    P001,
-    /// Paper 002: redirected reads.
-    P002,
-    /// Paper 003: write caches.
-    P003,
-    /// Paper 004: zones of several chunk sizes.
-    P004,
-}
-
-/// The cost of parity logging on a workload, in chunks: a model's counts, which no run has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Logging {
-    /// The workload's name in the report.
-    pub workload: String,
-    /// Parity chunks of a stripe.
-    pub parity: u32,
-    /// Chunks pre-read.
-    pub pre_reads: u64,
-    /// Delta chunks written to the log.
-    pub log_writes: u64,
-    /// Parity chunks written by full stripes.
-    pub parity_writes: u64,
 }
 
 impl Report {

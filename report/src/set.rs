@@ -1,8 +1,8 @@
 //! A set of runs: its workloads, stripe structures and schemes, and the index of its runs.
 
+use crate::beside::{Beside, Logging, Paper};
 use crate::chart::Look;
 use crate::run::{LoadedRun, is_seed, join_seeds};
-use crate::{Beside, Logging, Paper};
 use std::collections::BTreeMap;
 use stripewise_results::paired::{self, Pairs};
 use stripewise_results::settings::{apart, is_of_scheme};

@@ -1,7 +1,7 @@
 //! The names of schemes in figures, and their looks.
 
 use crate::chart::Look;
-use crate::figures::Key;
+use crate::figures::figure::Key;
 use crate::run::LoadedRun;
 use crate::set::Set;
 

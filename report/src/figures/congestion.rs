@@ -4,9 +4,8 @@ use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{
-    Data, Figure, Key, Panel, about, means_of_seeds, notes_on, on_whiskers, panel_title, scheme_keys, titled,
-};
+use super::figure::{Data, Figure, Key, Panel};
+use super::wording::{about, means_of_seeds, notes_on, on_whiskers, panel_title, scheme_keys, titled};
 
 /// The coefficient of variation of the blocked requests, sampled when requests arrive and after each is served.
 fn cvs(run: &LoadedRun) -> [Option<f64>; 2] {

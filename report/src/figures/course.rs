@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{Data, Figure, Panel, scheme_keys};
+use super::figure::{Data, Figure, Panel};
+use super::wording::scheme_keys;
 
 /// The figures that have data, at most three.
 pub(super) fn all(set: &Set) -> Result<Vec<Figure>, Error> {

@@ -3,7 +3,8 @@
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;
 
-use super::{Data, Figure, Panel, about, means_of_seeds, scheme_keys, titled};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{about, means_of_seeds, scheme_keys, titled};
 
 pub(super) fn cost(set: &Set) -> Figure {
     let mut data = Data::new(

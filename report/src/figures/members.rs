@@ -4,9 +4,8 @@ use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, Up, figure
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{
-    Data, Figure, Key, Named, Panel, about, means_of_seeds, notes_on, place_of, scheme_keys, titled,
-};
+use super::figure::{Data, Figure, Key, Panel};
+use super::wording::{Named, about, means_of_seeds, notes_on, place_of, scheme_keys, titled};
 
 /// The look of the most congested member.
 const CONGESTED: Look = Look(1);

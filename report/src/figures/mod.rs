@@ -6,6 +6,7 @@ mod congestion;
 mod course;
 mod decisions;
 mod elastic;
+mod figure;
 mod members;
 mod redirected;
 mod response;
@@ -15,62 +16,15 @@ mod tail;
 mod values;
 mod wear;
 mod whole;
+mod wording;
 mod zones;
 
-use crate::Paper;
-use crate::chart::{Drawing, Look};
+pub(crate) use figure::{Data, Figure};
+
+use crate::beside::Paper;
 use crate::error::Error;
-use crate::run::LoadedRun;
 use crate::set::Set;
-
-/// One figure of a report.
-pub(crate) struct Figure {
-    /// Its anchor in the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// The quantity, the measurement, and its place in the paper.
-    pub(crate) about: String,
-    pub(crate) legend: Vec<Key>,
-    pub(crate) panels: Vec<Panel>,
-    /// Notes on missing data.
-    pub(crate) notes: Vec<String>,
-    /// The values of its drawings.
-    pub(crate) data: Data,
-}
-
-/// One entry of a legend.
-pub(crate) struct Key {
-    pub(crate) look: Look,
-    pub(crate) name: String,
-    pub(crate) is_line: bool,
-}
-
-/// One drawing of a figure.
-pub(crate) struct Panel {
-    pub(crate) title: String,
-    /// The drawing, or why there is none: a note of a figure that has others. A figure without any drawing is left
-    /// out.
-    pub(crate) body: Result<Drawing, String>,
-}
-
-/// A table of texts; columns after the first `texts` are numbers.
-#[derive(Default)]
-pub(crate) struct Data {
-    pub(crate) head: Vec<String>,
-    pub(crate) texts: usize,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-impl Data {
-    fn new(texts: &[&str], numbers: &[&str]) -> Self {
-        let head = texts.iter().chain(numbers).map(|&name| name.to_owned()).collect();
-        Self { head, texts: texts.len(), rows: Vec::new() }
-    }
-
-    fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
-    }
-}
+use wording::{Named, PAPERS};
 
 /// The figures of a set that have data: a paper's, or those for any runs.
 ///
@@ -129,97 +83,4 @@ fn per_structure(set: &Set, numbers: [u32; 2], draw: fn(&Set, &str, Named) -> Fi
         },
     };
     structures.iter().enumerate().map(|(place, &of)| draw(set, of, named(place, of))).collect()
-}
-
-/// The stripe structures of paper 000.
-const PAPERS: [&str; 2] = ["5+1", "7+1"];
-
-/// A figure of one array.
-struct Named {
-    /// The index of the array.
-    place: usize,
-    /// The number of the figure in the paper.
-    number: String,
-}
-
-/// The title of a figure. Only a paper's reports have the number.
-fn titled(set: &Set, number: &str, what: &str) -> String {
-    if set.paper.is_some() {
-        return format!("{number}: {what}");
-    }
-    let mut letters = what.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-/// The description of a figure; in a paper's reports with the values that the paper printed.
-fn about(set: &Set, shown: &str, printed: &str) -> String {
-    if set.paper.is_some() { format!("{shown} Printed: {printed}") } else { shown.to_owned() }
-}
-
-/// The title of a panel: in the paper's reports `5+1` is panel (a) of a figure, `7+1` is (b).
-fn panel_title(set: &Set, number: u32, structure: &str) -> String {
-    let letter = ["a", "b"].into_iter().zip(PAPERS).find(|(_, paper)| *paper == structure);
-    match letter.filter(|_| set.paper.is_some()) {
-        Some((letter, _)) => format!("{number}({letter}): {structure}"),
-        None => structure.to_owned(),
-    }
-}
-
-/// The note on whiskers where runs have several seeds.
-fn on_whiskers(set: &Set) -> Option<String> {
-    let whiskers =
-        "a whisker is the 95 % interval of the mean (Student); there is none where the seeds changed nothing";
-    means_of_seeds(set).map(|means| format!("{}; {whiskers}.", means.trim_end_matches('.')))
-}
-
-/// The note on values where runs have several seeds.
-fn means_of_seeds(set: &Set) -> Option<String> {
-    set.seeds().map(|seeds| format!("Values are means of {seeds}."))
-}
-
-/// The schemes of a legend.
-fn scheme_keys(set: &Set, is_line: bool) -> Vec<Key> {
-    let key = |scheme: &String| Key { look: set.look(scheme), name: scheme.clone(), is_line };
-    set.schemes.iter().map(key).collect()
-}
-
-/// Notes on data that the runs lack.
-fn notes_on<'a>(runs: impl Iterator<Item = &'a LoadedRun> + Clone) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut list = |what: &str, of: &dyn Fn(&LoadedRun) -> bool| {
-        let found: Vec<&LoadedRun> = runs.clone().filter(|run| of(run)).collect();
-        if found.is_empty() {
-            return;
-        }
-        let all = found.len() == runs.clone().count();
-        let names =
-            found.iter().map(|run| format!("{} with {} ({})", run.workload, run.scheme, run.structure));
-        let names = if all { "all of these runs".to_owned() } else { names.collect::<Vec<_>>().join("; ") };
-        notes.push(format!("{what}: {names}."));
-    };
-    list("No garbage collection happened", &|run| run.total("erase_blocks") == Some(0.0));
-    list("No request counts, the warm-up is as long as the workload", &|run| {
-        run.total("requests") == Some(0.0)
-    });
-    list("Requests failed", &|run| run.total("failed_requests").is_some_and(|failed| failed > 0.0));
-    notes.extend(without_parity(runs.clone()));
-    notes
-}
-
-/// Names the runs without parity that appear beside striped ones.
-fn without_parity<'a>(runs: impl Iterator<Item = &'a LoadedRun>) -> Option<String> {
-    let mut schemes: Vec<&str> =
-        runs.filter(|run| !run.has_parity()).map(|run| run.scheme.as_str()).collect();
-    schemes.dedup();
-    let listed = schemes.join(", ");
-    (!schemes.is_empty()).then(|| format!("Without parity, over as many members: {listed}."))
-}
-
-/// `name` where there is one structure, otherwise with the structure.
-fn place_of(set: &Set, run: &LoadedRun) -> String {
-    if set.structures.len() > 1 {
-        format!("{}, {}", run.workload, run.structure)
-    } else {
-        run.workload.clone()
-    }
 }

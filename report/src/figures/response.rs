@@ -3,7 +3,8 @@
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;
 
-use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{Named, about, notes_on, scheme_keys, titled};
 
 /// Kinds of requests: the panel, the total with the mean, and the total with the number of requests.
 const KINDS: [(&str, &str, &str); 3] = [

@@ -4,7 +4,8 @@ use crate::chart::{Look, Part, Strip, Strips, Unit, figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{Data, Figure, Key, Panel, about, means_of_seeds, notes_on, panel_title, titled};
+use super::figure::{Data, Figure, Key, Panel};
+use super::wording::{about, means_of_seeds, notes_on, panel_title, titled};
 
 /// The parts of a strip: name and look.
 const PARTS: [(&str, Look); 6] = [

@@ -5,7 +5,8 @@ use crate::course::{PARTS, SLOWEST};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{Data, Figure, Key, Panel, means_of_seeds};
+use super::figure::{Data, Figure, Key, Panel};
+use super::wording::means_of_seeds;
 
 /// The parts that every run's totals have: name, total of reads, total of writes, and look.
 const COARSE: [(&str, &str, &str, Look); 3] = [

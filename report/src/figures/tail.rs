@@ -3,7 +3,8 @@
 use crate::chart::{Across, Line, Lines, Up, figure, time};
 use crate::set::Set;
 
-use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{Named, about, notes_on, scheme_keys, titled};
 use crate::run::LoadedRun;
 
 /// With fewer requests than this, fewer than ten lie above the 99th percentile.

@@ -5,7 +5,8 @@ use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::Cast;
-use super::{Data, Figure, Panel, notes_on, on_whiskers};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{notes_on, on_whiskers};
 
 /// The runs that others are compared with in a table of values, and the name of that column.
 pub(super) type Base = (fn(&LoadedRun) -> bool, &'static str);

@@ -4,7 +4,8 @@ use crate::chart::{Bar, Bars, Group, Unit, figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{Data, Figure, Panel, means_of_seeds, notes_on, scheme_keys};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{means_of_seeds, notes_on, scheme_keys};
 
 /// The columns of the table of members that are drawn: name and what it counts.
 const COLUMNS: [(&str, &str); 2] =

@@ -5,7 +5,8 @@ use crate::distribution::Distribution;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::{Data, Figure, Panel, notes_on, scheme_keys};
+use super::figure::{Data, Figure, Panel};
+use super::wording::{notes_on, scheme_keys};
 
 /// The most workloads for which reads and writes are drawn apart.
 const WORKLOADS_APART: usize = 2;

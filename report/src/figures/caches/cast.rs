@@ -1,7 +1,7 @@
-//! The series of the figures of paper 003: write caches by their place and their destage policy.
+//! The names and the series of the figures of paper 003: write caches by their place and their destage policy.
 
 use crate::chart::Look;
-use crate::figures::Key;
+use crate::figures::figure::Key;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -58,4 +58,9 @@ fn place(run: &LoadedRun) -> Option<usize> {
 /// The legend of some caches.
 pub(super) fn keys(caches: &[usize], is_line: bool) -> Vec<Key> {
     caches.iter().map(|cache| Key { look: Look(*cache), name: CACHES[*cache].to_owned(), is_line }).collect()
+}
+
+/// The identifier and the title of a figure.
+pub(super) fn named(id: &str, number: &str, what: &str) -> (String, String) {
+    (format!("paper003-figure-{id}"), format!("Figure {number} of paper 003: {what}"))
 }

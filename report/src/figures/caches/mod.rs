@@ -6,7 +6,7 @@ mod synchrony;
 
 use crate::set::Set;
 
-use super::Figure;
+use super::figure::Figure;
 pub(super) use synchrony::of_any_runs as together;
 
 /// Every figure of paper 003, in the paper's order.
@@ -17,11 +17,6 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
         synchrony::distributions(set),
         responses::grid(set),
     ]
-}
-
-/// The identifier and the title of a figure.
-fn named(id: &str, number: &str, what: &str) -> (String, String) {
-    (format!("paper003-figure-{id}"), format!("Figure {number} of paper 003: {what}"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Figures 4(a), 4(b) and 5: mean response times by workload and cache.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::{Data, Figure, Panel};
+use crate::figures::figure::{Data, Figure, Panel};
 use crate::set::Set;
 
-use super::cast::{CACHES, MAIN, Scene, WOW, keys, scenes};
-use super::named;
+use super::cast::{CACHES, MAIN, Scene, WOW, keys, named, scenes};
 
 /// Figure 4(a).
 pub(super) fn compared(set: &Set) -> Figure {

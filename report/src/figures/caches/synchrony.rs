@@ -1,12 +1,12 @@
 //! Figures 4(c) and 4(d): how many SSDs collect at the same time.
 
 use crate::chart::{Across, Line, Lines, Look, Up, figure};
-use crate::figures::{Data, Figure, Panel, cast::Cast};
+use crate::figures::cast::Cast;
+use crate::figures::figure::{Data, Figure, Panel};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::cast::{CACHES, keys, scenes};
-use super::named;
+use super::cast::{CACHES, keys, named, scenes};
 
 /// The caches in the drawing: none, WOW, SIW and the hybrid.
 const DRAWN: [usize; 4] = [0, 2, 4, 5];

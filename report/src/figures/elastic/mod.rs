@@ -8,8 +8,8 @@ mod wear;
 
 use crate::set::Set;
 
-use super::Figure;
 use super::cast::Cast;
+use super::figure::Figure;
 use cast::{is_elastic, label};
 
 /// Every figure of paper 001, in the paper's order. For other runs the figures that need no input from the paper,

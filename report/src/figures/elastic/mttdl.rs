@@ -4,7 +4,8 @@ use stripewise_reliability::closed_forms;
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::figures::cast::Cast;
-use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
+use crate::figures::figure::{Data, Figure, Key, Panel};
+use crate::figures::wording::{about, means_of_seeds, titled};
 use crate::run::LoadedRun;
 use crate::set::Set;
 

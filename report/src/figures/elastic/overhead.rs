@@ -1,9 +1,10 @@
 //! Figure 12: the cost of parity updates in addition to the data, for parity logging and for elastic striping.
 
-use crate::Logging;
+use crate::beside::Logging;
 use crate::chart::{Look, Part, Strip, Strips, Unit, figure};
 use crate::figures::cast::Cast;
-use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
+use crate::figures::figure::{Data, Figure, Key, Panel};
+use crate::figures::wording::{about, means_of_seeds, titled};
 use crate::run::LoadedRun;
 use crate::set::Set;
 

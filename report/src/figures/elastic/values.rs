@@ -1,7 +1,9 @@
 //! Figures 7, 8, 9 and 13: one value of each run, by workload and scheme.
 
+use crate::figures::cast::Cast;
+use crate::figures::figure::Figure;
 use crate::figures::values::{Base, Shown, draw};
-use crate::figures::{Figure, about, cast::Cast, titled};
+use crate::figures::wording::{about, titled};
 use crate::run::LoadedRun;
 use crate::set::Set;
 

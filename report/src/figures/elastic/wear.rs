@@ -2,7 +2,8 @@
 
 use crate::chart::{Bar, Bars, Group, Unit, figure};
 use crate::figures::cast::Cast;
-use crate::figures::{Data, Figure, Panel, about, means_of_seeds, notes_on, titled};
+use crate::figures::figure::{Data, Figure, Panel};
+use crate::figures::wording::{about, means_of_seeds, notes_on, titled};
 use crate::set::Set;
 
 /// The workload in the paper's figure.

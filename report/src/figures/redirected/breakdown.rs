@@ -1,10 +1,9 @@
 //! Figure 6: the parts of a read's response time under Async_FIFO.
 
 use crate::chart::{Look, Part, Strip, Strips, Unit, figure, time};
-use crate::figures::{Data, Figure, Key, Panel};
+use crate::figures::figure::{Data, Figure, Key, Panel};
 
-use super::cast::Cast;
-use super::named;
+use super::cast::{Cast, named};
 
 /// The parts of a strip: name, total and look.
 const PARTS: [(&str, &str, Look); 3] = [

@@ -1,7 +1,8 @@
-//! The series of the figures of paper 002: unmodified Async_FIFO, PIQ and BRR, and BRR with other queues and groups.
+//! The names and the series of the figures of paper 002: unmodified Async_FIFO, PIQ and BRR, and BRR with other queues
+//! and groups.
 
 use crate::chart::Look;
-use crate::figures::Key;
+use crate::figures::figure::Key;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -95,6 +96,11 @@ pub(super) fn keys() -> Vec<Key> {
     let key =
         |(place, name): (usize, &&str)| Key { look: Look(place), name: (*name).to_owned(), is_line: false };
     SCHEMES.iter().enumerate().map(key).collect()
+}
+
+/// The identifier and the title of a figure.
+pub(super) fn named(number: u32, what: &str) -> (String, String) {
+    (format!("paper002-figure-{number}"), format!("Figure {number} of paper 002: {what}"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod values;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::Figure;
+use super::figure::Figure;
 use super::values::draw;
 use cast::Cast;
 
@@ -35,11 +35,6 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
         sweeps::queues(&cast),
         sweeps::groups(&cast),
     ]
-}
-
-/// The identifier and the title of a figure.
-fn named(number: u32, what: &str) -> (String, String) {
-    (format!("paper002-figure-{number}"), format!("Figure {number} of paper 002: {what}"))
 }
 
 #[cfg(test)]

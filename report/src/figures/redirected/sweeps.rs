@@ -1,11 +1,10 @@
 //! Figures 13 and 14: read waiting of BRR over the length of the chips' queues and of parity groups.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
-use crate::figures::{Data, Figure, Panel};
+use crate::figures::figure::{Data, Figure, Panel};
 use crate::run::LoadedRun;
 
-use super::cast::Cast;
-use super::named;
+use super::cast::{Cast, named};
 
 /// Figure 13.
 pub(super) fn queues(cast: &Cast<'_>) -> Figure {

@@ -1,12 +1,11 @@
 //! Figures 4, 10, 11 and 12: one value of each run, by trace and scheme.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
+use crate::figures::figure::{Data, Figure, Key, Panel};
 use crate::figures::values::Shown as OfAny;
-use crate::figures::{Data, Figure, Key, Panel};
 use crate::run::LoadedRun;
 
-use super::cast::{Cast, SCHEMES, Scene, keys};
-use super::named;
+use super::cast::{Cast, SCHEMES, Scene, keys, named};
 
 /// The figures of waiting and utilisation for any runs.
 pub(super) const OF_ANY_RUNS: [fn() -> OfAny; 3] = [

@@ -1,7 +1,7 @@
-//! The series of the figures of paper 004: arrays of one chunk size, and the one with three zones.
+//! The names and the series of the figures of paper 004: arrays of one chunk size, and the one with three zones.
 
 use crate::chart::Look;
-use crate::figures::Key;
+use crate::figures::figure::Key;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -48,4 +48,9 @@ fn place(run: &LoadedRun) -> Option<usize> {
 pub(super) fn keys() -> Vec<Key> {
     let key = |(at, name): (usize, &&str)| Key { look: Look(at), name: (*name).to_owned(), is_line: false };
     ARRAYS.iter().enumerate().map(key).collect()
+}
+
+/// The identifier and the title of a figure.
+pub(super) fn named(id: &str, number: &str, what: &str) -> (String, String) {
+    (format!("paper004-figure-{id}"), format!("Figure {number} of paper 004: {what}"))
 }

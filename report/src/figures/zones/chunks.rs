@@ -3,11 +3,11 @@
 use stripewise_base::units::Bytes;
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
-use crate::figures::{Data, Figure, Key, Panel};
+use crate::figures::figure::{Data, Figure, Key, Panel};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::named;
+use super::cast::named;
 
 /// Its two panels: the prefixes of the workloads' names.
 const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];

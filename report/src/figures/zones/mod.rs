@@ -6,7 +6,7 @@ mod responses;
 
 use crate::set::Set;
 
-use super::Figure;
+use super::figure::Figure;
 
 /// Every figure of paper 004, in the paper's order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
@@ -17,11 +17,6 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
         responses::ssds(set),
         responses::zones(set),
     ]
-}
-
-/// The identifier and the title of a figure.
-fn named(id: &str, number: &str, what: &str) -> (String, String) {
-    (format!("paper004-figure-{id}"), format!("Figure {number} of paper 004: {what}"))
 }
 
 #[cfg(test)]

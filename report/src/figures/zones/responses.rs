@@ -1,11 +1,10 @@
 //! Figures 5 to 8: mean response times and their deviation by workload and array.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::{Data, Figure, Panel};
+use crate::figures::figure::{Data, Figure, Panel};
 use crate::set::Set;
 
-use super::cast::{ARRAYS, Scene, keys, scenes};
-use super::named;
+use super::cast::{ARRAYS, Scene, keys, named, scenes};
 
 /// The content of a figure.
 struct Shown<'a> {
