@@ -35,9 +35,9 @@ pub use observer::Observer;
 pub use policy::{Choosing, NamedPolicy, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
-pub use spec::{
-    DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables,
-};
+pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
 pub use study::{Finished, Study, acknowledges, smallest_bytes, version};
 pub use watching::InMemory;
-pub use workload::{Folding, Origin, Stream, Watched, Workload, WorkloadSpec};
+pub use workload::{
+    DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,
+};

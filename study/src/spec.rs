@@ -19,11 +19,6 @@ pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
 /// The schemes that are compared by default.
 pub const DEFAULT_SCHEMES: [&str; 4] =
     ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"];
-/// The default profile: paper 000, Table III and IV.
-pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
-/// The default number of its 3,993,316 requests: two cores compare four schemes with five seeds each in half a
-/// minute.
-pub const DEFAULT_REQUESTS: u64 = 1_000_000;
 
 /// The specification of a study: the same requests through several schemes, on one device.
 #[derive(Clone, Debug)]

@@ -15,7 +15,12 @@ use crate::catalog::builtin_profile;
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::shared::{Feed, Replayed};
-use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
+
+/// The default profile: paper 000, Table III and IV.
+pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
+/// The default number of its 3,993,316 requests: two cores compare four schemes with five seeds each in half a
+/// minute.
+pub const DEFAULT_REQUESTS: u64 = 1_000_000;
 
 /// The specification of a workload, as plain data.
 #[derive(Clone, Debug)]

@@ -16,10 +16,6 @@ use resolve::Crate;
 /// Most files that may need each other.
 const CIRCLE_FILES_MAX: usize = 3;
 
-/// Crates that still have large circles, each with the number of files in circles of more than
-/// [`CIRCLE_FILES_MAX`]. A number may only fall.
-const OPEN: [(&str, usize); 1] = [("study", 4)];
-
 /// The files of a crate, each with the files that it names.
 type Arrows<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
@@ -40,16 +36,6 @@ fn complaints(owner: &str, files: &[&File]) -> Vec<Complaint> {
     let arrows = Crate::read(owner, files).arrows();
     let mut large = groups(&arrows);
     large.retain(|group| group.len() > CIRCLE_FILES_MAX);
-    let count: usize = large.iter().map(BTreeSet::len).sum();
-    let open = OPEN.iter().find(|(name, _)| *name == owner).map_or(0, |(_, count)| *count);
-    let is_whole = files.iter().any(|file| file.path == format!("{owner}/src/lib.rs"));
-    if count == open || (count < open && !is_whole) {
-        return Vec::new();
-    }
-    if count < open {
-        let text = format!("{owner} has {count} files in large import circles, not {open}; lower its number");
-        return vec![Complaint::new("tidy/src/circles/mod.rs", 1, text)];
-    }
     let complaint = |group: &BTreeSet<&str>| {
         let first = group.first().copied().unwrap_or_default();
         let names: Vec<&str> = group.iter().copied().collect();
@@ -141,15 +127,6 @@ mod tests {
         let text = "x/src/a.rs:1: 4 files import each other (at most 3): x/src/a.rs, x/src/b/c.rs, x/src/b/d.rs, \
                     x/src/b/e.rs; one circle: x/src/a.rs -> x/src/b/c.rs -> x/src/b/d.rs -> x/src/b/e.rs -> x/src/a.rs";
         assert_eq!(found(&CIRCLE), [text]);
-    }
-
-    #[test]
-    fn a_crate_with_fewer_such_files_than_the_list_says_lowers_its_number() {
-        let (owner, count) = OPEN[0];
-        let file = |text: &str| File { path: format!("{owner}/src/lib.rs"), text: text.to_owned() };
-        let text = format!("{owner} has 0 files in large import circles, not {count}; lower its number");
-        let complaints = none_is_large(&[file("pub struct A;\n")]);
-        assert_eq!(complaints.iter().map(|one| one.text.clone()).collect::<Vec<_>>(), [text]);
     }
 
     #[test]
