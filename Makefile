@@ -25,7 +25,7 @@ compare: ## Compare four schemes on the built-in workload, with a report
 
 test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
-	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
+	$(CARGO) test -p stripewise-sim --profile digest --locked --test same_digest
 	$(MAKE) test-python
 
 # The Python that makes target/venv, where the package and what its tests need are installed.

@@ -1,5 +1,5 @@
-//! The same run yields the same rows on every machine, in debug and release builds. `make test` runs this test in
-//! both.
+//! The same run yields the same rows on every machine, with and without assertions, optimised more or less. `make test`
+//! runs this test in both the `dev` and the `digest` profile.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;

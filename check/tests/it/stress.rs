@@ -23,8 +23,31 @@ struct Sums {
     two_lost: u32,
 }
 
-/// Runs seeds; a failure states how to replay it.
+impl Sums {
+    fn add(&mut self, other: &Self) {
+        self.all.add(&other.all);
+        self.raid6.add(&other.raid6);
+        self.two_lost += other.two_lost;
+    }
+}
+
+/// Runs seeds on all processors; a failure states how to replay it.
 fn stress(seeds: std::ops::Range<u64>) -> Sums {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let start = |first| {
+            let share = seeds.clone().skip(first).step_by(threads);
+            scope.spawn(move || stress_each(share))
+        };
+        let shares: Vec<_> = (0..threads).map(start).collect();
+        shares.into_iter().fold(Sums::default(), |mut sums, share| {
+            sums.add(&share.join().unwrap_or_else(|failure| std::panic::resume_unwind(failure)));
+            sums
+        })
+    })
+}
+
+fn stress_each(seeds: impl Iterator<Item = u64>) -> Sums {
     let mut sums = Sums::default();
     for seed in seeds {
         let case = stress::case(seed);
