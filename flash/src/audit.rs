@@ -1,10 +1,10 @@
 //! Consistency checks of a device's state, by exhaustive search.
 
 use crate::flash::Flash;
-use crate::ftl::{FREE, OPEN};
+use crate::map::ftl::{FREE, OPEN};
+use crate::map::streams::WritePoint;
 use crate::media::Media;
 use crate::spec::Domain;
-use crate::streams::WritePoint;
 
 impl<M: Media> Flash<M> {
     /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.

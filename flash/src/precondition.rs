@@ -9,8 +9,8 @@
 
 use stripewise_base::prng::Prng;
 
+use crate::collection::gc;
 use crate::flash::{Carried, Flash};
-use crate::gc;
 use crate::geometry::Level;
 use crate::media::Media;
 use crate::spec::{MultiPlane, Pool};

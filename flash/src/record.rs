@@ -2,9 +2,9 @@
 
 use stripewise_base::Nanos;
 
-use crate::die::Phase;
 use crate::flash::Flash;
 use crate::media::{Media, Stretch, Work};
+use crate::operations::die::Phase;
 
 impl<M: Media> Flash<M> {
     /// A die begins a phase now, or at a known later `start`. `times` are its times on the bus and in the cells.

@@ -12,14 +12,14 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::control::{Control, GcTurn, Permit, Permitted};
-use crate::die::Phase;
+use crate::collection::control::{Control, GcTurn, Permit, Permitted};
+use crate::collection::gc;
 use crate::flash::Flash;
-use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::ready::Ready;
+use crate::operations::die::Phase;
+use crate::operations::ready::Ready;
 
 impl<M: Media> Flash<M> {
     /// From now on members collect only with [`Self::permit_gc`]. They ask for permission when a plane comes within

@@ -4,14 +4,14 @@ use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
 use crate::bugs::Bug;
+use crate::collection::gc;
 use crate::counters::Collected;
-use crate::die::{Collection, Phase};
 use crate::flash::Flash;
-use crate::ftl::Ftl;
-use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
+use crate::map::ftl::Ftl;
 use crate::media::Media;
+use crate::operations::die::{Collection, Phase};
 use crate::spec::{Domain, GcSpan, Preemption};
 
 impl<M: Media> Flash<M> {

@@ -7,13 +7,13 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::die::{Die, NEVER, Phase};
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
+use crate::operations::die::{Die, NEVER, Phase};
+use crate::operations::suspension::Suspension;
 use crate::spec::Domain;
-use crate::suspension::Suspension;
 
 impl<M: Media> Flash<M> {
     /// Whether the operation of a die is suspended, so that the die takes reads only.

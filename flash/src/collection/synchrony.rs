@@ -7,10 +7,10 @@
 
 use stripewise_base::Nanos;
 
+use crate::collection::slices::{GcSlices, Synchrony, Tally};
 use crate::flash::Flash;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::slices::{GcSlices, Synchrony, Tally};
 
 impl<M: Media> Flash<M> {
     /// From `now` on, slices of `slice_ns` nanoseconds are counted by the number of members that collect in them. The

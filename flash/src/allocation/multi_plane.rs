@@ -8,11 +8,11 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::die::Phase;
 use crate::flash::Flash;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::op::{Done, OpKind};
+use crate::operations::die::Phase;
+use crate::operations::op::{Done, OpKind};
 use crate::spec::MultiPlane;
 
 impl<M: Media> Flash<M> {

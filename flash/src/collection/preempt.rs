@@ -8,12 +8,12 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::die::{NEVER, Phase};
+use crate::collection::gc;
 use crate::flash::Flash;
-use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
+use crate::operations::die::{NEVER, Phase};
 use crate::spec::{Domain, Preemption};
 
 impl<M: Media> Flash<M> {

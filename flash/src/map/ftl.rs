@@ -10,11 +10,11 @@
 use stripewise_base::huge::Huge;
 
 use crate::geometry::Shape;
-use crate::pins::Pins;
+use crate::map::pins::Pins;
+use crate::map::streams::{Streams, WritePoint};
+use crate::map::wear::Wear;
 use crate::spec::{AgeSpec, DeviceSpec, FreeBlock, Victim};
-use crate::streams::{Streams, WritePoint};
 use crate::validate::Threshold;
-use crate::wear::Wear;
 
 /// Mark of a block that is being written, combined with its count.
 pub(crate) const OPEN: u16 = 0x8000;

@@ -2,7 +2,7 @@
 
 use stripewise_base::prng::Prng;
 
-use crate::ftl::{Ftl, OPEN};
+use crate::map::ftl::{Ftl, OPEN};
 use crate::spec::Victim;
 
 /// Blocks in one stride of the search for the block with the fewest valid pages; a stride is scanned without

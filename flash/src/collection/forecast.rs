@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use stripewise_base::Nanos;
 
-use crate::die::{NEVER, Phase};
 use crate::flash::Flash;
-use crate::ftl::{FREE, OPEN};
 use crate::list::NONE;
+use crate::map::ftl::{FREE, OPEN};
 use crate::media::Media;
+use crate::operations::die::{NEVER, Phase};
 use crate::spec::{Domain, GcSpan};
 
 impl<M: Media> Flash<M> {

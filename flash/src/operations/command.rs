@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use stripewise_base::Nanos;
 
 use crate::list::List;
-use crate::op::OpKind;
+use crate::operations::op::OpKind;
 
 /// Operations of one kind that were given for one request at one instant.
 #[derive(Clone, Copy, Debug)]

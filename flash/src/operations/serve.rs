@@ -4,13 +4,13 @@ use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
 
 use crate::bugs::Bug;
-use crate::bus::{Class, Turn};
-use crate::die::{NEVER, Phase};
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
-use crate::op::{Done, Op, OpKind, Slot};
+use crate::operations::bus::{Class, Turn};
+use crate::operations::die::{NEVER, Phase};
+use crate::operations::op::{Done, Op, OpKind, Slot};
 use crate::spec::{GcStart, MultiPlane, Preemption};
 
 impl<M: Media> Flash<M> {

@@ -8,11 +8,11 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::command::Command;
 use crate::flash::Flash;
 use crate::list::List;
 use crate::media::Media;
-use crate::op::{Done, OpKind};
+use crate::operations::command::Command;
+use crate::operations::op::{Done, OpKind};
 
 impl<M: Media> Flash<M> {
     /// An operation that is part of `request` arrives at the link from outside.

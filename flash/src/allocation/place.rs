@@ -7,11 +7,11 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::die::Phase;
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::media::Media;
-use crate::op::{OpKind, Slot};
+use crate::operations::die::Phase;
+use crate::operations::op::{OpKind, Slot};
 use crate::spec::Choice;
 
 impl<M: Media> Flash<M> {

@@ -2,7 +2,7 @@
 
 use stripewise_base::Nanos;
 
-use crate::ready::Ready;
+use crate::operations::ready::Ready;
 
 /// State of a member's permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

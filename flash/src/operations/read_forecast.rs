@@ -15,13 +15,13 @@
 
 use stripewise_base::Nanos;
 
-use crate::die::{NEVER, Phase};
+use crate::collection::gc;
 use crate::flash::Flash;
-use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::op::OpKind;
+use crate::operations::die::{NEVER, Phase};
+use crate::operations::op::OpKind;
 use crate::spec::{Domain, GcSpan, Preemption, Victim};
 
 impl<M: Media> Flash<M> {

@@ -3,12 +3,12 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::bus::Class;
-use crate::die::Phase;
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::media::Media;
-use crate::op::{Admission, Op, OpKind};
+use crate::operations::bus::Class;
+use crate::operations::die::Phase;
+use crate::operations::op::{Admission, Op, OpKind};
 use crate::spec::{Domain, GcStart};
 
 impl<M: Media> Flash<M> {

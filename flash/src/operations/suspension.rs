@@ -2,8 +2,8 @@
 
 use stripewise_base::Nanos;
 
-use crate::die::Phase;
 use crate::list::NONE;
+use crate::operations::die::Phase;
 
 /// State of suspension of a die's current operation.
 #[derive(Clone, Copy, Debug)]
