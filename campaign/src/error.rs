@@ -21,6 +21,42 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// A pack that cannot be read or written.
+    #[error("{}: {message}", path.display())]
+    Pack {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        message: String,
+    },
+    /// A pack that cannot be written.
+    #[error("cannot write a pack of runs: {0}")]
+    Write(#[from] parquet::errors::ParquetError),
+    /// Equal inputs gave other results.
+    #[error(
+        "THE RUN {run} HAS TWO RESULTS, one in {} and another one in {}. A run depends on its inputs alone, so the program or a \
+         machine is at fault: do not trust any result of this store before you know which. Make the run again on another \
+         machine, test the memory of the machines, and report the fault with both files",
+        one.display(),
+        other.display()
+    )]
+    NotReproduced {
+        /// The run digest.
+        run: stripewise_results::Digest,
+        /// The pack with one result.
+        one: PathBuf,
+        /// The pack with another result.
+        other: PathBuf,
+    },
+    /// A trace that changed after the study was planned.
+    #[error(
+        "{}: this trace has changed since the study began; finished runs were of the old one. Run the study again",
+        path.display()
+    )]
+    TraceChanged {
+        /// The trace.
+        path: PathBuf,
+    },
     /// The file does not say what it must.
     #[error("{0}")]
     Spec(String),

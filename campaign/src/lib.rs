@@ -2,25 +2,42 @@
 //!
 //! [`StudyFile::read`] reads `study.toml`. [`Plan::new`] resolves it: a product of axes, whose points are visited lazily.
 //! A point with one scheme and one seed is a run. [`check`] says what the plan costs and which combinations are refused,
-//! before anything runs.
+//! before anything runs. [`run()`] makes the runs on several threads and commits them to a [`StudyStore`]; to resume is to
+//! run again.
 
 #![forbid(unsafe_code)]
 
 mod axis;
+mod catalogue;
 mod check;
 mod choice;
 mod error;
+mod failures;
 mod file;
 mod filter;
+mod pack;
 mod plan;
+mod point;
 mod range;
+mod row;
 mod rules;
+mod run;
+mod schedule;
+mod status;
+mod store;
 mod text;
 
 pub use axis::Axis;
+pub use catalogue::index;
 pub use check::{Check, Skipped, check};
 pub use choice::Choice;
 pub use error::Error;
+pub use failures::Failed;
 pub use file::StudyFile;
 pub use plan::{Cell, Plan};
-pub use rules::{Fail, Replicate, StopAfter};
+pub use point::{Point, Shown};
+pub use rules::{Fail, Replicate, StopAfter, figure_of};
+pub use run::{Options, Outcome, Watch, run};
+pub use schedule::Counts;
+pub use status::{Status, Values, Visitor, reason, status, visit};
+pub use store::{Known, KnownRow, Moment, StudyStore};

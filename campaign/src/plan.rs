@@ -1,7 +1,9 @@
 //! A plan: the points of a study, visited lazily.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use stripewise_results::Digest;
 use stripewise_results::replicate::Of;
@@ -23,6 +25,8 @@ pub struct Plan {
     schemes: Vec<String>,
     /// Traces that were read, by the canonical text of their choice.
     traces: BTreeMap<String, Workload>,
+    /// The state of each trace file when it was read.
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
     arrays: SubPoints,
     loads: SubPoints,
     refusals: Mutex<Refusals>,
@@ -86,12 +90,14 @@ impl Plan {
     /// # Errors
     /// A trace that cannot be read, or has another digest than the file says; [`stripewise_study::Error::Stopped`].
     pub fn new(mut file: StudyFile, observer: &dyn Observer) -> Result<Self, Error> {
-        let mut traces = BTreeMap::new();
+        let (mut traces, mut stamps) = (BTreeMap::new(), Vec::new());
         let all = file.base.iter_mut().chain(file.axes.iter_mut().flat_map(|axis| &mut axis.values));
         for choice in all {
             let Part::Trace(path, options, expected) = &choice.part else { continue };
             let origin = stripewise_study::Origin::Trace(path.clone(), options.clone());
             let spec = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
+            // Before it is read: a change while it is read is noticed too.
+            stamps.push((path.clone(), stamp(path)));
             let workload = Workload::new(&spec, 1, observer)?;
             let found = workload.digest();
             if expected.as_ref().is_some_and(|expected| found != format!("blake3:{expected}")) {
@@ -116,7 +122,7 @@ impl Plan {
         let loads = SubPoints::new(&file.axes, is_load);
         let (version, refusals) = (version(), Mutex::default());
         let (workloads, counts) = (Mutex::default(), Mutex::default());
-        Ok(Self { file, version, order, schemes, traces, arrays, loads, refusals, workloads, counts })
+        Ok(Self { file, version, order, schemes, traces, stamps, arrays, loads, refusals, workloads, counts })
     }
 
     /// The study file.
@@ -311,6 +317,12 @@ impl Plan {
         (fitting, reasons)
     }
 
+    /// Checks that no trace has changed since it was read for its digest.
+    pub(crate) fn traces_are_unchanged(&self) -> Result<(), Error> {
+        let changed = self.stamps.iter().find(|(path, before)| stamp(path) != *before);
+        changed.map_or(Ok(()), |(path, _)| Err(Error::TraceChanged { path: path.clone() }))
+    }
+
     /// Why a scheme does not fit a point; none if it does.
     fn refusal(&self, cell: &Cell, scheme: usize) -> Option<String> {
         let index = self.arrays.index(&cell.at) * self.schemes.len() as u64 + scheme as u64;
@@ -340,6 +352,14 @@ impl Plan {
             |(axis, &at): (&'a Axis, &u32)| (axis.key.as_str(), axis.values[at as usize].shown.as_str());
         self.file.axes.iter().zip(&cell.at).map(value)
     }
+}
+
+/// Size and time of a file: they change when it is written.
+type Stamp = (u64, SystemTime);
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 /// The order in which choices are made: by key, so that a key means the same in the base and as an axis. A policy stands

@@ -33,7 +33,7 @@ pub struct Replicate {
 impl Default for Replicate {
     fn default() -> Self {
         let rule = Rule::fixed(SEEDS, CONFIDENCE).expect("five seeds at 95 % are a rule");
-        Self { first: 1, rule, figure: FIGURE.to_owned(), of: Of::DifferencesFrom(0) }
+        Self { first: 1, rule, figure: FIGURE.to_owned(), of: Of::Means }
     }
 }
 
@@ -93,7 +93,7 @@ impl Replicate {
 ///
 /// # Errors
 /// The nearest name, if there is none.
-pub(crate) fn figure_of(name: &str) -> Result<String, String> {
+pub fn figure_of(name: &str) -> Result<String, String> {
     let known: Vec<&str> = TOTALS.iter().map(|(total, _)| *total).collect();
     let full = [name.to_owned(), format!("response_{name}")];
     let found = full.into_iter().find(|full| known.contains(&full.as_str()));

@@ -30,6 +30,35 @@ impl Progress {
     }
 }
 
+/// The line of a study: many runs, of which only the sum is shown.
+pub(crate) struct Bar(ProgressBar);
+
+impl Progress {
+    /// A line for a study called `name`.
+    pub(crate) fn bar(&self, name: &str) -> Bar {
+        let style = ProgressStyle::with_template("{prefix:18!} [{bar:24}] {percent:>3} %  {msg}");
+        let style = style.expect("the template is right").progress_chars("=> ");
+        let bar = ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned());
+        Bar(self.0.add(bar))
+    }
+}
+
+impl Bar {
+    /// Shows that `share` is done, and that about this number of seconds are left.
+    pub(crate) fn update(&self, share: f64, message: &str, seconds: u64) {
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+        let hours = if hours > 0 { format!("{hours}:{minutes:02}") } else { minutes.to_string() };
+        self.0.set_message(format!("{message}, {hours}:{:02} left", seconds % 60));
+        self.0.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// The time left, as soon as it can be estimated.
 fn left(state: &ProgressState, text: &mut dyn std::fmt::Write) {
     if state.pos() > 0 {

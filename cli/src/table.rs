@@ -8,13 +8,13 @@ use crate::wrap::wrap;
 
 /// A table of texts and numbers. The columns' names are those of the JSON keys.
 pub(crate) struct Table {
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
     rows: Vec<Vec<Value>>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[&'static str]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(columns: &[&str]) -> Self {
+        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row with a value for each column.
@@ -24,13 +24,18 @@ impl Table {
         self.rows.push(values);
     }
 
+    /// Whether there are no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Prints the table.
     pub(crate) fn print(&self, context: &mut Context<'_>, json: bool) -> Outcome {
         if !json {
             return Ok(context.out.write_all(self.text(width()).as_bytes())?);
         }
         let object = |row: &Vec<Value>| {
-            let fields = self.columns.iter().map(|&name| name.to_owned()).zip(row.iter().cloned());
+            let fields = self.columns.iter().cloned().zip(row.iter().cloned());
             Value::Object(fields.collect::<Map<_, _>>())
         };
         context.json(&self.rows.iter().map(object).collect::<Vec<_>>())

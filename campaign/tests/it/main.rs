@@ -2,6 +2,7 @@
 
 mod files;
 mod plans;
+mod runs;
 
 use std::path::Path;
 

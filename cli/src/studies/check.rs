@@ -9,7 +9,7 @@ use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::Outcome;
 use crate::human;
-use crate::studies::FileArgs;
+use crate::studies::open::{FileArgs, cpu};
 use crate::study::Patient;
 use crate::wrap::wrap;
 
@@ -63,18 +63,6 @@ fn range(least: u64, most: u64) -> String {
         human::count(least)
     } else {
         format!("{} to {}", human::count(least), human::count(most))
-    }
-}
-
-/// Processor time in the unit that fits.
-fn cpu(ns: u128) -> String {
-    let seconds = ns as f64 / 1e9;
-    if seconds < 120.0 {
-        format!("{seconds:.0} s")
-    } else if seconds < 7200.0 {
-        format!("{:.0} min", seconds / 60.0)
-    } else {
-        format!("{:.0} core hours", seconds / 3600.0)
     }
 }
 

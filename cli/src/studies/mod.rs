@@ -1,21 +1,24 @@
 //! `stripewise study`: studies of many runs, described by a file.
 
 mod check;
-
-use std::path::{Path, PathBuf};
+mod open;
+mod run;
+mod show;
+mod status;
 
 use clap::{Args as ClapArgs, Subcommand};
-use stripewise_campaign::{Error, Plan, StudyFile};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
-use crate::failure::{Failure, Outcome};
-use crate::study::Patient;
+use crate::failure::Outcome;
 
-const EXAMPLES: &[Example] =
-    &[("stripewise study check study.toml", "what a study would run, and what it costs")];
+const EXAMPLES: &[Example] = &[
+    ("stripewise study check study.toml", "what a study would run, and what it costs"),
+    ("stripewise study run study.toml", "run it, or continue with it"),
+    ("stripewise study show study.toml", "its results, with intervals"),
+];
 
-/// Plan studies of many runs, described by a file
+/// Run studies of many runs, described by a file
 ///
 /// A study file names schemes, axes and seeds. Each point of the product of the axes runs with each scheme and with as many
 /// seeds as the file asks for.
@@ -29,39 +32,20 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
-}
-
-/// The study that a command is about.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct FileArgs {
-    /// The study file
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-}
-
-impl FileArgs {
-    /// Reads and resolves the file.
-    pub(crate) fn plan(&self) -> Outcome<Plan> {
-        plan(&self.file)
-    }
-}
-
-fn plan(file: &Path) -> Outcome<Plan> {
-    Ok(Plan::new(StudyFile::read(file)?, &Patient)?)
+    Run(run::Args),
+    Status(status::StatusArgs),
+    Show(show::Args),
+    Errors(status::ErrorsArgs),
+    Index(status::IndexArgs),
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.command {
         Command::Check(args) => check::run(&args, context),
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Study(error) => error.into(),
-            Error::Text(_) | Error::Spec(_) => Self::Refused(error.to_string()),
-            other => Self::Failed(other.to_string()),
-        }
+        Command::Run(args) => run::run(&args, context),
+        Command::Status(args) => status::show_status(&args, context),
+        Command::Show(args) => show::run(&args, context),
+        Command::Errors(args) => status::show_errors(&args, context),
+        Command::Index(args) => status::write_index(&args, context),
     }
 }

@@ -29,6 +29,7 @@ mod service;
 mod serving;
 mod status_page;
 mod stopped_member;
+mod studies;
 mod superblocks;
 mod support;
 mod timeline;

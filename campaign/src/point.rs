@@ -1,0 +1,122 @@
+//! What is known about a point: the results of its seeds, and whether more are needed.
+
+use stripewise_results::paired::Difference;
+use stripewise_results::replicate::{Decision, Ended, Of, Why, mean};
+
+use crate::plan::{Cell, Plan};
+use crate::store::Known;
+
+/// A point with its results.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The point.
+    pub cell: Cell,
+    /// The schemes that run at it, by their places in the study file.
+    pub schemes: Vec<usize>,
+    /// Values of the deciding figure: a list a scheme, from the first seed on, without gaps.
+    pub values: Vec<Vec<f64>>,
+    /// Whether more seeds are needed.
+    pub decision: Decision,
+}
+
+impl Point {
+    /// A point at which no scheme fits.
+    pub(crate) fn nowhere(cell: &Cell) -> Self {
+        Self { cell: cell.clone(), schemes: Vec::new(), values: Vec::new(), decision: Decision::Needs(0) }
+    }
+
+    /// Looks at a point. `known` has the deciding figure first.
+    pub(crate) fn look(plan: &Plan, known: &Known, cell: &Cell, fitting: u64) -> Self {
+        let replicate = &plan.file().replicate;
+        let schemes: Vec<usize> =
+            (0..plan.file().schemes.len()).filter(|at| fitting >> at & 1 == 1).collect();
+        let place = |base| schemes.iter().position(|scheme| *scheme == base).unwrap_or(0);
+        let of = match replicate.of {
+            Of::Means => Of::Means,
+            Of::DifferencesFrom(base) => Of::DifferencesFrom(place(base)),
+        };
+        let mut values: Vec<Vec<f64>> = vec![Vec::new(); schemes.len()];
+        let mut results = vec![Vec::new(); schemes.len()];
+        let mut needed = 0;
+        loop {
+            for (at, &scheme) in schemes.iter().enumerate() {
+                while (values[at].len() as u32) < needed {
+                    let seed = replicate.first.wrapping_add(values[at].len() as u64);
+                    let Some((row, found)) = known.get(&plan.key(cell, scheme, seed)) else { break };
+                    values[at].push(found[0]);
+                    results[at].push(row.results);
+                }
+            }
+            let taken: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+            let is_exact = |seeds: u32| {
+                results.iter().all(|results| results[..seeds as usize].iter().all(|it| *it == results[0]))
+            };
+            let decision = replicate.rule.decide(of, &taken, is_exact);
+            match decision {
+                Decision::Needs(more) if more > needed => needed = more,
+                decision => return Self { cell: cell.clone(), schemes, values, decision },
+            }
+        }
+    }
+
+    /// The seeds that count so far: those of all schemes.
+    pub fn seeds(&self) -> u32 {
+        match self.decision {
+            Decision::Ends(Ended { seeds, .. }) => seeds,
+            Decision::Needs(_) => self.values.iter().map(Vec::len).min().unwrap_or(0) as u32,
+        }
+    }
+
+    /// Why its seeds ended; none if they did not.
+    pub fn why(&self) -> Option<Why> {
+        match self.decision {
+            Decision::Ends(Ended { why, .. }) => Some(why),
+            Decision::Needs(_) => None,
+        }
+    }
+
+    /// The width of its widest deciding interval, as a share of the mean that it refers to.
+    pub(crate) fn width(&self, plan: &Plan) -> Option<f64> {
+        let base = self.base(plan);
+        let rows = self.rows(plan, &self.values);
+        let center = rows.get(base)?.mean.abs();
+        let widths = rows.iter().filter_map(|row| match plan.file().replicate.of {
+            Of::Means => row.margin,
+            Of::DifferencesFrom(_) => row.difference.map(|difference| difference.margin),
+        });
+        widths.max_by(f64::total_cmp).filter(|_| center > 0.0).map(|width| width / center)
+    }
+
+    /// The place in [`Self::schemes`] of the scheme that the others are compared with.
+    pub fn base(&self, plan: &Plan) -> usize {
+        let Of::DifferencesFrom(base) = plan.file().replicate.of else { return 0 };
+        self.schemes.iter().position(|scheme| *scheme == base).unwrap_or(0)
+    }
+
+    /// Mean and difference of each scheme for `values`, a list a scheme, over the seeds that count.
+    pub fn rows(&self, plan: &Plan, values: &[Vec<f64>]) -> Vec<Shown> {
+        let rule = &plan.file().replicate.rule;
+        let seeds = self.seeds() as usize;
+        let is_exact = self.why() == Some(Why::Exact);
+        let taken: Vec<&[f64]> = values.iter().map(|values| &values[..seeds.min(values.len())]).collect();
+        let differences = rule.differences(self.base(plan), &taken);
+        let row = |(values, difference): (&&[f64], Option<Difference>)| Shown {
+            mean: mean(values),
+            // Two equal values say nothing of chance; equal results do.
+            margin: if is_exact { Some(0.0) } else { rule.margin(values) },
+            difference,
+        };
+        taken.iter().zip(differences).map(row).collect()
+    }
+}
+
+/// A scheme at a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// The mean over the seeds; no number where there is no seed.
+    pub mean: f64,
+    /// Half the width of its interval.
+    pub margin: Option<f64>,
+    /// The paired difference from the scheme that the others are compared with.
+    pub difference: Option<Difference>,
+}

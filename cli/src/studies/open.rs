@@ -1,0 +1,65 @@
+//! What the commands about studies share: the file, its store, and how their errors end.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use stripewise_campaign::{Error, Plan, StudyFile, StudyStore};
+
+use crate::failure::{Failure, Outcome};
+use crate::study::Patient;
+
+/// The study that a command is about.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FileArgs {
+    /// The study file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl FileArgs {
+    /// Reads and resolves the file.
+    pub(crate) fn plan(&self) -> Outcome<Plan> {
+        Ok(Plan::new(StudyFile::read(&self.file)?, &Patient)?)
+    }
+}
+
+/// The study and its store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StoreArgs {
+    #[command(flatten)]
+    study: FileArgs,
+
+    /// The folder of results [default: the one that the study file names]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    pub(crate) fn open(&self) -> Outcome<(Plan, StudyStore)> {
+        let plan = self.study.plan()?;
+        let store = StudyStore::new(self.store.as_ref().unwrap_or(&plan.file().store));
+        Ok((plan, store))
+    }
+}
+
+/// Processor time in the unit that fits.
+pub(crate) fn cpu(ns: u128) -> String {
+    let seconds = ns as f64 / 1e9;
+    if seconds < 120.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 7200.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.0} core hours", seconds / 3600.0)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Study(error) => error.into(),
+            Error::Text(_) | Error::Spec(_) => Self::Refused(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}

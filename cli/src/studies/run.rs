@@ -1,0 +1,132 @@
+//! `stripewise study run`: makes the runs of a study that are not in its store.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use clap::Args as ClapArgs;
+use stripewise_base::units::Count;
+use stripewise_campaign::{Counts, Options, Watch, index, run as run_plan};
+
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+use crate::human;
+use crate::interrupt;
+use crate::progress::{Bar, Progress};
+use crate::studies::open::{StoreArgs, cpu};
+use crate::study::{Patient, at_least_one};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise study run study.toml", "all runs that are not there yet"),
+    ("stripewise study run study.toml --jobs 8 --limit 1k", "on eight threads, a thousand runs at most"),
+];
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  all runs are there
+    1  the store cannot be used, a trace has changed, or a run has two results
+    2  the study file was not understood, or nothing in it fits
+    3  some runs failed; `stripewise study errors` shows them
+  130  interrupted; finished runs are kept";
+
+/// The exit code of a study with failed runs.
+const SOME_FAILED: u8 = 3;
+
+/// Make the runs of a study that are not in its store
+///
+/// Finished runs are committed in batches of half a minute. To resume a study that was interrupted or killed, run it again.
+/// A run that failed is tried again as often as the study file says; combinations that do not fit are left out. At the end
+/// the catalogue of the study has a row for each run, for polars and DuckDB.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// The number of runs at a time [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    jobs: Option<NonZero<usize>>,
+
+    /// Make N runs at most
+    #[arg(long, value_name = "N")]
+    limit: Option<Count>,
+}
+
+/// Shows the progress until the user interrupts.
+struct Shown {
+    bar: Mutex<Bar>,
+    began: Instant,
+    threads: u64,
+}
+
+impl Watch for Shown {
+    fn go_on(&self) -> bool {
+        !interrupt::requested()
+    }
+
+    fn advanced(&self, counts: &Counts) {
+        let total = counts.cpu_ns + counts.left_ns;
+        let share = if total > 0 { counts.cpu_ns as f64 / total as f64 } else { 0.0 };
+        let mut message = format!("{} runs made", human::count(counts.made));
+        let seconds = self.began.elapsed().as_secs_f64();
+        if seconds > 0.0 {
+            message.push_str(&format!(", {} a second", human::rate(counts.made as f64 / seconds)));
+        }
+        let points = human::count(counts.points_left + counts.points_open);
+        message.push_str(&format!(", {points} points left"));
+        if counts.failed > 0 {
+            message.push_str(&format!(", {} FAILED", human::count(counts.failed)));
+        }
+        if let (Some(narrowest), Some(widest)) = (counts.narrowest, counts.widest) {
+            message.push_str(&format!(", ±{:.1} to ±{:.1} %", narrowest * 100.0, widest * 100.0));
+        }
+        let left = counts.left_ns / 1_000_000_000 / self.threads;
+        if let Ok(bar) = self.bar.lock() {
+            bar.update(share, &message, left);
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    let (plan, store) = args.store.open()?;
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = args.jobs.map_or_else(cores, |jobs| jobs.get());
+    let options = Options { threads, limit: args.limit.map(|limit| limit.0), ..Options::default() };
+    let progress = Progress::new(context.quiet);
+    let bar = Mutex::new(progress.bar(&plan.file().name));
+    let watch = Shown { bar, began: Instant::now(), threads: threads as u64 };
+    let outcome = run_plan(&plan, &store, &options, &watch)?;
+    drop(watch);
+    let Counts { found, made, failed, refused, points_done, points_failed, cpu_ns, .. } = outcome.counts;
+    let count = human::count;
+    let mut lines = vec![format!(
+        "runs      {} made in {} of processor time, {} there already",
+        count(made),
+        cpu(u128::from(cpu_ns)),
+        count(found)
+    )];
+    let left = outcome.counts.points_open + outcome.counts.points_left;
+    let more = if left > 0 { format!(", {} left", count(left)) } else { String::new() };
+    lines.push(format!("points    {} complete{more}", count(points_done)));
+    if refused > 0 {
+        lines.push(format!("left out  {} combinations that do not fit", count(refused)));
+    }
+    if failed > 0 {
+        let stopped = if outcome.is_stopped { "; the study stopped, as its file says" } else { "" };
+        lines.push(format!("FAILED    {} runs of {} points{stopped}", count(failed), count(points_failed)));
+    }
+    if found + made > 0 {
+        let (path, rows) = index(&plan, &store, &Patient)?;
+        lines.push(format!("results   {} runs in {}", count(rows), path.display()));
+    }
+    for line in lines {
+        writeln!(context.out, "{line}")?;
+    }
+    if failed > 0 {
+        let file = plan.file().path.display();
+        context.remark(&format!("`stripewise study errors {file}` shows why runs failed"));
+        return Err(Failure::Told(SOME_FAILED));
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! `stripewise study`: its exit codes, and that a killed study is resumed.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::support::Sandbox;
+
+const STUDY: &str = r#"
+[base]
+workload = "uniform:size=8KiB,write=0.5,span=16MiB"
+requests = 100
+[compare]
+scheme = ["baseline", "bpu"]
+[axes]
+pacing = ["closed:2", "closed:4"]
+members = ["channel", "ssd:2"]
+[replicate]
+seeds = 6
+"#;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("study.toml", STUDY);
+    sandbox
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_study_is_checked_run_and_shown() {
+    let sandbox = sandbox();
+    let check = json(&sandbox.run("study check study.toml --json").success());
+    assert_eq!((&check["points"], &check["runs"]["most"]), (&2.into(), &24.into()));
+    let none = sandbox.run("study show study.toml").failure(1);
+    assert!(none.contains("stripewise study run study.toml"), "{none}");
+    let some = sandbox.run("-q study run study.toml --limit 5 --jobs 2").success();
+    assert!(some.contains("5 made") && some.contains("left out  4 combinations"), "{some}");
+    let status = json(&sandbox.run("study status study.toml --json").success());
+    assert_eq!((&status["runs"], &status["points"]), (&5.into(), &2.into()));
+    assert!(sandbox.run("study run study.toml").success().contains("19 made"));
+    assert!(
+        sandbox.run("study run study.toml").success().contains("0 made in 0 s of processor time, 24 there")
+    );
+    let status = json(&sandbox.run("study status study.toml --json").success());
+    assert_eq!((&status["runs_left"], &status["points_ended"]["fixed"]), (&0.into(), &2.into()));
+    assert_eq!(&status["plan"], &check["plan"]);
+    let shown = json(&sandbox.run("study show study.toml --only pacing=closed:4 --json").success());
+    let rows = shown.as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(rows[0]["difference"].is_null() && rows[1]["difference"]["mean"].is_number(), "{shown}");
+    let indexed = sandbox.run("study index study.toml").success();
+    assert!(indexed.contains("study.results/catalogue/") && indexed.contains("24 runs"), "{indexed}");
+    assert_eq!(sandbox.run("study errors study.toml").success(), "no run failed\n");
+}
+
+/// The same runs as `compare`, so the same means, to the last bit.
+#[test]
+fn a_study_and_a_comparison_have_the_same_means_and_differences() {
+    let sandbox = sandbox();
+    sandbox.run("study run study.toml").success();
+    let shown = json(&sandbox.run("study show study.toml --only pacing=closed:4 --json").success());
+    let options = "-g uniform:size=8KiB,write=0.5,span=16MiB -n 100 --pacing closed:4 --seeds 6";
+    let compared = json(&sandbox.run(&format!("compare -s baseline -s bpu {options} --json")).success());
+    let runs = compared["runs"].as_array().unwrap();
+    for (at, scheme) in ["baseline", "bpu"].into_iter().enumerate() {
+        let values: Vec<f64> = runs
+            .iter()
+            .filter(|run| run["scheme"] == scheme)
+            .map(|run| run["totals"]["response_mean_ns"].as_f64().unwrap())
+            .collect();
+        assert_eq!(values.len(), 6);
+        let mean = values.iter().sum::<f64>() / 6.0;
+        assert_eq!(shown[at]["mean"].as_f64().unwrap(), mean, "{scheme}");
+    }
+}
+
+#[test]
+fn mistakes_and_failures_have_exit_codes_of_their_own() {
+    let sandbox = sandbox();
+    sandbox.write("wrong.toml", &STUDY.replace("requests", "reqests"));
+    let wrong = sandbox.run("study run wrong.toml").failure(2);
+    assert!(
+        wrong.starts_with("error: wrong.toml:4:1: unknown key `reqests`; did you mean `requests`?"),
+        "{wrong}"
+    );
+    sandbox.write("empty.toml", &STUDY.replace("\"channel\", ", ""));
+    assert!(sandbox.run("study run empty.toml").failure(2).contains("no combination is left"));
+    assert!(sandbox.run("study run none.toml").failure(1).contains("none.toml: cannot read the study file"));
+    assert!(sandbox.run("study show study.toml --only pace=x").failure(2).contains("did you mean `pacing`?"));
+    assert!(
+        sandbox.run("study show study.toml --figure p98_ns").failure(2).contains("unknown figure `p98_ns`")
+    );
+
+    sandbox.write("failing.toml", &format!("{STUDY}[fail]\nretries = 1\nrun_limit = \"1ns\"\n"));
+    let ended = sandbox.run("study run failing.toml");
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.stdout.contains("FAILED    8 runs of 2 points"), "{ended:?}");
+    assert!(ended.stderr.contains("stripewise study errors failing.toml"), "{ended:?}");
+    let errors = json(&sandbox.run("study errors failing.toml --json").success());
+    let errors = errors.as_array().unwrap();
+    assert!(errors.len() == 8 && errors.iter().all(|error| error["attempts"] == 2), "{errors:?}");
+}
+
+#[test]
+fn a_study_that_is_killed_is_resumed_by_the_same_command() {
+    let whole = sandbox();
+    whole.run("study run study.toml --jobs 1").success();
+    let expected = whole.run("study show study.toml --json").success();
+    let sandbox = sandbox();
+    let mut kills = 0;
+    for milliseconds in [40, 120, 250, 400] {
+        let mut command = sandbox.command();
+        command.args(["study", "run", "study.toml"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        kills += u32::from(child.try_wait().unwrap().is_none());
+        // A command that has ended already is no error.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(kills > 0, "at least one was killed while it ran");
+    sandbox.run("study run study.toml").success();
+    assert_eq!(sandbox.run("study show study.toml --json").success(), expected);
+}
