@@ -1,0 +1,22 @@
+"""Stripewise's queueing agrees with a second implementation that shares no code with it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "validate" / "queueing"))
+from compare import LOADS, POLICIES, both
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("load", LOADS)
+def test_means_of_both_agree(load, policy, tmp_path):
+    pair = both(LOADS[load], policy, 4_000, tmp_path)
+    assert abs(pair.difference) < 0.05, pair
+    assert pair.ours[1] == pytest.approx(pair.theirs[1], rel=0.05, abs=20), pair
+
+
+def test_a_bus_that_is_twice_as_slow_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr("raid5_channels.TRANSFER", 2 * 8192 * 5)
+    assert abs(both(LOADS["heavy"], "baseline", 4_000, tmp_path).difference) > 0.05

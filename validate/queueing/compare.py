@@ -1,0 +1,114 @@
+"""Holds Stripewise's queueing of RAID-5 over channels against a second implementation, on the same requests.
+
+    target/venv/bin/python validate/queueing/compare.py        # after `make python`
+
+Prints the mean response times of both, for each load and policy, as a Markdown table.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import stripewise
+
+sys.path.insert(0, str(Path(__file__).parent))
+from raid5_channels import Array
+
+PAGE = 8192
+MEMBERS = 6
+POLICIES = ("baseline", "adaptive")
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests of a Poisson process, at uniform addresses."""
+
+    rate: int
+    """Requests a second."""
+    writes: float
+    """Share of writes."""
+    sizes: tuple[int, ...]
+    """Sizes in pages, equally likely."""
+    span: int
+    """Pages that are addressed."""
+
+    def requests(self, count: int, seed: int) -> list[tuple[int, bool, int, int]]:
+        """Arrival in ns, whether it writes, first page, pages. Times are multiples of 100 ns, as in MSR traces."""
+        prng = random.Random(seed)
+        made, now = [], 0.0
+        for _ in range(count):
+            now += prng.expovariate(self.rate) * 1e7
+            pages = prng.choice(self.sizes)
+            made.append((int(now) * 100, prng.random() < self.writes, prng.randrange(self.span - pages), pages))
+        return made
+
+
+LOADS = {
+    "mixed": Load(6_000, 0.7, (1, 1, 2, 3), 100_000),
+    "small writes": Load(4_000, 1.0, (1,), 400_000),
+    "large": Load(2_500, 0.5, (4, 8, 12), 400_000),
+    "hot rows": Load(8_500, 0.8, (1, 2), 3_000),
+    "heavy": Load(10_500, 0.8, (1, 1, 2), 200_000),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Results of both implementations: mean response in ns, and updates by RMW."""
+
+    ours: tuple[float, int]
+    theirs: tuple[float, int]
+
+    @property
+    def difference(self) -> float:
+        """Relative difference of the means."""
+        return self.ours[0] / self.theirs[0] - 1
+
+
+def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pair:
+    """Runs both on the same requests; `folder` takes the trace and the results."""
+    requests = load.requests(count, seed)
+    trace = folder / "trace.csv"
+    lines = (
+        f"{128_166_372_000_000_000 + at // 100},h,0,{'Write' if writes else 'Read'},{first * PAGE},{pages * PAGE},0\n"
+        for at, writes, first, pages in requests
+    )
+    trace.write_text("".join(lines))
+    run = stripewise.run(
+        policy,
+        str(trace),
+        device="ssdsim-5+1",
+        members="channel:1",
+        precondition="sequential:60%",
+        out=folder / "results",
+        progress=False,
+    )
+    totals = run.totals
+    array = Array(MEMBERS, policy)
+    responses = array.run(requests)
+    return Pair(
+        (totals["response_mean_ns"], totals["updates_rmw"]),
+        (sum(responses) / len(responses), array.routines["rmw"]),
+    )
+
+
+def main() -> None:
+    print("| load | policy | Stripewise, ms | second implementation, ms | difference | updates by RMW |")
+    print("| --- | --- | --: | --: | --: | --: |")
+    for name, load in LOADS.items():
+        for policy in POLICIES:
+            with tempfile.TemporaryDirectory() as folder:
+                pair = both(load, policy, 20_000, Path(folder))
+            (ours, ours_rmw), (theirs, theirs_rmw) = pair.ours, pair.theirs
+            print(
+                f"| {name} | {policy} | {ours / 1e6:.3f} | {theirs / 1e6:.3f} | {pair.difference:+.1%} "
+                f"| {ours_rmw}, {theirs_rmw} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
