@@ -72,7 +72,7 @@ fn timing(draw: &mut Draw) -> Timing {
         Rate { femtoseconds: 1_000_000, bytes: 1 },
         Rate { femtoseconds: 25_000_000, bytes: 1 },
     ];
-    Timing {
+    let drawn = Timing {
         read: Span(draw.one_of(&[0, 1_000, 25_000, 60_000])),
         program: Span(draw.one_of(&[0, 5_000, 200_000, 700_000])),
         erase: Span(draw.one_of(&[0, 20_000, 1_500_000])),
@@ -83,7 +83,11 @@ fn timing(draw: &mut Draw) -> Timing {
         host_link: draw.one_of(&rates),
         host_link_command: Span(draw.one_of(&[0, 500])),
         host_link_unit: draw.one_of(&[LinkUnit::Page, LinkUnit::Command]),
-    }
+        host_link_per_command: Span(0),
+    };
+    // A further draw would give every seed another case.
+    let is_per_command = drawn.host_link_unit == LinkUnit::Command && drawn.host_link_command == Span(0);
+    Timing { host_link_per_command: Span(if is_per_command { 700 } else { 0 }), ..drawn }
 }
 
 fn gc(draw: &mut Draw) -> GcSpec {

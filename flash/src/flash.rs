@@ -162,7 +162,7 @@ impl<M: Media> Flash<M> {
         // The slots of a whole SSD grow with the operations in flight: windows are large and rarely full.
         let slots = if level == Level::Ssd { 0 } else { shape.dies * a_die };
         let times = Times::new(spec);
-        let linked = level == Level::Ssd && times.link > 0;
+        let linked = level == Level::Ssd && times.link + times.link_command > 0;
         let by_command = spec.timing.host_link_unit == LinkUnit::Command;
         let mut ftl = Ftl::new(spec, &shape, !pools.is_static());
         ftl.age(spec.age);

@@ -105,6 +105,13 @@ pub struct Timing {
     /// The unit of transfer on that link.
     #[serde(default)]
     pub host_link_unit: LinkUnit,
+    /// With commands as the unit: fixed time on that link for each command, in addition to its pages.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub host_link_per_command: Span,
+}
+
+fn is_no_time(span: &Span) -> bool {
+    span.0 == 0
 }
 
 /// The unit of transfer on a host link.

@@ -1,6 +1,8 @@
 //! Validation of device specifications.
 
-use crate::spec::{DeviceSpec, GcSpan, Isolation, Moves, MultiPlane, Preemption, Victim, Watermark};
+use crate::spec::{
+    DeviceSpec, GcSpan, Isolation, LinkUnit, Moves, MultiPlane, Preemption, Victim, Watermark,
+};
 
 /// Why a device cannot be modelled as specified. Every message states the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -221,6 +223,7 @@ impl DeviceSpec {
             ("timing.program_command (ns)", t.program_command.0),
             ("timing.erase_command (ns)", t.erase_command.0),
             ("timing.host_link_command (ns)", t.host_link_command.0),
+            ("timing.host_link_per_command (ns)", t.host_link_per_command.0),
             ("suspend.overhead (ns)", self.suspend.map_or(0, |suspend| suspend.overhead.0)),
             ("suspend.resume (ns)", self.suspend.map_or(0, |suspend| suspend.resume.0)),
             ("ldpc.retry_step (ns)", self.ldpc.map_or(0, |ldpc| ldpc.retry_step.0)),
@@ -285,6 +288,12 @@ impl DeviceSpec {
                 "suspend.erase",
                 "gc.span = \"busy\"",
                 "a busy span cannot be suspended; use steps, or set suspend.erase = false",
+            ),
+            (
+                self.timing.host_link_per_command.0 > 0 && self.timing.host_link_unit == LinkUnit::Page,
+                "timing.host_link_per_command",
+                "timing.host_link_unit = \"page\"",
+                "pages do not form commands; use `command`, or host_link_command for a time a page",
             ),
             (
                 self.scheduling.multi_plane != MultiPlane::Off && self.geometry.planes == 1,

@@ -29,6 +29,7 @@ pub(crate) const NO_TIME: Timing = Timing {
     host_link: stripewise_flash::Rate::INSTANT,
     host_link_command: Span(0),
     host_link_unit: LinkUnit::Page,
+    host_link_per_command: Span(0),
 };
 
 /// One channel with one chip of one die of one plane, where nothing can overlap.

@@ -26,8 +26,8 @@ impl<M: Media> Flash<M> {
         command.left += 1;
         let s = &mut self.slots[slot as usize];
         s.command = id;
-        s.link = self.times.link;
-        s.bus += self.times.link;
+        s.link = self.times.link + self.times.link_command;
+        s.bus += s.link;
         self.wake_link(now, device, agenda);
     }
 
@@ -76,7 +76,7 @@ impl<M: Media> Flash<M> {
             }
             commands.moving = Some(id);
             commands.event = true;
-            let time = u64::from(command.pages) * self.times.link;
+            let time = u64::from(command.pages) * self.times.link + self.times.link_command;
             return agenda.schedule(now + time, self.event_of_link(device));
         }
     }

@@ -20,8 +20,9 @@ pub(crate) struct Times {
     /// The additional cost of filling a block: on the bus and in the cells.
     pub(crate) summary_bus: Nanos,
     pub(crate) summary_cell: Nanos,
-    /// Host link, for one page operation.
+    /// Host link, for one page operation, and in addition for one command.
     pub(crate) link: Nanos,
+    pub(crate) link_command: Nanos,
 }
 
 impl Times {
@@ -41,6 +42,7 @@ impl Times {
             summary_bus: summary.map_or(0, |bytes| t.bus.time_of(bytes.0)),
             summary_cell: summary.map_or(0, |_| t.program.0),
             link: t.host_link.time_of(g.page_bytes.0) + t.host_link_command.0,
+            link_command: t.host_link_per_command.0,
         }
     }
 

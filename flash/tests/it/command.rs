@@ -122,3 +122,27 @@ fn only_a_whole_ssd_has_a_link_to_move_commands_on() {
     let mut rig = Rig::new(&device(LinkUnit::Command), Level::Channel);
     assert_eq!(rig.one(0, write(0)).end, 104 * US);
 }
+
+#[test]
+fn a_command_costs_its_own_time_once_however_many_pages_it_has() {
+    let mut device = device(LinkUnit::Command);
+    device.timing.host_link_per_command.0 = 3 * US;
+    let mut rig = Rig::new(&device, Level::Ssd);
+    let tokens = [0, 1].map(|page| rig.submit(0, write(page)));
+    rig.run();
+    // 3 us for the command and 4 us a page on the link, then 4 us on the bus and 100 us in the cells.
+    assert_eq!(tokens.map(|token| rig.of(token).end / US), [115, 115]);
+    let start = rig.now;
+    let tokens = [0, 1].map(|page| rig.submit(0, read(page)));
+    rig.run();
+    // Both have been read after 14 us.
+    assert_eq!(tokens.map(|token| (rig.of(token).end - start) / US), [25, 25]);
+}
+
+#[test]
+fn a_time_a_command_without_commands_is_refused() {
+    let mut device = device(LinkUnit::Page);
+    device.timing.host_link_per_command.0 = 3 * US;
+    let error = device.validate().expect_err("pages form no commands").to_string();
+    assert!(error.contains("timing.host_link_per_command") && error.contains("host_link_command"), "{error}");
+}
