@@ -1,4 +1,4 @@
-"""Holds Stripewise's queueing of RAID-5 over channels against a second implementation, on the same requests.
+"""Compares Stripewise's queueing of RAID-5 over channels with a second implementation, on the same requests.
 
     target/venv/bin/python validate/queueing/compare.py        # after `make python`
 
