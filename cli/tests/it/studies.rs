@@ -88,7 +88,9 @@ fn mistakes_and_failures_have_exit_codes_of_their_own() {
     sandbox.write("empty.toml", &STUDY.replace("\"channel\", ", ""));
     assert!(sandbox.run("study run empty.toml").failure(2).contains("no combination is left"));
     assert!(sandbox.run("study run none.toml").failure(1).contains("none.toml: cannot read the study file"));
-    assert!(sandbox.run("study show study.toml --only pacin=x").failure(2).contains("did you mean `pacing`?"));
+    assert!(
+        sandbox.run("study show study.toml --only pacin=x").failure(2).contains("did you mean `pacing`?")
+    );
     assert!(
         sandbox.run("study show study.toml --figure p98_ns").failure(2).contains("unknown figure `p98_ns`")
     );
