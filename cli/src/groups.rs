@@ -3,13 +3,23 @@
 use clap::builder::Styles;
 
 /// Groups and their commands.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Simulate",
-        &["compare", "run", "study", "explain", "timeline", "report", "runs", "overhead", "reliability"],
+        &[
+            "compare",
+            "run",
+            "study",
+            "explain",
+            "timeline",
+            "report",
+            "runs",
+            "overhead",
+            "reliability",
+            "paper",
+        ],
     ),
     ("Traces and presets", &["trace", "scheme", "device", "profile"]),
-    ("Papers", &["paper"]),
     ("Serve", &["create", "serve"]),
     ("Operate", &["status", "events", "fail", "replace", "spare", "scrub", "rate", "stop"]),
     ("Inspect", &["scan", "check", "dump", "upgrade", "replay"]),
