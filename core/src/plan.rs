@@ -5,7 +5,7 @@
 
 use stripewise_base::Nanos;
 
-use crate::dispatch::Link;
+use crate::dispatch::{Link, Queued};
 use crate::geometry::Place;
 use crate::ids::NONE;
 use crate::operation::{Operation, Timing};
@@ -483,6 +483,13 @@ impl AsMut<Link> for Slot {
     #[inline]
     fn as_mut(&mut self) -> &mut Link {
         &mut self.link
+    }
+}
+
+impl Queued for Slot {
+    #[inline]
+    fn page(&self) -> u32 {
+        self.operation.page
     }
 }
 

@@ -134,7 +134,11 @@ pub(crate) fn memory(draw: &mut Draw, placement: &mut Placement) {
 
 /// Small queues, and the time of parity computation.
 pub(crate) fn bounds(draw: &mut Draw, scheme: &mut Scheme) {
-    scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
+    scheme.dispatch.order = match draw.0.below(100) {
+        0..60 => QueueOrder::ReadFirst,
+        60..85 => QueueOrder::Arrival,
+        _ => QueueOrder::CLook,
+    };
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);

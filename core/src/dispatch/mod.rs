@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use earliest::Earliest;
 pub use members::MemberSet;
 pub use piq::{BatchKind, Piq};
-pub use queues::{LEVELS, Link, Queues};
+pub use queues::{LEVELS, Link, Queued, Queues};
 pub use sync_fifo::SyncFifo;
 
 /// The dispatch section of a scheme.
@@ -131,4 +131,8 @@ pub enum QueueOrder {
     /// operations wait for the next round. So a write waits behind pending reads, and never behind those that arrive later
     /// (paper 002, section III-C; that a round is such a snapshot is our choice).
     Rounds,
+    /// Reads and writes upwards by their page on the member, from the page of the last one that was taken; then from the
+    /// lowest page again (C-LOOK; DiskSim's policy 3, `CYCLE_LBN`). One that the member refuses waits without ending the sweep.
+    /// Queueing takes time in proportion to the queue's length.
+    CLook,
 }

@@ -1,7 +1,8 @@
 //! The member queues: two intrusive lists for each member, threaded through the operations themselves; in rounds, two more for
 //! the next round.
 //!
-//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
+//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds);
+//! Worthington, Ganger and Patt, SIGMETRICS 1994 (C-LOOK).
 
 use super::QueueOrder;
 use crate::ids::NONE;
@@ -17,6 +18,12 @@ impl Default for Link {
     fn default() -> Self {
         Self { next: NONE }
     }
+}
+
+/// An entry of a list.
+pub trait Queued: AsMut<Link> {
+    /// The page of the member that it reads or writes.
+    fn page(&self) -> u32;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +49,39 @@ impl List {
             (before, at) = (at, links[at as usize].as_mut().next);
         }
         Some(before)
+    }
+
+    /// Puts `id` behind the last operation.
+    #[inline]
+    fn append(&mut self, id: u32, links: &mut [impl AsMut<Link>]) {
+        links[id as usize].as_mut().next = NONE;
+        if self.last == NONE {
+            self.first = id;
+        } else {
+            links[self.last as usize].as_mut().next = id;
+        }
+        self.last = id;
+    }
+
+    /// Puts `id` behind the operations that an upward sweep from page `from` reaches before it.
+    fn insert(&mut self, id: u32, from: u32, links: &mut [impl Queued]) {
+        let distance = |links: &[_], id: u32| Queued::page(&links[id as usize]).wrapping_sub(from);
+        let own = distance(links, id);
+        let (mut before, mut at) = (NONE, self.first);
+        while at != NONE && distance(links, at) <= own {
+            (before, at) = (at, links[at as usize].as_mut().next);
+        }
+        if at == NONE {
+            return self.append(id, links);
+        }
+        links[id as usize].as_mut().next = at;
+        if before == NONE {
+            self.first = id;
+        } else {
+            links[before as usize].as_mut().next = id;
+        }
+        // Those up to it were refused before it came.
+        self.asked = NONE;
     }
 
     /// Removes `id`, which is behind `before`.
@@ -72,25 +112,29 @@ pub struct Queues {
     later: Vec<[List; LEVELS]>,
     /// In rounds: whether no operation of the round was taken yet, so that new operations belong to it.
     is_open: Vec<bool>,
+    /// For C-LOOK: the page of the last operation that was taken.
+    swept: Vec<u32>,
 }
 
 impl Queues {
     /// Empty queues, one for each member.
     pub fn new(members: u32, order: QueueOrder) -> Self {
-        let rounds = if order == QueueOrder::Rounds { members as usize } else { 0 };
+        let members_if = |used| if used { members as usize } else { 0 };
+        let rounds = members_if(order == QueueOrder::Rounds);
         Self {
             lists: vec![[List::EMPTY; LEVELS]; members as usize],
             ready: vec![0; members.div_ceil(64) as usize],
             order,
             later: vec![[List::EMPTY; LEVELS]; rounds],
             is_open: vec![true; rounds],
+            swept: vec![0; members_if(order == QueueOrder::CLook)],
         }
     }
 
     /// Whether reads and writes share a list.
     #[inline]
     pub fn is_mixed(&self) -> bool {
-        self.order == QueueOrder::Arrival
+        matches!(self.order, QueueOrder::Arrival | QueueOrder::CLook)
     }
 
     /// Marks that the member may accept operations that it refused.
@@ -122,20 +166,17 @@ impl Queues {
         None
     }
 
-    /// Appends operation `id` to those of its kind.
+    /// Adds operation `id` to those of its kind.
     #[inline]
-    pub fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
+    pub fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl Queued]) {
         let level = usize::from(!is_read && !self.is_mixed());
         let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member as usize];
         let lists = if comes_late { &mut self.later } else { &mut self.lists };
         let list = &mut lists[member as usize][level];
-        links[id as usize].as_mut().next = NONE;
-        if list.last == NONE {
-            list.first = id;
-        } else {
-            links[list.last as usize].as_mut().next = id;
+        match self.swept.get(member as usize) {
+            Some(&from) => list.insert(id, from, links),
+            None => list.append(id, links),
         }
-        list.last = id;
         if !list.closed && !comes_late {
             self.mark_ready(member);
         }
@@ -163,7 +204,7 @@ impl Queues {
     }
 
     /// Removes the first operation from a member's queue.
-    pub fn take_any(&mut self, member: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+    pub fn take_any(&mut self, member: u16, links: &mut [impl Queued]) -> Option<u32> {
         let level = (0..LEVELS).find(|&level| self.lists[member as usize][level].first != NONE)?;
         let id = self.lists[member as usize][level].first;
         self.take(member, level, NONE, id, links);
@@ -172,8 +213,11 @@ impl Queues {
 
     /// Removes `id` from its list; `before` is the operation in front of it, or [`NONE`].
     #[inline]
-    pub fn take(&mut self, member: u16, level: usize, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
+    pub fn take(&mut self, member: u16, level: usize, before: u32, id: u32, links: &mut [impl Queued]) {
         self.lists[member as usize][level].unlink(before, id, links);
+        if let Some(swept) = self.swept.get_mut(member as usize) {
+            *swept = links[id as usize].page();
+        }
         if self.order == QueueOrder::Rounds {
             self.taken(member);
         }
@@ -223,11 +267,17 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Slot(Link);
+    struct Slot(Link, u32);
 
     impl AsMut<Link> for Slot {
         fn as_mut(&mut self) -> &mut Link {
             &mut self.0
+        }
+    }
+
+    impl Queued for Slot {
+        fn page(&self) -> u32 {
+            self.1
         }
     }
 
@@ -262,22 +312,28 @@ mod tests {
     fn every_order_gives_what_a_plain_list_sorted_by_its_rule_gives() {
         for seed in 0..200 {
             let mut prng = Prng::new(seed);
-            for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds] {
+            for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds, QueueOrder::CLook] {
                 let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 300]);
-                // Round, whether it is a write, and its arrival: the least is taken next.
+                slots.iter_mut().for_each(|slot| slot.1 = prng.below(50) as u32);
+                let distance = |slots: &[Slot], id: u32, from: u32| {
+                    if order == QueueOrder::CLook { slots[id as usize].1.wrapping_sub(from) } else { 0 }
+                };
+                // Round, whether it is a write, and its arrival: the least is taken next, of those at the least distance.
                 let mut list: Vec<(u32, bool, u32)> = Vec::new();
-                let (mut taken_of, mut next) = (0, 0);
+                let (mut taken_of, mut next, mut swept) = (0, 0, 0);
                 while next < 300 || !list.is_empty() {
                     if next < 300 && prng.chance(1, 2) {
                         let is_write = prng.chance(1, 2);
                         // A round that was begun accepts no more operations.
                         let round = if order == QueueOrder::Rounds { taken_of + 1 } else { 0 };
                         queues.push(0, !is_write, next, &mut slots);
-                        list.push((round, is_write && order != QueueOrder::Arrival, next));
+                        list.push((round, is_write && !queues.is_mixed(), next));
                         next += 1;
-                    } else if let Some(&least) = list.iter().min() {
+                    } else if let Some(&least) =
+                        list.iter().min_by_key(|one| (distance(&slots, one.2, swept), **one))
+                    {
                         list.retain(|&one| one != least);
-                        taken_of = least.0;
+                        (taken_of, swept) = (least.0, slots[least.2 as usize].1);
                         assert_eq!(take(&mut queues, &mut slots), Some(least.2), "{order:?}, seed {seed}");
                     } else {
                         assert_eq!(take(&mut queues, &mut slots), None);
@@ -285,6 +341,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_sweep_goes_upwards_and_then_from_the_lowest_page() {
+        let (mut queues, mut slots) = (Queues::new(1, QueueOrder::CLook), vec![Slot::default(); 6]);
+        for (id, page) in [50, 10, 90, 50, 70, 20].into_iter().enumerate() {
+            slots[id].1 = page;
+        }
+        (0..4).for_each(|id| queues.push(0, id != 0, id, &mut slots));
+        let mut taken: Vec<_> = (0..2).map(|_| take(&mut queues, &mut slots)).collect();
+        // At page 50: what comes above joins the sweep, what comes below waits for the next one.
+        (4..6).for_each(|id| queues.push(0, true, id, &mut slots));
+        taken.extend((0..4).map(|_| take(&mut queues, &mut slots)));
+        assert_eq!(taken, [1, 0, 3, 4, 2, 5].map(Some));
+    }
+
+    #[test]
+    fn what_comes_before_refused_operations_of_a_sweep_is_offered() {
+        let (mut queues, mut slots) = (Queues::new(1, QueueOrder::CLook), vec![Slot::default(); 2]);
+        (slots[0].1, slots[1].1) = (50, 10);
+        queues.push(0, true, 0, &mut slots);
+        queues.refused(0, 0, 0, false);
+        assert_eq!(queues.next_offer(0, 0, &mut slots), (0, NONE));
+        queues.push(0, true, 1, &mut slots);
+        assert_eq!(queues.next_offer(0, 0, &mut slots), (NONE, 1));
     }
 
     #[test]
