@@ -80,7 +80,7 @@ def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pa
     trace.write_text("".join(lines))
     run = stripewise.run(
         policy,
-        str(trace),
+        stripewise.open_trace(trace),
         device="ssdsim-5+1",
         members="channel:1",
         precondition="sequential:60%",
