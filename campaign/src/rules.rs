@@ -96,8 +96,11 @@ impl Replicate {
 pub fn figure_of(name: &str) -> Result<String, String> {
     let known: Vec<&str> = TOTALS.iter().map(|(total, _)| *total).collect();
     let full = [name.to_owned(), format!("response_{name}")];
-    let found = full.into_iter().find(|full| known.contains(&full.as_str()));
-    found.ok_or_else(|| match suggest::nearest(name, known.iter().copied()) {
+    // Most figures are times, whose unit is easily left out.
+    let in_ns = full.iter().map(|full| format!("{full}_ns")).find(|full| known.contains(&full.as_str()));
+    let near = in_ns.as_deref().or_else(|| suggest::nearest(name, known.iter().copied()));
+    let found = full.iter().find(|full| known.contains(&full.as_str())).cloned();
+    found.ok_or_else(|| match near {
         Some(near) => format!("unknown figure `{name}`; did you mean `{near}`?"),
         None => format!("unknown figure `{name}`; a figure is a total of a run, as in response_p99_ns"),
     })

@@ -84,6 +84,7 @@ fn a_mistake_is_reported_with_file_line_and_remedy() {
         ("seeds = 3", "least = 3", 11, "`least` needs `until`"),
         ("seeds = 3", "until = { figure = \"p99_ns\" }", 11, "either `relative` or `absolute`"),
         ("seeds = 3", "until = { figure = \"p98_ns\", relative = 0.1 }", 11, "unknown figure `p98_ns`"),
+        ("seeds = 3", "until = { figure = \"p99\", relative = 0.1 }", 11, "did you mean `response_p99_ns`?"),
         ("seeds = 3", "until = { figure = \"p99_ns\", relative = 0.1, paired_with = \"bpo\" }", 11, "`bpu`"),
         ("seeds = 3", "least = 2\nuntil = { figure = \"p99_ns\", relative = 0.1 }", 12, "3 or more"),
         ("seeds = 3", "[fail]\nstop_after = \"five\"", 12, "as in \"5%\" or 100"),
