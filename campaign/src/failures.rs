@@ -65,7 +65,7 @@ impl StudyStore {
             "attempts": failed.attempts,
             "refused": failed.is_refused,
         });
-        self.put_bytes(&self.failure(&failed.key), format!("{value:#}\n").as_bytes())
+        self.put_bytes(&self.failure(&failed.key), format!("{value:#}\n").as_bytes(), &|_| ())
     }
 
     /// Forgets the failure of a run that has a result now.

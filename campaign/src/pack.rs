@@ -2,7 +2,8 @@
 //!
 //! A run alone would take 20 KB, most of it for the names of its columns; in a pack of some it takes about one.
 
-use std::fs::File;
+use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
@@ -84,7 +86,7 @@ fn steady(steady: Steady) -> &'static str {
 }
 
 /// Starts a file of tables of this schema.
-pub(crate) fn writer(file: File, schema: Arc<Schema>) -> Result<ArrowWriter<File>, ParquetError> {
+pub(crate) fn writer<W: Write + Send>(file: W, schema: Arc<Schema>) -> Result<ArrowWriter<W>, ParquetError> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_statistics_enabled(EnabledStatistics::None)
@@ -95,10 +97,23 @@ pub(crate) fn writer(file: File, schema: Arc<Schema>) -> Result<ArrowWriter<File
     ArrowWriter::try_new_with_options(file, schema, options)
 }
 
+/// The bytes of a pack of tables, which have one schema.
+pub(crate) fn bytes(tables: &[RecordBatch]) -> Result<Vec<u8>, ParquetError> {
+    let schema = tables.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
+    let mut writer = writer(Vec::new(), schema)?;
+    tables.iter().try_for_each(|table| writer.write(table))?;
+    writer.into_inner()
+}
+
+/// The name of the pack with these bytes: a digest, because Parquet notices few of the bits that change on a disk.
+pub(crate) fn name(bytes: &[u8]) -> String {
+    hex(&blake3::hash(bytes).as_bytes()[..16])
+}
+
 /// The tables of a pack, all columns or those of these names; fewer where the pack has not all of them.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read, or has not the bytes that its name says.
 pub(crate) fn read(
     path: &Path,
     names: Option<&[&str]>,
@@ -106,8 +121,15 @@ pub(crate) fn read(
 ) -> Result<(), Error> {
     let wrong =
         |error: &dyn std::fmt::Display| Error::Pack { path: path.to_owned(), message: error.to_string() };
-    let file = File::open(path).map_err(Error::io(path, "open the pack of runs"))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
+    let bytes = fs::read(path).map_err(Error::io(path, "read the pack of runs"))?;
+    if path.file_stem().and_then(|stem| stem.to_str()) != Some(&name(&bytes)) {
+        let remedy = "remove it, and `stripewise study run` makes its runs again";
+        return Err(wrong(&format_args!(
+            "this pack of runs is damaged: its name is not the digest of its bytes; {remedy}"
+        )));
+    }
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|error| wrong(&error))?;
     let mask = match names {
         Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
         None => ProjectionMask::all(),

@@ -1,7 +1,8 @@
 //! The folder with the results of a study.
 //!
-//! - `runs/NAME.parquet`: packs of finished runs. The name is the digest of the runs and their results. A pack is written
-//!   under another name and renamed when all of it is on the disk, so a pack is complete, whatever was killed meanwhile.
+//! - `runs/NAME.parquet`: packs of finished runs. The name is the digest of the file's bytes, which every reader verifies. A
+//!   pack is written under another name and renamed when all of it is on the disk, so a pack is complete, whatever was killed
+//!   meanwhile.
 //! - `errors/KEY.json`: the last failure of a run that has no result.
 //! - `catalogue/PLAN.parquet`: the runs of a plan with its axes. A cache; it is made from the packs.
 //!
@@ -20,7 +21,7 @@ use stripewise_results::Digest;
 
 use crate::error::Error;
 use crate::pack;
-use crate::row::{Row, hex, unhex};
+use crate::row::{Row, unhex};
 
 /// The ending of files that are being written.
 const PARTIAL: &str = "partial";
@@ -208,13 +209,15 @@ impl StudyStore {
             return Ok(());
         }
         at(Moment::Made);
-        let table = pack::table(rows);
-        let name = name(rows.iter().map(|row| (row.run, row.results)));
-        self.put(&self.root.join("runs").join(format!("{name}.parquet")), at, |file| {
-            let mut writer = pack::writer(file, table.schema())?;
-            writer.write(&table)?;
-            Ok(writer)
-        })
+        self.put_pack(&[pack::table(rows)], at).map(|_| ())
+    }
+
+    /// Writes a pack of tables, and returns its path.
+    fn put_pack(&self, tables: &[RecordBatch], at: &dyn Fn(Moment)) -> Result<PathBuf, Error> {
+        let bytes = pack::bytes(tables)?;
+        let path = self.root.join("runs").join(format!("{}.parquet", pack::name(&bytes)));
+        self.put_bytes(&path, &bytes, at)?;
+        Ok(path)
     }
 
     /// Writes a Parquet file under another name, brings it to the disk, and gives it its name.
@@ -231,11 +234,11 @@ impl StudyStore {
     }
 
     /// Writes a small file in the same way.
-    pub(crate) fn put_bytes(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn put_bytes(&self, path: &Path, bytes: &[u8], at: &dyn Fn(Moment)) -> Result<(), Error> {
         let (folder, partial) = self.partial(path)?;
         let mut file = File::create_new(&partial).map_err(Error::io(&partial, "make the file"))?;
         let written = file.write_all(bytes).map_err(Error::io(&partial, "write the file"));
-        finish(written.map(|()| file), &partial, path, &folder, &|_| ())
+        finish(written.map(|()| file), &partial, path, &folder, at)
     }
 
     /// The folder of a file, which exists from now on, and the name under which the file is written.
@@ -301,21 +304,11 @@ impl StudyStore {
         // Other versions have other totals.
         let schema = packs.last().and_then(|(_, tables)| tables.first()).map(RecordBatch::schema);
         packs.retain(|(_, tables)| tables.iter().all(|table| Some(table.schema()) == schema));
-        let Some(schema) = schema.filter(|_| packs.len() > 1) else { return Ok(()) };
-        let mut pairs = Vec::new();
-        for table in packs.iter().flat_map(|(_, tables)| tables) {
-            let texts = |name| pack::text_column(table, name).into_iter().flatten().flatten();
-            let both = texts("run_digest").zip(texts("results_digest"));
-            pairs.extend(
-                both.filter_map(|(run, results)| Some((Digest(unhex(run)?), Digest(unhex(results)?)))),
-            );
+        if packs.len() < 2 {
+            return Ok(());
         }
-        let path = self.root.join("runs").join(format!("{}.parquet", name(pairs.into_iter())));
-        self.put(&path, &|_| (), |file| {
-            let mut writer = pack::writer(file, schema)?;
-            packs.iter().flat_map(|(_, tables)| tables).try_for_each(|table| writer.write(table))?;
-            Ok(writer)
-        })?;
+        let tables: Vec<RecordBatch> = packs.iter().flat_map(|(_, tables)| tables).cloned().collect();
+        let path = self.put_pack(&tables, &|_| ())?;
         packs.iter().filter(|(old, _)| **old != path).try_for_each(|(old, _)| remove(old))
     }
 }
@@ -324,16 +317,6 @@ impl StudyStore {
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes of packs that are joined to one: they are in memory at a time.
 const JOINED_BYTES: u64 = 16 << 20;
-
-/// The name of a pack: other results, another name.
-fn name(runs: impl Iterator<Item = (Digest, Digest)>) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("stripewise 2026 name of a pack, format 1");
-    for (run, results) in runs {
-        hasher.update(&run.0);
-        hasher.update(&results.0);
-    }
-    hex(&hasher.finalize().as_bytes()[..16])
-}
 
 /// The files of a folder with this ending, in the order of their names; none if there is no folder.
 pub(crate) fn list(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {

@@ -82,14 +82,24 @@ fn joined_packs_have_all_runs_and_runs_of_another_program_stay_apart() {
 }
 
 #[test]
-fn a_damaged_pack_is_named() {
+fn a_pack_with_any_wrong_bit_is_refused_by_name() {
     let (_folder, store) = store();
     store.commit(&[row(1, 1)], &|_| ()).unwrap();
     let pack = store.packs().unwrap().remove(0);
     let bytes = fs::read(&pack).unwrap();
-    fs::write(&pack, &bytes[..bytes.len() / 2]).unwrap();
-    let error = store.load(&[]).unwrap_err().to_string();
-    assert!(error.starts_with(&pack.display().to_string()), "{error}");
+    let refused = |bytes: &[u8]| {
+        fs::write(&pack, bytes).unwrap();
+        let error = store.load(&[]).unwrap_err().to_string();
+        assert!(error.starts_with(&pack.display().to_string()) && error.contains("remove it"), "{error}");
+    };
+    refused(&bytes[..bytes.len() / 2]);
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        refused(&flipped);
+    }
+    fs::write(&pack, &bytes).unwrap();
+    assert_eq!(store.load(&[]).unwrap().len(), 1);
 }
 
 #[test]
