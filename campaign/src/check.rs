@@ -7,8 +7,8 @@ use stripewise_study::Observer;
 use crate::error::Error;
 use crate::plan::{Cell, Plan};
 
-/// Processor time of a run: to set up and precondition an array, and for each request. Measured on two cores.
-const RUN_NS: u64 = 45_000_000;
+/// Processor time of a run: to set up and precondition each page of flash, and for each request. Measured.
+const PAGE_NS: u64 = 14;
 const REQUEST_NS: u64 = 3_400;
 /// Bytes of a run in the store, with its share of a file. A test compares it with those of real runs.
 pub(crate) const RUN_BYTES: u64 = 1_500;
@@ -52,9 +52,11 @@ impl Check {
     }
 }
 
-/// The expected processor time of a run of that many requests.
-pub(crate) fn cost_ns(requests: u64) -> u64 {
-    RUN_NS.saturating_add(REQUEST_NS.saturating_mul(requests))
+/// The expected processor time of a run at a point with these schemes.
+pub(crate) fn cost_ns(plan: &Plan, cell: &Cell, fitting: u64, observer: &dyn Observer) -> u64 {
+    let pages = plan.flash_pages(cell, fitting.trailing_zeros() as usize).unwrap_or(0);
+    let requests = plan.requests(cell, observer).unwrap_or(0);
+    PAGE_NS.saturating_mul(pages).saturating_add(REQUEST_NS.saturating_mul(requests))
 }
 
 /// Visits all points of a plan.
@@ -81,7 +83,7 @@ pub fn check(plan: &Plan, observer: &dyn Observer) -> Result<Check, Error> {
         if schemes == 0 {
             continue;
         }
-        let cost = u128::from(cost_ns(plan.requests(&cell, observer).unwrap_or(0)));
+        let cost = u128::from(cost_ns(plan, &cell, fitting, observer));
         check.points += 1;
         check.combinations += schemes;
         check.runs_least += schemes * u64::from(least);

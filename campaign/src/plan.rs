@@ -76,8 +76,8 @@ impl SubPoints {
 /// Whether schemes fit arrays, each asked once.
 #[derive(Debug, Default)]
 struct Refusals {
-    /// By array and scheme: the place of the reason, or none if the scheme fits.
-    known: BTreeMap<u64, Option<u32>>,
+    /// By array and scheme: the pages of flash, or the place of the reason if the scheme does not fit.
+    known: BTreeMap<u64, Result<u64, u32>>,
     reasons: Vec<String>,
 }
 
@@ -299,9 +299,9 @@ impl Plan {
         }
         let mut fitting = 0;
         for scheme in (0..count).filter(named) {
-            match self.refusal(cell, scheme) {
-                None => fitting |= 1 << scheme,
-                Some(reason) => reasons.push((scheme, reason)),
+            match self.flash_pages(cell, scheme) {
+                Ok(_) => fitting |= 1 << scheme,
+                Err(reason) => reasons.push((scheme, reason)),
             }
         }
         if let Of::DifferencesFrom(base) = self.file.replicate.of
@@ -323,19 +323,22 @@ impl Plan {
         changed.map_or(Ok(()), |(path, _)| Err(Error::TraceChanged { path: path.clone() }))
     }
 
-    /// Why a scheme does not fit a point; none if it does.
-    fn refusal(&self, cell: &Cell, scheme: usize) -> Option<String> {
+    /// Pages of flash of a run.
+    ///
+    /// # Errors
+    /// Why the scheme does not fit the point.
+    pub(crate) fn flash_pages(&self, cell: &Cell, scheme: usize) -> Result<u64, String> {
         let index = self.arrays.index(&cell.at) * self.schemes.len() as u64 + scheme as u64;
         let lock = || self.refusals.lock().expect("no thread panics while it holds the refusals");
         let known = lock();
-        if let Some(known_reason) = known.known.get(&index) {
-            return known_reason.map(|reason| known.reasons[reason as usize].clone());
+        if let Some(known_pages) = known.known.get(&index) {
+            return known_pages.map_err(|reason| known.reasons[reason as usize].clone());
         }
         drop(known);
-        let refusal =
-            self.study(cell, scheme, self.file.replicate.first).err().map(|error| error.to_string());
+        let study = self.study(cell, scheme, self.file.replicate.first);
+        let pages = study.map(|study| study.flash_pages()).map_err(|error| error.to_string());
         let mut refusals = lock();
-        let place = refusal.as_ref().map(|reason| {
+        let place = pages.as_ref().copied().map_err(|reason| {
             let found = refusals.reasons.iter().position(|known| known == reason);
             found.unwrap_or_else(|| {
                 refusals.reasons.push(reason.clone());
@@ -343,7 +346,7 @@ impl Plan {
             }) as u32
         });
         refusals.known.insert(index, place);
-        refusal
+        pages
     }
 
     /// The values of a point on all axes: keys and values, as the file has them.

@@ -27,7 +27,8 @@ pub(crate) struct Task {
 struct Open {
     cell: Cell,
     fitting: u64,
-    requests: u64,
+    /// The expected processor time of one of its runs.
+    cost_ns: u64,
     /// Its runs that are waiting or being made.
     pending: u32,
     has_failed: bool,
@@ -135,9 +136,9 @@ impl<'a> Schedule<'a> {
         let (fitting, refused) = self.plan.fitting(&cell, observer);
         self.counts.refused += refused.len() as u64;
         if fitting != 0 {
-            let requests = self.plan.requests(&cell, observer).unwrap_or(0);
+            let cost_ns = cost_ns(self.plan, &cell, fitting, observer);
             let index = cell.index;
-            self.open.insert(index, Open { cell, fitting, requests, pending: 0, has_failed: false });
+            self.open.insert(index, Open { cell, fitting, cost_ns, pending: 0, has_failed: false });
             self.advance(index, true);
         }
         ControlFlow::Continue(())
@@ -165,7 +166,7 @@ impl<'a> Schedule<'a> {
                         self.counts.failed += 1;
                         continue;
                     }
-                    let cost_ns = cost_ns(open.requests);
+                    let cost_ns = open.cost_ns;
                     self.ready.push_back(Task { cell: open.cell.clone(), scheme, seed, key, cost_ns });
                     self.ready_ns += cost_ns;
                     self.counts.pending += 1;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use stripewise_array::Scheme;
 use stripewise_array::update::Update;
 use stripewise_base::human;
-use stripewise_flash::DeviceSpec;
+use stripewise_flash::{DeviceSpec, Shape};
 use stripewise_results::summary::{CPU_NS, Entry};
 use stripewise_results::{Figure, Figures, FinishedRun, MemorySink, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::{MemberRow, Sink};
@@ -374,6 +374,16 @@ impl Study {
         let (writer, rows_cpu_ns) = rows.finish();
         let cpu_ns = made.cpu_ns + rows_cpu_ns;
         Ok((writer.finish(&made.members, &made.figures(cpu_ns)?)?, cpu_ns))
+    }
+
+    /// Pages of flash that each run simulates: most of the time of a short run is spent on them.
+    pub fn flash_pages(&self) -> u64 {
+        let pages = |job: &Job| {
+            let RunConfig { device, members, .. } = &job.config;
+            let shape = Shape::new(device, members.level, members.devices);
+            shape.map_or(0, |shape| u64::from(shape.pages_per_member) * u64::from(shape.members))
+        };
+        self.jobs.first().map_or(0, pages)
     }
 
     /// The inputs of the run at `place`.

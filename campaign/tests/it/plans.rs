@@ -176,8 +176,11 @@ fn combinations_that_are_refused_are_counted_with_their_reasons() {
     assert_eq!(found.skipped.iter().map(|skipped| skipped.combinations).sum::<u64>(), 6);
     assert!(found.skipped.iter().all(|skipped| skipped.reason.contains("members")), "{:?}", found.skipped);
     assert!(found.skipped[0].example.contains("members = ssd:2"), "{:?}", found.skipped);
-    // 45 ms and 3.4 us for each of 200 requests.
-    assert_eq!(found.cpu_least_ns, 18 * 45_680_000);
+    // 14 ns for each of 3 Mi pages, and 3.4 us for each of 200 requests.
+    assert_eq!(found.cpu_least_ns, 18 * (14 * (3 << 20) + 200 * 3_400));
+    let small = text.replace("requests", "\"geometry.blocks\" = 64\nrequests");
+    let found = check(&plan(&small), &()).unwrap();
+    assert_eq!(found.cpu_least_ns, 18 * (14 * (3 << 17) + 200 * 3_400), "an eighth of the blocks");
     let nothing = text.replace("\"channel\", \"ssd:2\"", "\"ssd:2\"");
     let error = check(&plan(&nothing), &()).unwrap_err().to_string();
     assert!(error.starts_with("study.toml: no combination is left") && error.contains("members"), "{error}");
