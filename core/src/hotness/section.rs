@@ -12,7 +12,6 @@ use super::glru;
 pub const TIERS_MAX: u32 = 4;
 /// Thresholds if a scheme names none. Paper 001, section V-B, prints 2 for two tiers and nothing for more; the others are
 /// our choice, powers of two below the limit of a 4-bit counter.
-/// our choice, powers of two below the ceiling of a counter of 4 bits.
 const THRESHOLDS: [u32; TIERS_MAX as usize - 1] = [2, 4, 8];
 /// The largest number of items of a list: it is searched from end to end.
 const ITEMS_MAX: u32 = 64;
