@@ -14,7 +14,9 @@ from compare import LOADS, POLICIES, both
 def test_means_of_both_agree(load, policy, tmp_path):
     pair = both(LOADS[load], policy, 4_000, tmp_path)
     assert abs(pair.difference) < 0.05, pair
-    assert pair.ours[1] == pytest.approx(pair.theirs[1], rel=0.05, abs=20), pair
+    # Baseline chooses by the chunks that an update covers, Adaptive also by the queues.
+    few = {"abs": 2} if policy == "baseline" else {"rel": 0.05, "abs": 20}
+    assert pair.ours[1] == pytest.approx(pair.theirs[1], **few), pair
 
 
 def test_a_bus_that_is_twice_as_slow_is_noticed(tmp_path, monkeypatch):

@@ -84,6 +84,7 @@ def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pa
         device="ssdsim-5+1",
         members="channel:1",
         precondition="sequential:60%",
+        span=f"{load.span * PAGE}B",
         out=folder / "results",
         progress=False,
     )
