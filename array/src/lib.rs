@@ -25,7 +25,7 @@ pub use stripewise_core::{
     SubmitError, Timing, WindowSize,
 };
 pub use stripewise_core::{
-    cache, coordination, dispatch, explain, format, geometry, hotness, placement, read, update,
+    cache, coordination, custom, dispatch, explain, format, geometry, hotness, placement, read, update,
 };
 pub use stripewise_exec::Controller;
 pub use stripewise_exec::metadata_scrub::{MetadataScrubbed, ScrubCounts};

@@ -9,6 +9,7 @@ pub mod bits;
 pub mod bugs;
 pub mod cache;
 pub mod coordination;
+pub mod custom;
 pub mod dispatch;
 pub mod driver;
 pub mod explain;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use stripewise_base::Nanos;
 use stripewise_code::Code;
 use stripewise_core::coordination::Coordination;
+use stripewise_core::custom::{ChooseRead, RankOperation};
 use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::driver::Acknowledgement;
 use stripewise_core::geometry::Geometry;
@@ -109,6 +110,10 @@ pub struct Executor<M: Memory> {
     pub read_only: bool,
     /// State of the read policy.
     pub reads: Reads,
+    /// The user's own policy for reads, if the scheme asks for one.
+    pub read_chooser: Option<Box<dyn ChooseRead>>,
+    /// The user's own order of member queues, if the scheme asks for one.
+    pub ranks: Option<Box<dyn RankOperation>>,
     /// State of the coordination of garbage collection.
     pub coordination: Option<Coordination>,
     /// The controller's own request, which has the slot after those of hosts.

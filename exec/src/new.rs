@@ -104,6 +104,8 @@ impl<M: Memory> Executor<M> {
             slow: Slow::new(members.count),
             read_only: false,
             reads: Reads::new(&scheme.read, members.count),
+            read_chooser: None,
+            ranks: None,
             coordination: Coordination::new(
                 scheme.coordination,
                 scheme.geometry.level,

@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
+use stripewise_core::custom::{ChooseRead, ReadChoice};
 use stripewise_core::dispatch::QueueOrder;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::COLUMNS_MAX;
@@ -38,7 +39,15 @@ impl<M: Memory> Executor<M> {
         {
             return 0;
         }
-        let Some(way) = self.way_around(plan, placement, driver) else { return 0 };
+        let way = match self.read_chooser.take() {
+            Some(mut chooser) => {
+                let way = self.way_of(&mut *chooser, plan, placement, driver);
+                self.read_chooser = Some(chooser);
+                way
+            }
+            None => self.way_around(plan, placement, driver),
+        };
+        let Some(way) = way else { return 0 };
         let chunks = u64::from((way.avoided & self.plans[plan as usize].wanted).count_ones());
         if !self.hold_to_decode(plan, placement) {
             self.reads.counts.not_held += chunks;
@@ -87,7 +96,7 @@ impl<M: Memory> Executor<M> {
         let wanted = self.plans[plan as usize].wanted;
         let sources = |lost| placement.sources_of(plan, lost, self);
         match section.policy {
-            ReadPolicy::Direct | ReadPolicy::Hedged => None,
+            ReadPolicy::Direct | ReadPolicy::Hedged | ReadPolicy::Custom => None,
             ReadPolicy::Brr => {
                 let is_idle =
                     |column| self.loads.total(placement.home_of(plan, column, self).0 as usize) == 0;
@@ -115,6 +124,35 @@ impl<M: Memory> Executor<M> {
                 least_finish::choose(&ways.as_ways(wanted, self.geometry.parity()), gain, sources)
             }
         }
+    }
+
+    /// The way that the user's own policy chooses.
+    fn way_of<P: Placement<M>, D: Driver<M>>(
+        &self,
+        chooser: &mut dyn ChooseRead,
+        plan: u32,
+        placement: &P,
+        driver: &D,
+    ) -> Option<ReadPath> {
+        let (wanted, all) = (self.plans[plan as usize].wanted, placement.columns_of(plan, self));
+        let mut homes = [(0, 0); COLUMNS_MAX as usize];
+        columns(all | wanted)
+            .for_each(|column| homes[column as usize] = placement.home_of(plan, column, self));
+        let parity = self.geometry.parity();
+        let read = ReadChoice {
+            now: self.now,
+            wanted,
+            all: all | wanted,
+            parity,
+            homes: &homes,
+            loads: &self.loads,
+        };
+        let avoided = chooser.avoid(&read, driver) & read.all;
+        (avoided & wanted != 0 && avoided.count_ones() <= parity).then_some(ReadPath {
+            avoided,
+            cost: 0,
+            direct: 0,
+        })
     }
 
     /// The costs of all columns of the plan's stripe; `None` if the costs of the wanted columns are already good enough.

@@ -178,6 +178,10 @@ impl<M: Memory> Executor<M> {
             slot.gc_ns = driver.gc_clock(operation.member);
             let is_read = operation.kind == OperationKind::Read;
             self.loads.add(operation.member, is_read);
+            if let Some(ranks) = &mut self.ranks {
+                let rank = ranks.rank(self.now, &self.slots[id as usize].operation, &self.loads, driver);
+                self.queues.set_rank(id, rank);
+            }
             self.queues.push(operation.member, is_read, id, &mut self.slots);
         }
         if self.plans[plan as usize].outstanding == 0 {

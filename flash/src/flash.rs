@@ -9,6 +9,7 @@ use stripewise_base::prng::Prng;
 use crate::allocation::alloc::Pools;
 use crate::bugs::Planted;
 use crate::collection::control::Control;
+use crate::collection::custom::Chooser;
 use crate::collection::slices::Synchrony;
 use crate::counters::{Collected, Counters, Estimate, WearRange};
 use crate::geometry::{Level, Shape};
@@ -78,6 +79,8 @@ pub struct Flash<M = ()> {
     pub(crate) shape: Shape,
     pub(crate) times: Times,
     pub(crate) gc: GcSpec,
+    /// The user's own policy for victims.
+    pub(crate) chooser: Chooser,
     pub(crate) erase_blocking: Domain,
     /// Host operations may start on a die with a collection in progress, if no collection is due.
     pub(crate) lets_in: bool,
@@ -170,6 +173,7 @@ impl<M: Media> Flash<M> {
             spec: spec.clone(),
             times,
             gc: spec.gc,
+            chooser: Chooser::default(),
             erase_blocking: spec.gc.erase_blocking.unwrap_or(spec.gc.blocking),
             lets_in: spec.gc.preemption != Preemption::Never
                 || spec.gc.soft_watermark.is_some()

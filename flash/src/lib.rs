@@ -27,6 +27,7 @@ mod validate;
 
 pub use bugs::Bug;
 pub use collection::control::{GcTurn, Permit};
+pub use collection::custom::{Blocks, ChooseBlock, WrittenBlock};
 pub use collection::slices::GcSlices;
 pub use counters::{Collected, Counters, Estimate, WearRange};
 pub use flash::Flash;

@@ -138,7 +138,9 @@ impl<M: Media> Flash<M> {
 
     /// Collects one block of a plane; false if that would gain no space.
     fn collect_untimed(&mut self, member: u32, plane: u32) -> bool {
-        let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) else {
+        let Some(block) =
+            gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random, &mut self.chooser)
+        else {
             return false;
         };
         self.empty_untimed(member, plane, block, false);
@@ -169,6 +171,7 @@ impl<M: Media> Flash<M> {
     fn stamp_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
         let blocks = u64::from(self.shape.blocks_per_plane);
         let mut template = self.template(random.next_u64());
+        template.chooser = std::mem::take(&mut self.chooser);
         template.write_in_order(0, pages);
         template.write_until(pages, blocks * GENERATIONS, random);
         let pools = self.pools.count.get();
@@ -189,6 +192,7 @@ impl<M: Media> Flash<M> {
                 }
             }
         }
+        self.chooser = template.chooser;
         true
     }
 

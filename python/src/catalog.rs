@@ -49,15 +49,17 @@ impl Scheme {
         name: &str,
         settings: Vec<String>,
         text: Option<String>,
-        policy: Option<(Py<PyAny>, String, String)>,
+        policy: Option<(Py<PyAny>, String, String, Vec<String>)>,
     ) -> PyResult<Self> {
         let document = document(py, What::Scheme, name, text)?;
         let settings = self::settings(py, &settings)?;
         let mut resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
-        let policy = policy.map(|(object, name, identity)| PythonPolicy::named(object, name, identity));
+        let policy = policy
+            .map(|(object, name, identity, axes)| PythonPolicy::named(object, name, identity, &axes))
+            .transpose()?;
         if let Some(policy) = &policy {
             resolved.name.clone_from(&policy.name);
-            resolved.update = stripewise_array::update::Update::Custom {};
+            policy.policy.axes().into_iter().for_each(|axis| axis.leave_in(&mut resolved));
         }
         Ok(Self { document, settings, policy, resolved })
     }

@@ -22,7 +22,9 @@ mod _stripewise {
     #[pymodule_export]
     use crate::patience::Stop;
     #[pymodule_export]
-    use crate::policy::ParityUpdate;
+    use crate::policy::{
+        ArraySegments, ChunkWrite, DeviceBlocks, ParityUpdate, QueuedOperation, ReadChoice, WriteCache,
+    };
     #[pymodule_export]
     use crate::reliability::mttdl_years;
     #[pymodule_export]

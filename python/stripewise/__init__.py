@@ -14,10 +14,16 @@ tables, which polars, pandas and pyarrow read without copying.
 
 from ._stripewise import (
     SOURCES,
+    ArraySegments,
+    ChunkWrite,
+    DeviceBlocks,
     ParityUpdate,
+    QueuedOperation,
+    ReadChoice,
     Run,
     Table,
     Workload,
+    WriteCache,
     __version__,
     devices,
     formats,
@@ -41,16 +47,37 @@ from .errors import (
     TraceError,
 )
 from .names import Device, Scheme, open_trace, workload
-from .policy import UpdatePolicy
+from .policy import (
+    ArrayGcPolicy,
+    DestagePolicy,
+    DeviceGcPolicy,
+    DispatchPolicy,
+    HotnessPolicy,
+    Policy,
+    ReadPolicy,
+    UpdatePolicy,
+)
 from .studies import compare, run, sweep
 
 __all__ = [
     "SOURCES",
+    "ArrayGcPolicy",
+    "ArraySegments",
+    "ChunkWrite",
     "Comparison",
+    "DestagePolicy",
     "Device",
+    "DeviceBlocks",
     "DeviceError",
+    "DeviceGcPolicy",
+    "DispatchPolicy",
+    "HotnessPolicy",
     "ParityUpdate",
+    "Policy",
     "PolicyError",
+    "QueuedOperation",
+    "ReadChoice",
+    "ReadPolicy",
     "Run",
     "RunError",
     "Scheme",
@@ -63,6 +90,7 @@ __all__ = [
     "TraceError",
     "UpdatePolicy",
     "Workload",
+    "WriteCache",
     "__version__",
     "compare",
     "devices",

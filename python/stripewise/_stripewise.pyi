@@ -12,9 +12,14 @@ __version__: str
 DEFAULT_SCHEMES: list[str]
 SOURCES: str
 __all__ = [
+    "ArraySegments",
+    "ChunkWrite",
     "DEFAULT_SCHEMES",
     "Device",
+    "DeviceBlocks",
     "ParityUpdate",
+    "QueuedOperation",
+    "ReadChoice",
     "Run",
     "SOURCES",
     "Scheme",
@@ -22,6 +27,7 @@ __all__ = [
     "Study",
     "Table",
     "Workload",
+    "WriteCache",
     "__version__",
     "_workload_again",
     "aggregate_table",
@@ -127,7 +133,7 @@ class Scheme:
         name: str,
         settings: list[str],
         text: str | None = None,
-        policy: tuple[Any, str, str] | None = None,
+        policy: tuple[Any, str, str, list[str]] | None = None,
     ) -> Scheme: ...
     @property
     def name(self) -> str:
@@ -172,6 +178,205 @@ class Device:
 
     def describe(self) -> str:
         """A one-line description of its parts."""
+
+@final
+class ArraySegments:
+    """The segments of a log that array GC may collect. The object is reused for the next collection: copy values
+    that you keep."""
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+
+    @property
+    def chunks(self) -> int:
+        """The most chunks of a segment."""
+
+    @property
+    def segments(self) -> list[int]:
+        """The segments that may be collected, in ascending order. Those whose collection would free no space are
+        not among them."""
+
+    @property
+    def valid(self) -> list[int]:
+        """For each of `segments`: its valid chunks."""
+
+    @property
+    def ages(self) -> list[int]:
+        """For each of `segments`: the segments that were closed after it."""
+
+@final
+class ChunkWrite:
+    """A chunk that a host writes to a log. The object is reused for the next chunk: copy values that you keep."""
+
+    @property
+    def page(self) -> int:
+        """The logical number of the chunk."""
+
+    @property
+    def offset(self) -> int:
+        """The first byte of the request."""
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the request."""
+
+    @property
+    def tiers(self) -> int:
+        """The number of tiers."""
+
+@final
+class DeviceBlocks:
+    """The written blocks of a plane of which one is to be collected. The object is reused for the next collection:
+    copy values that you keep."""
+
+    @property
+    def plane(self) -> int:
+        """The plane, counted over all members; 0 while the device is preconditioned."""
+
+    @property
+    def pages(self) -> int:
+        """The pages of a block that hold data."""
+
+    @property
+    def blocks(self) -> list[int]:
+        """The written blocks, by their numbers within the plane, in ascending order."""
+
+    @property
+    def valid(self) -> list[int]:
+        """For each of `blocks`: its valid pages."""
+
+    @property
+    def ages(self) -> list[int]:
+        """For each of `blocks`: the pages that the plane has programmed since the block was filled or last lost a
+        page."""
+
+    @property
+    def erases(self) -> list[int]:
+        """For each of `blocks`: its erases."""
+
+@final
+class QueuedOperation:
+    """An operation that enters the queue of its member. The object is reused for the next operation: copy values
+    that you keep."""
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+
+    @property
+    def member(self) -> int:
+        """The member."""
+
+    @property
+    def page(self) -> int:
+        """The page of the member."""
+
+    @property
+    def queued_reads(self) -> int:
+        """Reads of this member queued or in flight, including this operation."""
+
+    @property
+    def queued_writes(self) -> int:
+        """Writes of this member queued or in flight, including this operation."""
+
+    @property
+    def kind(self) -> str:
+        """`read`, `write`, `trim` or `flush`."""
+
+    @property
+    def purpose(self) -> str:
+        """What it is for: `host read`, `host write`, `pre-read`, `parity`, `log`, `decode`, `repair`, `array GC
+        read`, `array GC write` or `metadata`."""
+
+@final
+class ReadChoice:
+    """A read of chunks of one stripe that could be decoded from the others, and the state of every member. The
+    object is reused for the next read: copy values that you keep."""
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+
+    @property
+    def wanted(self) -> list[int]:
+        """Members of the chunks that are read."""
+
+    @property
+    def others(self) -> list[int]:
+        """Members of the other chunks of the stripe, parity included."""
+
+    @property
+    def parity(self) -> int:
+        """The number of chunks that can be decoded from the others."""
+
+    @property
+    def queued_reads(self) -> list[int]:
+        """For each member: reads queued or in flight."""
+
+    @property
+    def queued_writes(self) -> list[int]:
+        """For each member: writes queued or in flight."""
+
+    @property
+    def gc_wait_ns(self) -> list[int]:
+        """For each member: how long garbage collection would delay a read of its page of this stripe, in
+        nanoseconds; 0 where it would not, where it is not known, and for members without a chunk of the stripe."""
+
+    @property
+    def start_ns(self) -> list[int]:
+        """For each member: how long a read of its page of this stripe, given to the member now, would wait in it,
+        in nanoseconds; 0 where it is not known, and for members without a chunk of the stripe."""
+
+    @property
+    def read_ns(self) -> list[int]:
+        """For each member: cell time of reading its page of this stripe, in nanoseconds; 0 where it is not known,
+        and for members without a chunk of the stripe."""
+
+    @property
+    def write_ns(self) -> list[int]:
+        """For each member: cell time of a write, in nanoseconds; 0 where it is not known."""
+
+@final
+class WriteCache:
+    """A write cache from which a write group is to leave: the groups that may, one a stripe, by ascending address.
+    The object is reused for the next call: copy values that you keep."""
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+
+    @property
+    def occupied(self) -> int:
+        """Pages that the cache holds, those in flight to members included."""
+
+    @property
+    def size(self) -> int:
+        """The most pages that it holds."""
+
+    @property
+    def pressed(self) -> bool:
+        """Whether a write waits for room."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The groups that may leave: the numbers of their stripes, in ascending order."""
+
+    @property
+    def pages(self) -> list[int]:
+        """For each of `groups`: its pages in the cache."""
+
+    @property
+    def writes(self) -> list[int]:
+        """For each of `groups`: the requests that wrote it since it entered."""
+
+    @property
+    def first_ns(self) -> list[int]:
+        """For each of `groups`: when the first of these requests arrived, in nanoseconds."""
+
+    @property
+    def last_ns(self) -> list[int]:
+        """For each of `groups`: when the last of these requests arrived, in nanoseconds."""
 
 @final
 class ParityUpdate:

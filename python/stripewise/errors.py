@@ -40,7 +40,7 @@ class RunError(StripewiseError):
 
 
 class PolicyError(StripewiseError):
-    """An update policy written in Python that raised, or returned what is no routine. What it raised is the cause
+    """A policy written in Python that raised, or returned what is no answer. What it raised is the cause
     (`__cause__`), with its traceback.
 
     Attributes:

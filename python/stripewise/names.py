@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from . import _stripewise
 from ._stripewise import Workload
 from .errors import SettingError
-from .policy import UpdatePolicy, identity, name_of
+from .policy import Policy, axes_of, identity, name_of
 
 Value: TypeAlias = str | int | float | bool
 Settings: TypeAlias = Mapping[str, Value]
@@ -34,7 +34,7 @@ class Scheme:
         settings: keys to change, such as `{"update.tie": "rcw", "geometry.chunk": "16KiB"}`; they become a part of
             the name in results.
         text: the scheme as TOML.
-        policy: an update policy of your own instead of the scheme's.
+        policy: a policy of your own instead of the scheme's, on the axes that it decides.
 
     Raises:
         SchemeError: an unknown name, with the nearest known one; an unknown key, with file and line.
@@ -47,23 +47,22 @@ class Scheme:
         settings: Settings | None = None,
         *,
         text: str | None = None,
-        policy: UpdatePolicy | None = None,
+        policy: Policy | None = None,
     ) -> None:
-        given = None if policy is None else (policy, name_of(policy), identity(policy))
+        given = None if policy is None else (policy, name_of(policy), identity(policy), axes_of(policy))
         self._arguments = (os.fspath(name), dict(settings or {}), text, policy)
         self._inner = _stripewise.Scheme(os.fspath(name), typed(settings), text, given)
 
     @classmethod
-    def of(cls, scheme: str | os.PathLike[str] | UpdatePolicy | Scheme) -> Scheme:
+    def of(cls, scheme: str | os.PathLike[str] | Policy | Scheme) -> Scheme:
         """What is meant by a name, a file, a name with settings behind commas (`baseline,update.tie=rcw`) or a
         policy."""
         if isinstance(scheme, Scheme):
             return scheme
-        if isinstance(scheme, UpdatePolicy):
-            return cls(scheme.scheme, policy=scheme)
-        name = os.fspath(scheme)
+        policy = scheme if isinstance(scheme, Policy) else None
+        name = os.fspath(scheme if not isinstance(scheme, Policy) else scheme.scheme)
         if "," not in name or Path(name).is_file():
-            return cls(name)
+            return cls(name, policy=policy)
         name, *settings = name.split(",")
         given = {}
         for setting in settings:
@@ -71,7 +70,7 @@ class Scheme:
             if not equals:
                 raise SettingError(f"setting {setting}: expected KEY=VALUE, as in update.tie=rcw")
             given[key.strip()] = value.strip()
-        return cls(name, given)
+        return cls(name, given, policy=policy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _scheme, self._arguments
@@ -103,7 +102,7 @@ class Scheme:
         return f"<stripewise.Scheme {','.join([self.name, *self.settings])}>"
 
 
-def _scheme(name: str, settings: Settings, text: str | None, policy: UpdatePolicy | None) -> Scheme:
+def _scheme(name: str, settings: Settings, text: str | None, policy: Policy | None) -> Scheme:
     return Scheme(name, settings, text=text, policy=policy)
 
 

@@ -14,10 +14,10 @@ from ._stripewise import Run, Stop, Workload
 from .comparison import Comparison
 from .errors import SettingError, StripewiseWarning
 from .names import Device, Scheme, Settings, typed
-from .policy import UpdatePolicy
+from .policy import Policy
 from .progress import Progress, Shown
 
-AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | UpdatePolicy
+AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | Policy
 
 DEFAULT_SCHEMES = tuple(_stripewise.DEFAULT_SCHEMES)
 """The default schemes, the same as the command's."""
@@ -57,7 +57,7 @@ def compare(
 
     Args:
         schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), `Scheme`
-            objects, or update policies of your own. By default those of the command: paper 000's Baseline, BPU and
+            objects, or policies of your own. By default those of the command: paper 000's Baseline, BPU and
             Adaptive, and the scheme `stripewise`.
         workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
             1,000,000 requests of paper 000's hm_0.

@@ -9,6 +9,7 @@
 mod histogram;
 mod layout;
 mod metrics;
+mod policies;
 mod precondition;
 mod replay;
 mod run;
@@ -21,6 +22,7 @@ mod updates;
 
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
+pub use policies::Policies;
 pub use precondition::Precondition;
 pub use replay::{LATEST, Pacing, Replay, ReplayError};
 pub use run::{

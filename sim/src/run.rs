@@ -4,22 +4,21 @@ use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
-use stripewise_array::update::Update;
 use stripewise_array::zones::ZoneCounts;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
-use stripewise_flash::{DeviceSpec, Flash, Shape, SpecError};
+use stripewise_flash::{ChooseBlock, DeviceSpec, Flash, Shape, SpecError};
 use stripewise_trace::Source;
 
 use crate::layout::Layout;
 use crate::metrics::Metrics;
+use crate::policies::Policies;
 use crate::precondition::Precondition;
 use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, members};
 use crate::tables::{GcRow, MemberRow, SampleRow, Sink};
 use crate::totals::{GcSlices, Totals, array_writes_of};
-use crate::updates::Chooser;
 
 /// Everything that determines a run, except the trace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -91,14 +90,16 @@ pub enum RunError {
     /// The scheme is invalid over this device.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// The scheme leaves the choice of routines to the user, but the caller gave no chooser.
+    /// The scheme or the device leaves a choice to the user, but the caller gave no policy.
     #[error(
-        "scheme `{scheme}`: update.policy = \"custom\" needs a policy of your own, which only a program can give; \
-         use one of baseline, bpu, adaptive, rmw-vs-reconstruct, always-rmw, always-rcw"
+        "scheme `{scheme}`: {key} = \"custom\" needs a policy of your own, which only a program can give; {}",
+        remedy(key)
     )]
-    NoChooser {
+    NoPolicy {
         /// The scheme.
         scheme: String,
+        /// The key.
+        key: &'static str,
     },
     /// The trace ended early.
     #[error(transparent)]
@@ -128,6 +129,13 @@ pub enum RunError {
         /// Simulated time.
         now_ns: Nanos,
     },
+}
+
+fn remedy(key: &str) -> &'static str {
+    match key {
+        "update.policy" => "use one of baseline, bpu, adaptive, rmw-vs-reconstruct, always-rmw, always-rcw",
+        _ => "use another value",
+    }
 }
 
 /// Progress of a run.
@@ -168,10 +176,10 @@ pub fn run(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    run_on(prepared(config, report)?, config, source, sink, report)
+    run_choosing(config, source, sink, Policies::default(), report)
 }
 
-/// [`run`] with a `chooser` of routines for schemes with `policy = "custom"`.
+/// [`run`] with `policies` for the choices that the scheme and the device leave to the user.
 ///
 /// # Errors
 /// As [`run`].
@@ -179,16 +187,27 @@ pub fn run_choosing<'a>(
     config: &RunConfig,
     source: &'a mut dyn Source,
     sink: &'a mut dyn Sink,
-    chooser: &'a mut dyn Chooser,
+    mut policies: Policies<'a>,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    replay_on(prepared(config, report)?, config, source, sink, Some(chooser), report)
+    if let Some(key) = policies.missing(&config.scheme, &config.device) {
+        return Err(RunError::NoPolicy { scheme: config.scheme.name.clone(), key });
+    }
+    let flash = prepared(config, policies.block.take(), report)?;
+    replay_on(flash, config, source, sink, policies, report)
 }
 
 /// The device of `config`, preconditioned.
-fn prepared(config: &RunConfig, report: &mut dyn FnMut(Progress) -> bool) -> Result<Flash, RunError> {
+fn prepared(
+    config: &RunConfig,
+    chooser: Option<Box<dyn ChooseBlock>>,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Flash, RunError> {
     let Layout { level, devices } = config.members;
     let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
+    if let Some(chooser) = chooser {
+        flash.install(chooser);
+    }
     let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
     if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
         return Err(RunError::Stopped { requests: 0 });
@@ -207,7 +226,11 @@ pub fn run_on(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    replay_on(flash, config, source, sink, None, report)
+    let policies = Policies::default();
+    if let Some(key) = policies.missing(&config.scheme, &config.device) {
+        return Err(RunError::NoPolicy { scheme: config.scheme.name.clone(), key });
+    }
+    replay_on(flash, config, source, sink, policies, report)
 }
 
 fn replay_on<'a>(
@@ -215,12 +238,9 @@ fn replay_on<'a>(
     config: &RunConfig,
     source: &'a mut dyn Source,
     sink: &'a mut dyn Sink,
-    chooser: Option<&'a mut dyn Chooser>,
+    policies: Policies<'a>,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    if chooser.is_none() && config.scheme.update == (Update::Custom {}) {
-        return Err(RunError::NoChooser { scheme: config.scheme.name.clone() });
-    }
     if config.gc_rows {
         flash.enable_gc_log();
     }
@@ -237,8 +257,9 @@ fn replay_on<'a>(
         config.request_rows,
         sink,
     )
-    .choosing(chooser);
+    .choosing(policies.update);
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
+    simulation.array.install(policies.array);
     let pages = simulation.array.capacity() / u64::from(page_bytes);
     simulation.array.assume_written(config.precondition.pages(pages));
     let mut meter = Meter::new(&simulation, config);

@@ -125,7 +125,7 @@ impl From<RunError> for Error {
             RunError::Scheme(error) => error.into(),
             RunError::Replay(ReplayError::Trace(error)) => error.into(),
             RunError::Stopped { .. } => Self::Stopped,
-            RunError::NoChooser { .. } => Self::Spec(error.to_string()),
+            RunError::NoPolicy { .. } => Self::Spec(error.to_string()),
             other => Self::Run(other),
         }
     }

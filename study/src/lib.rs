@@ -32,7 +32,7 @@ pub use describe::{describe_device, describe_members};
 pub use error::{Error, What};
 pub use named::Document;
 pub use observer::Observer;
-pub use policy::{Choosing, NamedPolicy, Policy, PolicyFailure};
+pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
 pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};

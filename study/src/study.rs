@@ -1,25 +1,23 @@
 //! A study: resolves its settings, makes its runs on several threads, and puts their results in the store.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stripewise_array::Scheme;
-use stripewise_array::update::Update;
 use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Shape};
 use stripewise_results::summary::{CPU_NS, Entry};
 use stripewise_results::{Figure, Figures, FinishedRun, MemorySink, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::{MemberRow, Sink};
-use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
+use stripewise_sim::{Pacing, Policies, Precondition, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
 
 use crate::cpu::thread_cpu_ns;
 use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
 use crate::observer::Observer;
-use crate::policy::{Guard, NamedPolicy};
+use crate::policy::{Failures, NamedPolicy, Routines};
 use crate::rows::{Rows, Writing};
 use crate::setting::{self, Overlaid, Setting};
 use crate::shared::Shared;
@@ -512,7 +510,6 @@ fn arrays(
             scheme.name.push_str(&format!(",{setting}"));
         }
         if let Some(NamedPolicy { name, .. }) = &named.policy {
-            scheme.update = Update::Custom {};
             scheme.name.clone_from(name);
         }
         for setting in for_schemes {
@@ -522,7 +519,10 @@ fn arrays(
             let remedy = "give each a name of its own, or leave one out";
             return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
         }
-        let config = config(spec, pacing, scheme, device.clone());
+        let mut config = config(spec, pacing, scheme, device.clone());
+        if let Some(NamedPolicy { policy, .. }) = &named.policy {
+            policy.axes().into_iter().for_each(|axis| axis.leave(&mut config));
+        }
         let capacity = capacity(&config)?;
         jobs.push(Job { config, workload: 0, capacity, policy: named.policy.clone() });
     }
@@ -556,12 +556,13 @@ fn simulate(
         let scheme = job.config.scheme.name.clone();
         Error::Policy { scheme, seed: job.config.seed, source }
     };
-    let failure = RefCell::new(None);
-    let mut guard = Guard { choosing: policy.begin().map_err(failed)?, failure: &failure };
-    let totals = stripewise_sim::run_choosing(&job.config, source, sink, &mut guard, &mut |progress| {
-        failure.borrow().is_none() && report(progress)
+    let failures = Failures::default();
+    let (mut routines, array, block) = Routines::sort(policy.begin(&failures).map_err(failed)?);
+    let policies = Policies { update: Some(&mut routines), array, block };
+    let totals = stripewise_sim::run_choosing(&job.config, source, sink, policies, &mut |progress| {
+        !failures.is_any() && report(progress)
     });
-    match failure.take() {
+    match failures.take() {
         Some(failure) => Err(failed(failure)),
         None => Ok(totals?),
     }

@@ -22,12 +22,14 @@ mod stop;
 
 use stripewise_base::Nanos;
 use stripewise_core::cache::Cache;
-use stripewise_core::dispatch::Discipline;
+use stripewise_core::custom::Policies;
+use stripewise_core::dispatch::{Discipline, QueueOrder};
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
-use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy};
+use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy, SegmentVictim};
+use stripewise_core::read::ReadPolicy;
 use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::{Members, Scheme, SchemeError};
 use stripewise_exec::{Executor, Sizes};
@@ -149,7 +151,7 @@ impl<M: Memory> Array<M> {
             && intent.is_none()
             && gather.is_none()
             && scheme.placement.first_writes != FirstWrites::Encode
-            && scheme.read.policy != stripewise_core::read::ReadPolicy::Hedged
+            && scheme.read.policy != ReadPolicy::Hedged
             && dispatch.policy != Discipline::Piq
             && scheme.parity.window.slots(geometry.members) == 0;
         let in_place = || InPlace {
@@ -188,6 +190,33 @@ impl<M: Memory> Array<M> {
         let capacity = scheme.pages(&geometry);
         let exec = Executor::new(scheme, geometry, code, members, memory, capacity, sizes);
         Ok(Self { exec, placement })
+    }
+
+    /// Asks `policies` where the scheme leaves a choice to the user's own policy. Call it before the first request.
+    pub fn install(&mut self, policies: Policies) {
+        let Policies { read, order, destage, segment, hotness } = policies;
+        let scheme = &self.exec.scheme;
+        let is_custom = scheme.read.policy == ReadPolicy::Custom;
+        self.exec.read_chooser = read.filter(|_| is_custom);
+        self.exec.ranks = order.filter(|_| scheme.dispatch.order == QueueOrder::Custom);
+        match &mut self.placement {
+            Placed::InPlace(placement) => {
+                if let (Some(cache), Some(destage)) = (&mut placement.cache, destage) {
+                    cache.install(destage);
+                }
+            }
+            Placed::Log(log) => {
+                if let Some(segment) =
+                    segment.filter(|_| self.exec.scheme.elastic.victim == SegmentVictim::Custom)
+                {
+                    log.segment_chooser = Some(segment);
+                    log.segments.count_ages();
+                }
+                if let Some(hotness) = hotness {
+                    log.hotness.install(hotness);
+                }
+            }
+        }
     }
 
     /// Accepts a host request at time `now`, with its payload: bytes to write, or room for bytes to read.

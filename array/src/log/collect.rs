@@ -64,7 +64,13 @@ impl Log {
             return false;
         }
         self.wants_collection = false;
-        let Some(victim) = self.segments.take_victim(most) else { return false };
+        let victim = match &mut self.segment_chooser {
+            Some(chooser) => {
+                self.segments.take_chosen(most, |chunks, closed| chooser.collect(exec.now, chunks, closed))
+            }
+            None => self.segments.take_victim(most),
+        };
+        let Some(victim) = victim else { return false };
         self.is_full = false;
         self.collection = Some(self.collection_of(victim));
         true

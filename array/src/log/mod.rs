@@ -61,6 +61,7 @@ pub(crate) mod throttle;
 mod view;
 mod write;
 
+use stripewise_core::custom::ChooseSegment;
 use stripewise_core::format::layout::Layout;
 use stripewise_core::format::{Superblock, summary};
 use stripewise_core::geometry::Geometry;
@@ -128,6 +129,8 @@ pub(crate) struct Log {
     /// Chunks that are read because part of them is overwritten, each with the plan that reads it.
     pub(crate) merges: Vec<(u64, u32)>,
     pub(crate) hotness: Hotness,
+    /// The user's own victim of array GC, if the scheme asks for one.
+    pub(crate) segment_chooser: Option<Box<dyn ChooseSegment>>,
     pub(crate) classes: Classes,
     /// The open segment of each stream; the last streams are those of live chunks.
     pub(crate) open: Vec<Option<Open>>,
@@ -214,6 +217,7 @@ impl Log {
             buffer: Buffer::new(places as u32, streams as u32),
             merges: Vec::with_capacity(plans as usize),
             hotness,
+            segment_chooser: None,
             classes,
             open: vec![None; streams],
             bands: vec![Band::default(); streams],

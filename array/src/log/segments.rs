@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use stripewise_core::bits::Bits;
+use stripewise_core::custom::ClosedSegment;
 use stripewise_core::ids::NONE;
 
 /// The state of a segment.
@@ -55,6 +56,9 @@ pub(crate) struct Segments {
     /// First and last segment of each list.
     lists: Vec<(u32, u32)>,
     occupied: Bits,
+    /// For victims that the user chooses: when each segment was closed, counted in closed segments. Else empty.
+    closed: Vec<u64>,
+    clock: u64,
 }
 
 impl Segments {
@@ -77,7 +81,14 @@ impl Segments {
             idle: Vec::new(),
             lists: vec![(NONE, NONE); chunks as usize + 1],
             occupied: Bits::new(chunks as usize + 1),
+            closed: Vec::new(),
+            clock: 0,
         }
+    }
+
+    /// Counts the ages of segments from now on.
+    pub(crate) fn count_ages(&mut self) {
+        self.closed = vec![0; self.segments.len()];
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -217,6 +228,10 @@ impl Segments {
     pub(crate) fn close(&mut self, segment: u32) {
         debug_assert_eq!(self.segments[segment as usize].state, State::Open);
         self.segments[segment as usize].state = State::Closed;
+        self.clock += 1;
+        if let Some(closed) = self.closed.get_mut(segment as usize) {
+            *closed = self.clock;
+        }
         self.link_if_settled(segment);
     }
 
@@ -266,6 +281,32 @@ impl Segments {
         (self.segments[victim as usize].state, self.segments[victim as usize].is_stuck) =
             (State::Victim, false);
         Some(victim)
+    }
+
+    /// Takes the segment that `choose` selects from those that [`Self::take_victim`] could take, by their place in a list of
+    /// them; the one that it would take if none is selected.
+    pub(crate) fn take_chosen(
+        &mut self,
+        most: u32,
+        choose: impl FnOnce(u32, &[ClosedSegment]) -> Option<usize>,
+    ) -> Option<u32> {
+        let closed: Vec<ClosedSegment> = (0..self.count())
+            .filter(|&segment| self.is_linked(segment) && self.valid(segment) <= most)
+            .map(|segment| {
+                let age = self.clock - self.closed.get(segment as usize).copied().unwrap_or(self.clock);
+                ClosedSegment { segment, valid: self.valid(segment), age }
+            })
+            .collect();
+        if closed.is_empty() {
+            return None;
+        }
+        let chunks = self.lists.len() as u32 - 1;
+        let Some(chosen) = choose(chunks, &closed).and_then(|place| closed.get(place)) else {
+            return self.take_victim(most);
+        };
+        self.move_off(chosen.segment);
+        self.segments[chosen.segment as usize].is_stuck = false;
+        Some(chosen.segment)
     }
 
     /// Whether `segment` may be collected now.

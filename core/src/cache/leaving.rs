@@ -29,6 +29,7 @@ impl Cache {
             Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, filling)),
             Policy::Siw(siw) => siw.next(now, &mut self.rings, filling, &mut self.counts),
             Policy::Hybrid(hybrid) => unit(hybrid.next(now, &mut self.rings, 0, filling, self.leaving)),
+            Policy::Custom(custom) => unit(custom.next(now, &self.rings, filling, self.size)),
         };
         match departure {
             Departure::Nothing => Ok(false),
@@ -53,6 +54,9 @@ impl Cache {
             }
             self.store.unlink(&mut self.rings.unit_mut(unit).chunks, id);
             self.goes(id);
+        }
+        if let Policy::Custom(custom) = &mut self.policy {
+            custom.left(self.rings.position(unit));
         }
         self.rings.left(unit);
         self.forget_nominee(unit);

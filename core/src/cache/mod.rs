@@ -4,6 +4,7 @@
 //! scheme, determines which leave next and when. The handling of requests, plans and row locks is in the controller
 //! (`in_place/caching.rs`, `in_place/destaging.rs`, `in_place/absorbing.rs`), and the same for all policies.
 
+mod custom;
 mod hybrid;
 mod isc;
 mod law;
@@ -22,9 +23,12 @@ use stripewise_base::Nanos;
 
 pub use section::{CachePolicy, CacheSection, MEMBERS};
 
+use crate::custom::ChooseGroup;
 use crate::geometry::{Geometry, Level};
+use crate::ids::NONE;
 use crate::memory::PageId;
 use crate::placement::Persistence;
+use custom::Custom;
 use hybrid::Hybrid;
 use isc::Isc;
 use law::Law;
@@ -82,6 +86,7 @@ enum Policy {
     Stow(Stow),
     Siw(Siw),
     Hybrid(Hybrid),
+    Custom(Custom),
 }
 
 /// The content that leaves now.
@@ -186,6 +191,7 @@ impl Cache {
             CachePolicy::Hybrid => {
                 (Policy::Hybrid(Hybrid::new(section, group_rows as u32 * geometry.data)), Rings::new(one(1)))
             }
+            CachePolicy::Custom => (Policy::Custom(Custom::new(section.outstanding)), Rings::new(one(1))),
         };
         Some(Self {
             store: Store::new(size + 2 * geometry.columns),
@@ -208,6 +214,13 @@ impl Cache {
             lost: BTreeSet::new(),
             counts: CacheCounts::default(),
         })
+    }
+
+    /// Asks `chooser` for the order in which groups leave, if the scheme leaves it to the user.
+    pub fn install(&mut self, chooser: Box<dyn ChooseGroup>) {
+        if let Policy::Custom(custom) = &mut self.policy {
+            custom.install(chooser);
+        }
     }
 
     /// The cache after a loss of power that it survived, with all content that was not on its member; nothing is in flight.
@@ -303,7 +316,7 @@ impl Cache {
         };
         let group = row / group_rows(geometry);
         match &mut self.policy {
-            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Hybrid(_) => (0, group),
+            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Hybrid(_) | Policy::Custom(_) => (0, group),
             Policy::Stow(stow) => (stow.ring(&self.rings, group, writer), group),
             Policy::Siw(_) => {
                 let (ring, page) = member(geometry);
@@ -334,6 +347,9 @@ impl Cache {
                 (row, column),
                 sectors,
             );
+        }
+        if let Policy::Custom(custom) = &mut self.policy {
+            custom.wrote(position, writer, self.rings.find(ring, position) == NONE);
         }
         let unit = self.rings.write(ring, position, writer);
         let Some(id) = self.store.find(row, column) else {

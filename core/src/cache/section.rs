@@ -194,6 +194,9 @@ pub enum CachePolicy {
     Siw,
     /// WOW's groups and SIW's short queues: as much at a time as the load requires.
     Hybrid,
+    /// WOW's groups, in the user's own order, which only a program can give.
+    #[serde(skip_deserializing)]
+    Custom,
 }
 
 impl CachePolicy {

@@ -135,4 +135,8 @@ pub enum QueueOrder {
     /// lowest page again (C-LOOK; DiskSim's policy 3, `CYCLE_LBN`). One that the member refuses waits without ending the sweep.
     /// Queueing takes time in proportion to the queue's length.
     CLook,
+    /// Upwards by a rank that the user's own policy gives each operation; only a program can give one. Queueing takes time in
+    /// proportion to the queue's length.
+    #[serde(skip_deserializing)]
+    Custom,
 }

@@ -63,12 +63,11 @@ impl List {
         self.last = id;
     }
 
-    /// Puts `id` behind the operations that an upward sweep from page `from` reaches before it.
-    fn insert(&mut self, id: u32, from: u32, links: &mut [impl Queued]) {
-        let distance = |links: &[_], id: u32| Queued::page(&links[id as usize]).wrapping_sub(from);
-        let own = distance(links, id);
+    /// Puts `id` behind the operations whose key is at most its own.
+    fn insert<L: Queued>(&mut self, id: u32, links: &mut [L], key: impl Fn(&[L], u32) -> u64) {
+        let own = key(links, id);
         let (mut before, mut at) = (NONE, self.first);
-        while at != NONE && distance(links, at) <= own {
+        while at != NONE && key(links, at) <= own {
             (before, at) = (at, links[at as usize].as_mut().next);
         }
         if at == NONE {
@@ -112,8 +111,10 @@ pub struct Queues {
     later: Vec<[List; LEVELS]>,
     /// In rounds: whether no operation of the round was taken yet, so that new operations belong to it.
     is_open: Vec<bool>,
-    /// For C-LOOK: the page of the last operation that was taken.
+    /// For C-LOOK: the page of the last operation that was taken. For custom ranks: unused entries.
     swept: Vec<u32>,
+    /// For custom ranks: the rank of each operation, by its number.
+    ranks: Vec<u64>,
 }
 
 impl Queues {
@@ -127,14 +128,23 @@ impl Queues {
             order,
             later: vec![[List::EMPTY; LEVELS]; rounds],
             is_open: vec![true; rounds],
-            swept: vec![0; members_if(order == QueueOrder::CLook)],
+            swept: vec![0; members_if(matches!(order, QueueOrder::CLook | QueueOrder::Custom))],
+            ranks: Vec::new(),
         }
     }
 
     /// Whether reads and writes share a list.
     #[inline]
     pub fn is_mixed(&self) -> bool {
-        matches!(self.order, QueueOrder::Arrival | QueueOrder::CLook)
+        matches!(self.order, QueueOrder::Arrival | QueueOrder::CLook | QueueOrder::Custom)
+    }
+
+    /// Sets the rank of an operation before it is queued, under custom ranks.
+    pub fn set_rank(&mut self, id: u32, rank: u64) {
+        if self.ranks.len() <= id as usize {
+            self.ranks.resize(id as usize + 1, 0);
+        }
+        self.ranks[id as usize] = rank;
     }
 
     /// Marks that the member may accept operations that it refused.
@@ -174,7 +184,14 @@ impl Queues {
         let lists = if comes_late { &mut self.later } else { &mut self.lists };
         let list = &mut lists[member as usize][level];
         match self.swept.get(member as usize) {
-            Some(&from) => list.insert(id, from, links),
+            Some(_) if self.order == QueueOrder::Custom => {
+                let ranks = &self.ranks;
+                list.insert(id, links, |_, id| ranks.get(id as usize).copied().unwrap_or(0));
+            }
+            // Pages that an upward sweep from the last one reaches first.
+            Some(&from) => {
+                list.insert(id, links, |links, id| links[id as usize].page().wrapping_sub(from).into());
+            }
             None => list.append(id, links),
         }
         if !list.closed && !comes_late {
@@ -312,11 +329,15 @@ mod tests {
     fn every_order_gives_what_a_plain_list_sorted_by_its_rule_gives() {
         for seed in 0..200 {
             let mut prng = Prng::new(seed);
-            for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds, QueueOrder::CLook] {
+            use QueueOrder::{Arrival, CLook, Custom, ReadFirst, Rounds};
+            for order in [Arrival, ReadFirst, Rounds, CLook, Custom] {
                 let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 300]);
                 slots.iter_mut().for_each(|slot| slot.1 = prng.below(50) as u32);
-                let distance = |slots: &[Slot], id: u32, from: u32| {
-                    if order == QueueOrder::CLook { slots[id as usize].1.wrapping_sub(from) } else { 0 }
+                let distance = |slots: &[Slot], id: u32, from: u32| match order {
+                    CLook => slots[id as usize].1.wrapping_sub(from),
+                    // Each operation has its page as its rank.
+                    Custom => slots[id as usize].1,
+                    Arrival | ReadFirst | Rounds => 0,
                 };
                 // Round, whether it is a write, and its arrival: the least is taken next, of those at the least distance.
                 let mut list: Vec<(u32, bool, u32)> = Vec::new();
@@ -325,7 +346,8 @@ mod tests {
                     if next < 300 && prng.chance(1, 2) {
                         let is_write = prng.chance(1, 2);
                         // A round that was begun accepts no more operations.
-                        let round = if order == QueueOrder::Rounds { taken_of + 1 } else { 0 };
+                        let round = if order == Rounds { taken_of + 1 } else { 0 };
+                        queues.set_rank(next, slots[next as usize].1.into());
                         queues.push(0, !is_write, next, &mut slots);
                         list.push((round, is_write && !queues.is_mixed(), next));
                         next += 1;

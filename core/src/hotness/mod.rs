@@ -12,6 +12,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
+use crate::custom::{ChooseTier, ChunkWrite};
 use direct::Direct;
 use glru::Glru;
 use hca::Hca;
@@ -20,7 +21,7 @@ pub use section::{HotnessPolicy, HotnessSection, MEMBERS, Refusal, TIERS_MAX};
 /// The hot data identification of an array (paper 001, section IV-A): the tier of every chunk that is written.
 ///
 /// It is notified of writes only. A look-up takes constant time and allocates nothing.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Hotness {
     scheme: Scheme,
     tiers: u32,
@@ -33,12 +34,29 @@ pub struct Hotness {
     previous: u8,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Scheme {
     None,
     Glru(Glru),
     Hca(Hca),
     Direct(Direct),
+    Custom(Custom),
+}
+
+/// The user's own scheme, and the bytes of the current request. Without one, all chunks are cold.
+#[derive(Debug, Default)]
+struct Custom {
+    chooser: Option<Box<dyn ChooseTier>>,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Custom {
+    fn classify(&mut self, page: u64, tiers: u32) -> u8 {
+        let Self { chooser, offset, bytes } = self;
+        let write = ChunkWrite { page, offset: *offset, bytes: *bytes, tiers };
+        chooser.as_mut().map_or(0, |chooser| chooser.tier(&write)).min(tiers as u8 - 1)
+    }
 }
 
 impl Hotness {
@@ -50,6 +68,7 @@ impl Hotness {
             HotnessPolicy::Glru => (Scheme::Glru(Glru::new(section)), section.tiers),
             HotnessPolicy::Hca => (Scheme::Hca(Hca::new(section, pages, page_bytes)), section.tiers),
             HotnessPolicy::Direct => (Scheme::Direct(Direct::new(section, pages)), section.tiers),
+            HotnessPolicy::Custom => (Scheme::Custom(Custom::default()), section.tiers),
         };
         Self {
             scheme,
@@ -61,6 +80,13 @@ impl Hotness {
         }
     }
 
+    /// Asks `chooser`, if the scheme leaves hotness to the user.
+    pub fn install(&mut self, chooser: Box<dyn ChooseTier>) {
+        if let Scheme::Custom(custom) = &mut self.scheme {
+            custom.chooser = Some(chooser);
+        }
+    }
+
     /// The number of tiers, 1 to [`TIERS_MAX`].
     pub fn tiers(&self) -> u32 {
         self.tiers
@@ -69,7 +95,7 @@ impl Hotness {
     /// Bytes of memory that the tables take.
     pub fn bytes(&self) -> u64 {
         match &self.scheme {
-            Scheme::None => 0,
+            Scheme::None | Scheme::Custom(_) => 0,
             Scheme::Glru(glru) => glru.bytes(),
             Scheme::Hca(hca) => hca.bytes(),
             Scheme::Direct(direct) => direct.bytes(),
@@ -85,8 +111,10 @@ impl Hotness {
     pub fn begin_request(&mut self, offset: u64, bytes: u64) {
         self.is_sequential = self.shortcut && self.end == Some(offset);
         self.end = Some(offset.saturating_add(bytes));
-        if let Scheme::Hca(hca) = &mut self.scheme {
-            hca.tick();
+        match &mut self.scheme {
+            Scheme::Hca(hca) => hca.tick(),
+            Scheme::Custom(custom) => (custom.offset, custom.bytes) = (offset, bytes),
+            Scheme::None | Scheme::Glru(_) | Scheme::Direct(_) => {}
         }
     }
 
@@ -100,6 +128,7 @@ impl Hotness {
                 Scheme::Glru(glru) => glru.classify(page),
                 Scheme::Hca(hca) => hca.classify(page),
                 Scheme::Direct(direct) => direct.classify(page),
+                Scheme::Custom(custom) => custom.classify(page, self.tiers),
             };
         }
         self.previous

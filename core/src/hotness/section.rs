@@ -80,6 +80,9 @@ pub enum HotnessPolicy {
     Hca,
     /// A counter for each chunk.
     Direct,
+    /// The user's own, which only a program can give.
+    #[serde(skip_deserializing)]
+    Custom,
 }
 
 /// The values of this axis: name in a scheme, and description.

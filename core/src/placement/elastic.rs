@@ -20,6 +20,9 @@ pub struct ElasticSection {
     pub wait: Span,
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
+    /// The victim of array GC. No key of files: only a program can give another one.
+    #[serde(skip_deserializing, skip_serializing_if = "is_greedy")]
+    pub victim: SegmentVictim,
     /// The segment for chunks that collection moves.
     #[serde(alias = "survivors")]
     pub relocations: Relocations,
@@ -51,6 +54,10 @@ fn is_none(members: &u32) -> bool {
     *members == 0
 }
 
+fn is_greedy(victim: &SegmentVictim) -> bool {
+    *victim == SegmentVictim::Greedy
+}
+
 fn is_default(classes: &ClassBy) -> bool {
     *classes == ClassBy::default()
 }
@@ -66,6 +73,7 @@ impl Default for ElasticSection {
             buffer: BufferUnit::default(),
             wait: Span(0),
             acknowledge: AcknowledgeWrites::default(),
+            victim: SegmentVictim::default(),
             relocations: Relocations::default(),
             collect_above: Share(900_000),
             reserve: Share(150_000),
@@ -93,6 +101,17 @@ pub enum BufferUnit {
     /// The chunks that fill a segment: WAS.
     #[default]
     Group,
+}
+
+/// The segment that array GC collects next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentVictim {
+    /// The one with the fewest valid chunks (paper 001, section IV-B).
+    #[default]
+    Greedy,
+    /// The choice of the user's own policy.
+    Custom,
 }
 
 /// When a write is acknowledged.

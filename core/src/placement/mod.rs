@@ -13,7 +13,7 @@ use stripewise_base::units::Span;
 pub use classes::{ChunkSizes, ClassBy};
 pub use classes::{depths, unit};
 pub use dimensions::{Dimensions, full_stripes, places};
-pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations};
+pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations, SegmentVictim};
 pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
 pub use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 pub use parity_log::{Commit, LogSection};

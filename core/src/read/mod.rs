@@ -103,6 +103,7 @@ impl ReadSection {
             // The last of these counts operations in flight.
             ReadPolicy::Hedged | ReadPolicy::LeastFinish => true,
             ReadPolicy::Brr | ReadPolicy::GcAvoiding => self.state == StateSource::Observed,
+            ReadPolicy::Custom => false,
         }
     }
 }
@@ -122,6 +123,9 @@ pub enum ReadPolicy {
     Hedged,
     /// The way that is predicted to finish first, with all delays counted.
     LeastFinish,
+    /// The user's own, which only a program can give.
+    #[serde(skip_deserializing)]
+    Custom,
 }
 
 impl ReadPolicy {
@@ -133,6 +137,7 @@ impl ReadPolicy {
             Self::GcAvoiding => "gc-avoiding",
             Self::Hedged => "hedged",
             Self::LeastFinish => "least-finish",
+            Self::Custom => "custom",
         }
     }
 }

@@ -48,7 +48,9 @@ impl<M: Media> Flash<M> {
             let later = due >> at << at;
             let local = if later != 0 { later } else { due }.trailing_zeros();
             let plane = die * planes + local;
-            if let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) {
+            if let Some(block) =
+                gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random, &mut self.chooser)
+            {
                 self.begin_block(now, die, (plane, block), false, false, agenda);
                 return true;
             }

@@ -2,6 +2,7 @@
 
 use stripewise_base::prng::Prng;
 
+use crate::collection::custom::{Blocks, Chooser};
 use crate::map::ftl::{Ftl, OPEN};
 use crate::spec::Victim;
 
@@ -11,7 +12,13 @@ const STRIDE: usize = 64;
 
 /// Chooses the victim of a plane; `None` if no written block has an invalid page, so that collection cannot gain
 /// space.
-pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prng) -> Option<u32> {
+pub(crate) fn choose(
+    ftl: &mut Ftl,
+    plane: u32,
+    policy: Victim,
+    random: &mut Prng,
+    chooser: &mut Chooser,
+) -> Option<u32> {
     let full = ftl.data_pages();
     let gains = |ftl: &Ftl, block: u32| ftl.valid_of(plane)[block as usize] < full;
     let block = match policy {
@@ -34,6 +41,15 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
             return if gains(ftl, least) { ftl.take_oldest(plane) } else { None };
         }
         Victim::Random => written(ftl.valid_of(plane), random)?,
+        Victim::Custom => {
+            let least = least_valid(ftl.valid_of(plane))?;
+            if !gains(ftl, least) {
+                return None;
+            }
+            let is_full = |block: &u32| ftl.valid_of(plane).get(*block as usize).is_some_and(|&it| it < OPEN);
+            let blocks = Blocks { ftl, plane, full };
+            chooser.0.as_mut().and_then(|chooser| chooser.choose(&blocks)).filter(is_full).unwrap_or(least)
+        }
     };
     if gains(ftl, block) {
         return Some(block);

@@ -2,6 +2,7 @@
 
 pub(crate) mod collect;
 pub(crate) mod control;
+pub(crate) mod custom;
 pub(crate) mod forecast;
 pub(crate) mod gc;
 pub(crate) mod permission;

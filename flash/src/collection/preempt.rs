@@ -139,7 +139,8 @@ impl<M: Media> Flash<M> {
             let local = self.dies[die as usize].eager.trailing_zeros();
             let plane = die * self.shape.by_plane.get() + local;
             if self.ftl.is_soft(plane)
-                && let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random)
+                && let Some(block) =
+                    gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random, &mut self.chooser)
             {
                 return self.begin_block(now, die, (plane, block), false, true, agenda);
             }

@@ -96,7 +96,7 @@ impl Ftl {
         let blocks = shape.blocks_per_plane;
         let planes = shape.planes as usize;
         let fifo = spec.gc.victim == Victim::Fifo;
-        let aged = spec.gc.victim == Victim::CostBenefit;
+        let aged = matches!(spec.gc.victim, Victim::CostBenefit | Victim::Custom);
         Self {
             map: Huge::zeroed(members * shape.logical_pages as usize),
             back: Huge::zeroed(members * shape.pages_per_member as usize),

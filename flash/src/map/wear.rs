@@ -4,7 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
 use crate::geometry::Shape;
-use crate::spec::{AgeSpec, BINS, DeviceSpec, LEVELS, LdpcSpec};
+use crate::spec::{AgeSpec, BINS, DeviceSpec, LEVELS, LdpcSpec, Victim};
 
 /// A block's wear.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,8 @@ struct Levels {
 
 impl Wear {
     pub(crate) fn new(spec: &DeviceSpec, shape: &Shape) -> Self {
-        let kept = spec.ldpc.is_some() || spec.wear.is_some() || spec.age.is_some();
+        let is_asked = spec.gc.victim == Victim::Custom;
+        let kept = spec.ldpc.is_some() || spec.wear.is_some() || spec.age.is_some() || is_asked;
         let blocks = shape.planes as usize * shape.blocks_per_plane as usize;
         let levels = spec.ldpc.map(|ldpc| {
             Box::new(Levels {

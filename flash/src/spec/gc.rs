@@ -89,6 +89,9 @@ pub enum Victim {
     Fifo,
     /// A random block.
     Random,
+    /// The choice of the user's own policy, which only a program can give.
+    #[serde(skip_deserializing)]
+    Custom,
 }
 
 /// An amount of free space of a plane.

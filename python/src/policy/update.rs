@@ -1,12 +1,12 @@
-//! Update policies written in Python.
-
-use std::sync::Arc;
+//! The routines of parity updates.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stripewise_array::geometry::{Geometry, Place};
 use stripewise_array::update::{Choice, MemberLoad, Routine};
-use stripewise_study::{Choosing, NamedPolicy, Policy, PolicyFailure};
+use stripewise_study::Choosing;
+
+use super::method::Method;
 
 /// A parity update whose routine a policy chooses: the members that each routine would pre-read, and the state of
 /// every member. The object is reused for the next update: copy values that you keep.
@@ -116,49 +116,11 @@ fn on_members(geometry: &Geometry, place: Place, mut columns: u64) -> impl Itera
     })
 }
 
-/// A Python object with `begin` and `choose`.
-pub(crate) struct PythonPolicy {
-    object: Py<PyAny>,
-    identity: String,
-}
-
-impl PythonPolicy {
-    pub(crate) fn named(object: Py<PyAny>, name: String, identity: String) -> NamedPolicy {
-        NamedPolicy { name, policy: Arc::new(Self { object, identity }) }
-    }
-}
-
-impl Policy for PythonPolicy {
-    fn identity(&self) -> String {
-        self.identity.clone()
-    }
-
-    fn begin(&self) -> Result<Box<dyn Choosing>, PolicyFailure> {
-        let begun = Python::attach(|py| -> PyResult<RunPolicy> {
-            self.object.call_method0(py, "begin")?;
-            let choose = self.object.getattr(py, "choose")?;
-            Ok(RunPolicy { choose, update: Py::new(py, ParityUpdate::default())? })
-        });
-        Ok(Box::new(begun?))
-    }
-}
-
-/// A policy during a run.
-struct RunPolicy {
-    choose: Py<PyAny>,
-    update: Py<ParityUpdate>,
-}
-
-impl Choosing for RunPolicy {
-    fn choose(
-        &mut self,
-        choice: &Choice<'_>,
-        state: &dyn MemberLoad,
-    ) -> Result<Option<Routine>, PolicyFailure> {
-        Python::attach(|py| {
-            self.update.try_borrow_mut(py).map_err(PyErr::from)?.fill(choice, state);
-            let chosen = self.choose.bind(py).call1((&self.update,))?;
-            match chosen.extract::<Option<&str>>() {
+impl Choosing for Method<ParityUpdate> {
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) -> Option<Routine> {
+        self.ask(
+            |update| update.fill(choice, state),
+            |chosen| match chosen.extract::<Option<&str>>() {
                 Ok(None) => Ok(None),
                 Ok(Some("rmw")) => Ok(Some(Routine::Rmw)),
                 Ok(Some("rcw")) => Ok(Some(Routine::Rcw)),
@@ -166,9 +128,10 @@ impl Choosing for RunPolicy {
                     let found = chosen.repr()?;
                     let message =
                         format!("choose must return \"rmw\", \"rcw\" or None, and returned {found}");
-                    Err(PyValueError::new_err(message).into())
+                    Err(PyValueError::new_err(message))
                 }
-            }
-        })
+            },
+        )
+        .flatten()
     }
 }
