@@ -137,7 +137,7 @@ pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -
         }
         HotnessPolicy::Direct => hotness.halve_every = draw.one_of(&[0, 0, 10, 100]),
         HotnessPolicy::Hca => hotness.extent = Bytes(page_bytes * draw.one_of(&[1, 4, 16])),
-        HotnessPolicy::None => {}
+        HotnessPolicy::None | HotnessPolicy::Custom => {}
     }
     hotness
 }

@@ -40,7 +40,7 @@ pub(crate) fn keys(draw: &mut Draw, policy: ReadPolicy) -> ReadSection {
         ReadPolicy::LeastFinish => {
             section.gain = draw.one_of(&[None, Some(Span(0)), Some(Span(1)), Some(Span(100_000))]);
         }
-        ReadPolicy::Direct | ReadPolicy::GcAvoiding => {}
+        ReadPolicy::Direct | ReadPolicy::GcAvoiding | ReadPolicy::Custom => {}
     }
     section
 }
