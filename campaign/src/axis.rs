@@ -1,11 +1,11 @@
 //! Axes: keys with several values, of which a study visits the full product.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use crate::choice::{Choice, is_leaf};
 use crate::error::Error;
 use crate::range;
+use crate::sources::Sources;
 use crate::text::{Item, Section};
 
 /// A key with its values.
@@ -18,7 +18,7 @@ pub struct Axis {
 }
 
 /// The axes of a section, in the order of the file.
-pub(crate) fn axes(section: &Section<'_>, folder: &Path) -> Result<Vec<Axis>, Error> {
+pub(crate) fn axes(section: &Section<'_>, sources: &Sources) -> Result<Vec<Axis>, Error> {
     let mut axes: Vec<Axis> = Vec::new();
     for item in section.items.iter().flat_map(|item| item.flat(&is_leaf)) {
         if item.key == "scheme" {
@@ -26,7 +26,7 @@ pub(crate) fn axes(section: &Section<'_>, folder: &Path) -> Result<Vec<Axis>, Er
                 "schemes are no axis: list them in [compare], so that they get the same requests",
             ));
         }
-        let values = values(&item, folder)?;
+        let values = values(&item, sources)?;
         let key = values.first().map(|value| value.key.clone()).unwrap_or_default();
         if axes.iter().any(|axis| axis.key == key) {
             return Err(item.refuse_key(format!("`{key}` is an axis already; join the two")));
@@ -36,14 +36,14 @@ pub(crate) fn axes(section: &Section<'_>, folder: &Path) -> Result<Vec<Axis>, Er
     Ok(axes)
 }
 
-fn values(item: &Item<'_>, folder: &Path) -> Result<Vec<Choice>, Error> {
+fn values(item: &Item<'_>, sources: &Sources) -> Result<Vec<Choice>, Error> {
     let ranged = range::values(item)?;
     let values: Vec<Choice> = match ranged {
         Some(texts) => texts
             .iter()
-            .map(|text| Choice::parse(&item.key, text, folder).map_err(|message| item.refuse(message)))
+            .map(|text| Choice::parse(&item.key, text, sources).map_err(|message| item.refuse(message)))
             .collect::<Result<_, _>>()?,
-        None => item.list().iter().map(|item| Choice::read(item, folder)).collect::<Result<_, _>>()?,
+        None => item.list().iter().map(|item| Choice::read(item, sources)).collect::<Result<_, _>>()?,
     };
     if values.is_empty() {
         return Err(item.refuse("an axis has at least one value"));

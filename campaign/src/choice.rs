@@ -1,6 +1,6 @@
 //! One value of one key of a study: a device, a workload, a pacing, a setting ...
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_sim::{Layout, Pacing, Precondition};
@@ -10,6 +10,7 @@ use stripewise_trace::{FormatName, OpenOptions};
 use toml::de::DeValue;
 
 use crate::error::Error;
+use crate::sources::Sources;
 use crate::text::Item;
 
 /// A key with a value.
@@ -64,25 +65,25 @@ pub(crate) fn is_leaf(item: &Item<'_>) -> bool {
 }
 
 impl Choice {
-    /// The choice that `item` makes. Paths are relative to `folder`.
-    pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<Self, Error> {
+    /// The choice that `item` makes. Paths are relative to the folder of the study file.
+    pub(crate) fn read(item: &Item<'_>, sources: &Sources) -> Result<Self, Error> {
         let key = if item.key == FORMER_MEMBERS { "members" } else { item.key.as_str() };
         if key == "workload" && item.table().is_some() {
-            return trace(item, folder);
+            return trace(item, sources);
         }
         let is_setting = !KEYS.contains(&key);
         let shown = if is_setting { setting_text(item)? } else { item.plain()? };
-        Self::parse(key, &shown, folder).map_err(|message| item.refuse(message))
+        Self::parse(key, &shown, sources).map_err(|message| item.refuse(message))
     }
 
     /// The choice of a value that stands as a text.
-    pub(crate) fn parse(key: &str, shown: &str, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn parse(key: &str, shown: &str, sources: &Sources) -> Result<Self, String> {
         fn read<T: std::str::FromStr<Err: std::fmt::Display>>(key: &str, text: &str) -> Result<T, String> {
             text.parse().map_err(|error| format!("`{key}`: {error}"))
         }
         let count = || Ok::<u64, String>(read::<Count>(key, shown)?.0);
         let part = match key {
-            "workload" => Part::Origin(Box::new(origin(shown, folder)?)),
+            "workload" => Part::Origin(Box::new(origin(shown, sources)?)),
             "requests" => match count()? {
                 0 => return Err("`requests`: there is nothing to replay; give at least 1".to_owned()),
                 requests => Part::Requests(requests),
@@ -91,13 +92,13 @@ impl Choice {
             "pacing" => Part::Pacing(read(key, shown)?),
             "span" => Part::Span(read::<Bytes>(key, shown)?.0),
             "warmup" => Part::Warmup(count()?),
-            "device" => Part::Device(document(What::Device, shown, folder)?),
+            "device" => Part::Device(sources.document(What::Device, shown)?),
             "members" => Part::Members(read(key, shown)?),
             "precondition" => Part::Precondition(read(key, shown)?),
             "gc_slice" => Part::GcSlice(read(key, shown)?),
             setting => Part::Setting(read(setting, &format!("{setting}={shown}"))?),
         };
-        let canonical = canonical(&part, shown)?;
+        let canonical = canonical(&part, shown);
         let key = key.to_owned();
         Ok(Self { key, shown: shown.to_owned(), canonical, part })
     }
@@ -159,20 +160,9 @@ fn setting_text(item: &Item<'_>) -> Result<String, Error> {
     }
 }
 
-/// A path in the folder of the study file.
-pub(crate) fn in_folder(folder: &Path, path: &str) -> String {
-    folder.join(path).display().to_string()
-}
-
-/// The preset or file that `name` names.
-pub(crate) fn document(what: What, name: &str, folder: &Path) -> Result<Document, String> {
-    let path = if name.ends_with(".toml") { in_folder(folder, name) } else { name.to_owned() };
-    Document::find(what, &path).map_err(|error| error.to_string())
-}
-
-fn origin(shown: &str, folder: &Path) -> Result<Origin, String> {
+fn origin(shown: &str, sources: &Sources) -> Result<Origin, String> {
     if shown.ends_with(".toml") && !shown.contains(':') {
-        return Ok(Origin::Profile(in_folder(folder, shown)));
+        return Ok(Origin::ProfileText(sources.document(What::Profile, shown)?));
     }
     let found = Origin::generated(shown).map_err(|error| format!("`workload`: {error}"))?;
     if let Origin::Profile(name) = &found {
@@ -183,7 +173,7 @@ fn origin(shown: &str, folder: &Path) -> Result<Origin, String> {
 }
 
 /// `{ trace = "FILE", blake3 = "…", format = "msr", skip_bad = 0 }`.
-fn trace(item: &Item<'_>, folder: &Path) -> Result<Choice, Error> {
+fn trace(item: &Item<'_>, sources: &Sources) -> Result<Choice, Error> {
     let table = item.section()?;
     table.only(&["trace", "blake3", "format", "skip_bad"])?;
     let file =
@@ -197,19 +187,15 @@ fn trace(item: &Item<'_>, folder: &Path) -> Result<Choice, Error> {
     }
     let digest = table.get("blake3").map(Item::string).transpose()?;
     let canonical = format!("trace {:?} {}", options.format, options.skip_bad);
-    let part = Part::Trace(in_folder(folder, &file).into(), options, digest);
+    let part = Part::Trace(sources.path(&file).into(), options, digest);
     Ok(Choice { key: "workload".to_owned(), shown: file, canonical, part })
 }
 
-fn canonical(part: &Part, shown: &str) -> Result<String, String> {
-    Ok(match part {
+fn canonical(part: &Part, shown: &str) -> String {
+    match part {
         Part::Origin(origin) => match &**origin {
             Origin::Generator(generator) => generator.to_string(),
-            Origin::Profile(path) if path.ends_with(".toml") => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| format!("{path}: cannot read the profile: {error}"))?;
-                digest("profile", &text)
-            }
+            Origin::ProfileText(document) => digest("profile", &document.text),
             _ => shown.to_owned(),
         },
         Part::Trace(..) => shown.to_owned(),
@@ -221,7 +207,7 @@ fn canonical(part: &Part, shown: &str) -> Result<String, String> {
         Part::Precondition(precondition) => precondition.to_string(),
         Part::GcSlice(length) => length.to_string(),
         Part::Setting(setting) => setting.to_string(),
-    })
+    }
 }
 
 /// The digest of a text, for [`Choice::canonical`].

@@ -50,12 +50,40 @@ pub enum Error {
     },
     /// A trace that changed after the study was planned.
     #[error(
-        "{}: this trace has changed since the study began; finished runs were of the old one. Run the study again",
+        "{}: this trace has changed since the study began: it was {was} and is {is} now; finished runs were of the old one. \
+         Run the study again",
         path.display()
     )]
     TraceChanged {
         /// The trace.
         path: PathBuf,
+        /// The digest of its content when the study was planned.
+        was: String,
+        /// The digest of its content now.
+        is: String,
+    },
+    /// A trace that differs from that of the study.
+    #[error("{}: this trace is {has}, and the study is of {needs}; copy the right one here", path.display())]
+    OtherTrace {
+        /// The trace.
+        path: PathBuf,
+        /// The digest of its content.
+        has: String,
+        /// The digest that the study is of.
+        needs: String,
+    },
+    /// A worker of another build.
+    #[error(
+        "worker {worker} is stripewise {has}, and the study needs {needs}: their results may differ. Install the same build \
+         everywhere"
+    )]
+    OtherBuild {
+        /// The worker.
+        worker: String,
+        /// Its build.
+        has: String,
+        /// The build of the coordinator.
+        needs: String,
     },
     /// The file does not say what it must.
     #[error("{0}")]

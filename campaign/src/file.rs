@@ -9,10 +9,11 @@ use stripewise_study::{DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Scheme
 use toml::de::DeValue;
 
 use crate::axis::{Axis, axes};
-use crate::choice::{Choice, KEYS, in_folder, is_leaf};
+use crate::choice::{Choice, KEYS, is_leaf};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::rules::{Fail, Replicate};
+use crate::sources::{Sources, Texts};
 use crate::text::{Item, Section, Text};
 
 /// The most schemes of a comparison: a bit of a word each.
@@ -50,6 +51,9 @@ pub struct StudyFile {
     pub(crate) specs: Vec<SchemeSpec>,
     pub(crate) only: Vec<Filter>,
     pub(crate) except: Vec<Filter>,
+    /// The text of the file, and those of the files that it names.
+    pub(crate) text: String,
+    pub(crate) texts: Texts,
 }
 
 impl StudyFile {
@@ -67,7 +71,19 @@ impl StudyFile {
     /// # Errors
     /// The first mistake, with file, line and remedy.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
-        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse_with(path, text, Sources::here(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// Reads the text of a study file that came with the texts of its files.
+    ///
+    /// # Errors
+    /// The first mistake; a file that did not come along.
+    pub(crate) fn parse_given(path: &Path, text: &str, texts: Texts) -> Result<Self, Error> {
+        Self::parse_with(path, text, Sources::given(path.parent().unwrap_or(Path::new("")), texts))
+    }
+
+    fn parse_with(path: &Path, text: &str, sources: Sources) -> Result<Self, Error> {
+        let source = text;
         let shown = path.display().to_string();
         let text = Text { file: &shown, text };
         let table = text.parse()?;
@@ -89,8 +105,8 @@ impl StudyFile {
                 }
             }
         }
-        let (schemes, specs) = schemes(&whole, section("compare")?, text, folder)?;
-        let axes = section("axes")?.map_or(Ok(Vec::new()), |section| axes(&section, folder))?;
+        let (schemes, specs) = schemes(&whole, section("compare")?, text, &sources)?;
+        let axes = section("axes")?.map_or(Ok(Vec::new()), |section| axes(&section, &sources))?;
         let points = axes.iter().try_fold(1u64, |points, axis| points.checked_mul(axis.values.len() as u64));
         if points.is_none_or(|points| points > POINTS_MAX)
             && let Some(item) = whole.get("axes")
@@ -99,7 +115,7 @@ impl StudyFile {
                 item.refuse_key(format!("the axes have more than {POINTS_MAX} points; give fewer values"))
             );
         }
-        let base = base(section("base")?.as_ref(), &axes, folder)?;
+        let base = base(section("base")?.as_ref(), &axes, &sources)?;
         let filters = |key: &str| -> Result<Vec<Filter>, Error> {
             let Some(item) = whole.get(key) else { return Ok(Vec::new()) };
             if !matches!(item.value(), DeValue::Array(_)) {
@@ -111,7 +127,7 @@ impl StudyFile {
         let replicate = section("replicate")?;
         let replicate = replicate.map_or(Ok(Replicate::default()), |it| Replicate::read(&it, &schemes))?;
         let fail = section("fail")?.map_or(Ok(Fail::default()), |section| Fail::read(&section))?;
-        let store = in_folder(folder, &store).into();
+        let store = sources.path(&store).into();
         let file = Self {
             path: path.into(),
             name,
@@ -124,6 +140,8 @@ impl StudyFile {
             specs,
             only,
             except,
+            text: source.to_owned(),
+            texts: sources.into_texts(),
         };
         file.check_settings(&whole)?;
         Ok(file)
@@ -193,7 +211,7 @@ fn schemes(
     whole: &Section<'_>,
     compare: Option<Section<'_>>,
     text: Text<'_>,
-    folder: &Path,
+    sources: &Sources,
 ) -> Result<Schemes, Error> {
     let none = || {
         let at = whole.get("compare").map_or(0..0, |item| item.key_span.clone());
@@ -205,9 +223,7 @@ fn schemes(
     let (mut names, mut specs) = (Vec::<String>::new(), Vec::new());
     for item in list.list() {
         let name = item.string()?;
-        let first = name.split(',').next().unwrap_or_default();
-        let argument = if first.ends_with(".toml") { in_folder(folder, &name) } else { name.clone() };
-        specs.push(SchemeSpec::parse(&argument).map_err(|error| item.refuse(error.to_string()))?);
+        specs.push(sources.scheme(&name).map_err(|error| item.refuse(error))?);
         if names.contains(&name) {
             return Err(item.refuse(format!("`{name}` stands here twice; leave one out")));
         }
@@ -220,7 +236,7 @@ fn schemes(
 }
 
 /// The choices that all points share, defaults included.
-fn base(section: Option<&Section<'_>>, axes: &[Axis], folder: &Path) -> Result<Vec<Choice>, Error> {
+fn base(section: Option<&Section<'_>>, axes: &[Axis], sources: &Sources) -> Result<Vec<Choice>, Error> {
     let mut base: Vec<Choice> = Vec::new();
     let items = section.iter().flat_map(|section| section.items.iter().flat_map(|item| item.flat(&is_leaf)));
     for item in items {
@@ -230,7 +246,7 @@ fn base(section: Option<&Section<'_>>, axes: &[Axis], folder: &Path) -> Result<V
         if item.key == "seed" || item.key == "seeds" {
             return Err(item.refuse_key("seeds stand in [replicate], as in seeds = 5"));
         }
-        let choice = Choice::read(&item, folder)?;
+        let choice = Choice::read(&item, sources)?;
         if axes.iter().any(|axis| axis.key == choice.key) {
             return Err(item.refuse_key(format!("`{}` is an axis too; leave it out here", choice.key)));
         }
@@ -250,7 +266,7 @@ fn base(section: Option<&Section<'_>>, axes: &[Axis], folder: &Path) -> Result<V
     }
     for (key, value) in defaults {
         if !has(&base, key) {
-            base.push(Choice::parse(key, value, folder).map_err(Error::Spec)?);
+            base.push(Choice::parse(key, value, sources).map_err(Error::Spec)?);
         }
     }
     Ok(base)

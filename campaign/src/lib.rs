@@ -8,13 +8,16 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod batch;
 mod catalogue;
 mod check;
 mod choice;
+mod coordinator;
 mod error;
 mod failures;
 mod file;
 mod filter;
+mod make;
 mod pack;
 mod plan;
 mod point;
@@ -23,21 +26,29 @@ mod row;
 mod rules;
 mod run;
 mod schedule;
+mod shard;
+mod sources;
 mod status;
 mod store;
 mod text;
+mod worker;
 
 pub use axis::Axis;
+pub use batch::Batch;
 pub use catalogue::index;
 pub use check::{Check, Skipped, check};
 pub use choice::Choice;
+pub use coordinator::{Coordinator, Next, Options, Outcome};
 pub use error::Error;
 pub use failures::Failed;
 pub use file::StudyFile;
+pub use make::Watch;
 pub use plan::{Cell, Plan};
 pub use point::{Point, Shown};
 pub use rules::{Fail, Replicate, StopAfter, figure_of};
-pub use run::{Options, Outcome, Watch, run};
+pub use run::run;
 pub use schedule::Counts;
+pub use shard::Shard;
 pub use status::{Status, Values, Visitor, reason, status, visit};
 pub use store::{Known, KnownRow, Moment, StudyStore};
+pub use worker::Worker;

@@ -25,8 +25,8 @@ pub struct Plan {
     schemes: Vec<String>,
     /// Traces that were read, by the canonical text of their choice.
     traces: BTreeMap<String, Workload>,
-    /// The state of each trace file when it was read.
-    stamps: Vec<(PathBuf, Option<Stamp>)>,
+    /// The trace files that were read.
+    read: Vec<Read>,
     arrays: SubPoints,
     loads: SubPoints,
     refusals: Mutex<Refusals>,
@@ -89,17 +89,45 @@ impl Plan {
     ///
     /// # Errors
     /// A trace that cannot be read, or has another digest than the file says; [`stripewise_study::Error::Stopped`].
-    pub fn new(mut file: StudyFile, observer: &dyn Observer) -> Result<Self, Error> {
-        let (mut traces, mut stamps) = (BTreeMap::new(), Vec::new());
+    pub fn new(file: StudyFile, observer: &dyn Observer) -> Result<Self, Error> {
+        Self::resolved(file, &BTreeMap::new(), observer)
+    }
+
+    /// Resolves a study file that came from elsewhere, with the digests of its traces by their names.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, or has another digest.
+    pub(crate) fn elsewhere(
+        file: StudyFile,
+        digests: &BTreeMap<String, String>,
+        observer: &dyn Observer,
+    ) -> Result<Self, Error> {
+        Self::resolved(file, digests, observer)
+    }
+
+    fn resolved(
+        mut file: StudyFile,
+        digests: &BTreeMap<String, String>,
+        observer: &dyn Observer,
+    ) -> Result<Self, Error> {
+        let (mut traces, mut read) = (BTreeMap::new(), Vec::new());
         let all = file.base.iter_mut().chain(file.axes.iter_mut().flat_map(|axis| &mut axis.values));
         for choice in all {
             let Part::Trace(path, options, expected) = &choice.part else { continue };
             let origin = stripewise_study::Origin::Trace(path.clone(), options.clone());
             let spec = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
             // Before it is read: a change while it is read is noticed too.
-            stamps.push((path.clone(), stamp(path)));
+            let stamp = stamp(path);
             let workload = Workload::new(&spec, 1, observer)?;
             let found = workload.digest();
+            if let Some(needs) = digests.get(&choice.shown)
+                && found != format!("blake3:{needs}")
+            {
+                let needs = format!("blake3:{needs}");
+                return Err(Error::OtherTrace { path: path.clone(), has: found, needs });
+            }
+            let stamp = Mutex::new(stamp);
+            read.push(Read { name: choice.shown.clone(), path: path.clone(), stamp, digest: found.clone() });
             if expected.as_ref().is_some_and(|expected| found != format!("blake3:{expected}")) {
                 return Err(Error::Spec(format!(
                     "{}: this trace is {found}, and the study file expects blake3:{}; replay the trace that was meant, or \
@@ -122,7 +150,7 @@ impl Plan {
         let loads = SubPoints::new(&file.axes, is_load);
         let (version, refusals) = (version(), Mutex::default());
         let (workloads, counts) = (Mutex::default(), Mutex::default());
-        Ok(Self { file, version, order, schemes, traces, stamps, arrays, loads, refusals, workloads, counts })
+        Ok(Self { file, version, order, schemes, traces, read, arrays, loads, refusals, workloads, counts })
     }
 
     /// The study file.
@@ -167,17 +195,26 @@ impl Plan {
 
     /// The points, in order. A point without schemes is left out.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
-        let axes = &self.file.axes;
-        let points: u64 = axes.iter().map(|axis| axis.values.len() as u64).product();
+        let mut cursor = Cursor::default();
+        std::iter::from_fn(move || cursor.next(self))
+    }
+
+    /// The point of this index; none if there is none, or it is left out.
+    pub fn cell(&self, index: u64) -> Option<Cell> {
+        let mut rest = index;
+        let mut at = vec![0; self.file.axes.len()];
+        for (place, axis) in at.iter_mut().zip(&self.file.axes).rev() {
+            let values = axis.values.len() as u64;
+            *place = (rest % values) as u32;
+            rest /= values;
+        }
+        (rest == 0).then(|| self.cell_at(index, &at)).flatten()
+    }
+
+    fn cell_at(&self, index: u64, at: &[u32]) -> Option<Cell> {
         let all = u64::MAX >> (64 - self.file.schemes.len());
-        let mut at = vec![0; axes.len()];
-        (0..points).filter_map(move |index| {
-            if index > 0 {
-                advance(&mut at, axes);
-            }
-            let schemes = all & self.kept(&at);
-            (schemes != 0).then(|| Cell { index, at: at.clone(), schemes })
-        })
+        let schemes = all & self.kept(at);
+        (schemes != 0).then(|| Cell { index, at: at.to_vec(), schemes })
     }
 
     /// The schemes that `[[only]]` and `[[except]]` keep.
@@ -318,9 +355,33 @@ impl Plan {
     }
 
     /// Checks that no trace has changed since it was read for its digest.
-    pub(crate) fn traces_are_unchanged(&self) -> Result<(), Error> {
-        let changed = self.stamps.iter().find(|(path, before)| stamp(path) != *before);
-        changed.map_or(Ok(()), |(path, _)| Err(Error::TraceChanged { path: path.clone() }))
+    pub(crate) fn traces_are_unchanged(&self, observer: &dyn Observer) -> Result<(), Error> {
+        for Read { path, stamp: known, digest, .. } in &self.read {
+            let lock = || known.lock().expect("no thread panics while it holds a stamp");
+            let now = stamp(path);
+            if now == *lock() {
+                continue;
+            }
+            // A file that was written again with the same content is the same trace.
+            let found = stripewise_trace::digest_while(path, &mut || observer.go_on());
+            let found = found.map_err(stripewise_study::Error::from)?.ok_or(stripewise_study::Error::Stopped)?;
+            let found = format!("blake3:{found}");
+            if found != *digest {
+                return Err(Error::TraceChanged { path: path.clone(), was: digest.clone(), is: found });
+            }
+            *lock() = now;
+        }
+        Ok(())
+    }
+
+    /// The names of the traces, as the study file has them, with their digests.
+    pub(crate) fn trace_digests(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.read.iter().map(|read| (read.name.as_str(), read.digest.trim_start_matches("blake3:")))
+    }
+
+    /// A run, for people.
+    pub(crate) fn name_of_run(&self, cell: &Cell, scheme: usize, seed: u64) -> String {
+        format!("{}, seed {seed}", crate::check::name(self, cell, scheme))
     }
 
     /// Pages of flash of a run.
@@ -355,6 +416,45 @@ impl Plan {
             |(axis, &at): (&'a Axis, &u32)| (axis.key.as_str(), axis.values[at as usize].shown.as_str());
         self.file.axes.iter().zip(&cell.at).map(value)
     }
+}
+
+/// Visits the points of a plan, in order. A plan of a million points takes the memory of one.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    /// The next point, and its value on each axis.
+    index: u64,
+    at: Vec<u32>,
+}
+
+impl Cursor {
+    /// The next point that is not left out.
+    pub(crate) fn next(&mut self, plan: &Plan) -> Option<Cell> {
+        let axes = &plan.file.axes;
+        if self.index == 0 {
+            self.at = vec![0; axes.len()];
+        }
+        let points: u64 = axes.iter().map(|axis| axis.values.len() as u64).product();
+        while self.index < points {
+            let cell = plan.cell_at(self.index, &self.at);
+            self.index += 1;
+            advance(&mut self.at, axes);
+            if cell.is_some() {
+                return cell;
+            }
+        }
+        None
+    }
+}
+
+/// A trace file that was read.
+#[derive(Debug)]
+struct Read {
+    /// As the study file has it.
+    name: String,
+    path: PathBuf,
+    /// Its state when its content had the digest.
+    stamp: Mutex<Option<Stamp>>,
+    digest: String,
 }
 
 /// Size and time of a file: they change when it is written.

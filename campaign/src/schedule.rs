@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use stripewise_results::replicate::Decision;
 use stripewise_study::Observer;
 
 use crate::check::cost_ns;
 use crate::failures::Failed;
-use crate::plan::{Cell, Plan};
+use crate::make::Made;
+use crate::plan::{Cell, Cursor, Plan};
 use crate::point::Point;
-use crate::row::Row;
+use crate::shard::Shard;
 use crate::store::Known;
 
 /// A run that is to be made.
@@ -20,7 +22,14 @@ pub(crate) struct Task {
     pub(crate) scheme: usize,
     pub(crate) seed: u64,
     pub(crate) key: [u8; 16],
-    cost_ns: u64,
+    pub(crate) cost_ns: u64,
+}
+
+impl Task {
+    pub(crate) fn new(plan: &Plan, cell: Cell, scheme: usize, seed: u64, cost_ns: u64) -> Self {
+        let key = plan.key(&cell, scheme, seed);
+        Self { cell, scheme, seed, key, cost_ns }
+    }
 }
 
 /// A point whose seeds have not ended.
@@ -65,11 +74,12 @@ pub struct Counts {
     pub widest: Option<f64>,
 }
 
-pub(crate) struct Schedule<'a> {
-    plan: &'a Plan,
+pub(crate) struct Schedule {
+    plan: Arc<Plan>,
     pub(crate) known: Known,
     failures: BTreeMap<[u8; 16], Failed>,
-    cells: Box<dyn Iterator<Item = Cell> + Send + 'a>,
+    cursor: Cursor,
+    shard: Shard,
     open: BTreeMap<u64, Open>,
     ready: VecDeque<Task>,
     ready_ns: u64,
@@ -80,19 +90,30 @@ pub(crate) struct Schedule<'a> {
     limit: u64,
 }
 
-impl<'a> Schedule<'a> {
-    /// `points` is the number of the plan's points, for the estimate of the time left.
+impl Schedule {
     pub(crate) fn new(
-        plan: &'a Plan,
+        plan: Arc<Plan>,
         known: Known,
         failures: BTreeMap<[u8; 16], Failed>,
-        points: u64,
+        shard: Shard,
         limit: u64,
     ) -> Self {
+        let points = plan.cells().filter(|cell| shard.has(cell.index)).count() as u64;
         let counts = Counts { points_left: points, ..Counts::default() };
-        let cells = Box::new(plan.cells());
         let (open, ready) = (BTreeMap::new(), VecDeque::new());
-        Self { plan, known, failures, cells, open, ready, ready_ns: 0, counts, expected_ns: 0, limit }
+        Self {
+            plan,
+            known,
+            failures,
+            cursor: Cursor::default(),
+            shard,
+            open,
+            ready,
+            ready_ns: 0,
+            counts,
+            expected_ns: 0,
+            limit,
+        }
     }
 
     /// Runs that take about `batch_ns` together, fewer near the end so that all of `threads` get some. Empty if none can be
@@ -131,12 +152,15 @@ impl<'a> Schedule<'a> {
         if self.limit == 0 || !observer.go_on() {
             return ControlFlow::Break(());
         }
-        let Some(cell) = self.cells.next() else { return ControlFlow::Break(()) };
+        let Some(cell) = self.cursor.next(&self.plan) else { return ControlFlow::Break(()) };
+        if !self.shard.has(cell.index) {
+            return ControlFlow::Continue(());
+        }
         self.counts.points_left = self.counts.points_left.saturating_sub(1);
         let (fitting, refused) = self.plan.fitting(&cell, observer);
         self.counts.refused += refused.len() as u64;
         if fitting != 0 {
-            let cost_ns = cost_ns(self.plan, &cell, fitting, observer);
+            let cost_ns = cost_ns(&self.plan, &cell, fitting, observer);
             let index = cell.index;
             self.open.insert(index, Open { cell, fitting, cost_ns, pending: 0, has_failed: false });
             self.advance(index, true);
@@ -147,7 +171,7 @@ impl<'a> Schedule<'a> {
     /// Decides about a point without pending runs: more seeds, or its end.
     fn advance(&mut self, index: u64, is_new: bool) {
         let Some(open) = self.open.get_mut(&index) else { return };
-        let point = Point::look(self.plan, &self.known, &open.cell, open.fitting);
+        let point = Point::look(&self.plan, &self.known, &open.cell, open.fitting);
         if is_new {
             self.counts.found += point.values.iter().map(|values| values.len() as u64).sum::<u64>();
         }
@@ -157,7 +181,8 @@ impl<'a> Schedule<'a> {
                 // Seed by seed, so that early ends of the command leave whole seeds.
                 for &scheme in &point.schemes {
                     let seed = self.plan.file().replicate.first.wrapping_add(seed);
-                    let key = self.plan.key(&open.cell, scheme, seed);
+                    let task = Task::new(&self.plan, open.cell.clone(), scheme, seed, open.cost_ns);
+                    let key = task.key;
                     if self.known.get(&key).is_some() {
                         continue;
                     }
@@ -166,9 +191,8 @@ impl<'a> Schedule<'a> {
                         self.counts.failed += 1;
                         continue;
                     }
-                    let cost_ns = open.cost_ns;
-                    self.ready.push_back(Task { cell: open.cell.clone(), scheme, seed, key, cost_ns });
-                    self.ready_ns += cost_ns;
+                    self.ready_ns += task.cost_ns;
+                    self.ready.push_back(task);
                     self.counts.pending += 1;
                     open.pending += 1;
                 }
@@ -177,7 +201,7 @@ impl<'a> Schedule<'a> {
         if open.pending == 0 {
             self.counts.points_failed += u64::from(open.has_failed);
             self.counts.points_done += u64::from(!open.has_failed);
-            if let Some(width) = point.width(self.plan) {
+            if let Some(width) = point.width(&self.plan) {
                 let counts = &mut self.counts;
                 counts.narrowest = Some(counts.narrowest.map_or(width, |narrowest| narrowest.min(width)));
                 counts.widest = Some(counts.widest.map_or(width, |widest| widest.max(width)));
@@ -187,8 +211,9 @@ impl<'a> Schedule<'a> {
     }
 
     /// A run was made and committed.
-    pub(crate) fn made(&mut self, task: &Task, row: &Row, cpu_ns: u64) {
-        self.known.add(row);
+    pub(crate) fn made(&mut self, task: &Task, made: Made) {
+        let cpu_ns = made.row.cpu_ns;
+        self.known.insert(task.key, made.row, &[made.value]);
         self.failures.remove(&task.key);
         self.counts.made += 1;
         self.counts.cpu_ns += cpu_ns;
@@ -204,12 +229,18 @@ impl<'a> Schedule<'a> {
     /// Whether a failed run is to be tried once more.
     pub(crate) fn failed(&mut self, task: &Task, failed: Failed) {
         let again = !failed.is_refused && failed.attempts <= self.plan.file().fail.retries;
-        self.failures.insert(task.key, failed);
-        if again && self.limit > 0 {
-            self.ready_ns += task.cost_ns;
-            self.ready.push_back(task.clone());
+        if !again || self.limit == 0 {
+            self.given_up(task, failed);
             return;
         }
+        self.failures.insert(task.key, failed);
+        self.ready_ns += task.cost_ns;
+        self.ready.push_back(task.clone());
+    }
+
+    /// A run is not tried any more.
+    pub(crate) fn given_up(&mut self, task: &Task, failed: Failed) {
+        self.failures.insert(task.key, failed);
         self.counts.failed += 1;
         self.ended(task, true);
     }

@@ -96,15 +96,8 @@ impl Known {
         self.by_key.iter().map(|(key, &at)| (key, &self.rows[at as usize]))
     }
 
-    /// Adds a run that was made now.
-    pub(crate) fn add(&mut self, row: &Row) {
-        let values: Vec<f64> = self.figures.iter().map(|name| figure(row, name)).collect();
-        let is_drifting = row.steady == stripewise_results::steady::Steady::NotYet;
-        let cpu_ns = figure(row, CPU_NS) as u64;
-        self.insert(row.key, KnownRow { run: row.run, results: row.results, is_drifting, cpu_ns }, &values);
-    }
-
-    fn insert(&mut self, key: [u8; 16], row: KnownRow, values: &[f64]) {
+    /// Adds a run with the values of all figures.
+    pub(crate) fn insert(&mut self, key: [u8; 16], row: KnownRow, values: &[f64]) {
         self.by_key.insert(key, self.rows.len() as u32);
         self.rows.push(row);
         self.values.extend_from_slice(values);
@@ -112,6 +105,14 @@ impl Known {
 }
 
 const CPU_NS: &str = stripewise_results::summary::CPU_NS;
+
+/// What is known of a run that was made now, and the values of `figures`.
+pub(crate) fn figures_of(row: &Row, figures: &[String]) -> (KnownRow, Vec<f64>) {
+    let values = figures.iter().map(|name| figure(row, name)).collect();
+    let is_drifting = row.steady == stripewise_results::steady::Steady::NotYet;
+    let cpu_ns = figure(row, CPU_NS) as u64;
+    (KnownRow { run: row.run, results: row.results, is_drifting, cpu_ns }, values)
+}
 
 fn figure(row: &Row, name: &str) -> f64 {
     match row.totals.get(name) {
@@ -125,6 +126,19 @@ impl StudyStore {
     /// The results under `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
+    }
+
+    /// The store at a place, as [`Self::place`] names it.
+    ///
+    /// # Errors
+    /// A place of unknown form.
+    pub(crate) fn open(place: &str) -> Result<Self, Error> {
+        Ok(Self::new(place))
+    }
+
+    /// The place of the store, for other processes.
+    pub(crate) fn place(&self) -> String {
+        std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone()).display().to_string()
     }
 
     /// The folder.

@@ -12,7 +12,8 @@ use stripewise_trace::{OpenOptions, ReadReport, Request, Source, TraceError};
 
 use crate::ahead::Requests;
 use crate::catalog::builtin_profile;
-use crate::error::Error;
+use crate::error::{Error, What};
+use crate::named::Document;
 use crate::observer::Observer;
 use crate::shared::{Feed, Replayed};
 
@@ -50,6 +51,8 @@ pub enum Origin {
     Generator(Box<Generator>),
     /// A built-in profile's name, or a file that ends in `.toml`.
     Profile(String),
+    /// The text of a profile.
+    ProfileText(Document),
 }
 
 impl Origin {
@@ -153,7 +156,11 @@ impl Workload {
         let (source, limit) = match &spec.origin {
             Origin::Trace(path, options) => (trace(path, options.clone(), observer)?, limit),
             Origin::Generator(generator) => (Resolved::generator((**generator).clone(), seed), limit),
+            Origin::Profile(name) if name.ends_with(".toml") => {
+                profile_text(&Document::find(What::Profile, name)?, limit, seed)?
+            }
             Origin::Profile(name) => profile(name, limit, seed)?,
+            Origin::ProfileText(document) => profile_text(document, limit, seed)?,
         };
         Ok(Self { source, limit, fold: spec.fold })
     }
@@ -388,17 +395,22 @@ fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<R
 /// The fewest requests that a profile is generated with: fewer cannot show its distributions.
 const LEAST_GENERATED: u64 = 10_000;
 
-/// The generator of the profile that `argument` names, and the number of its requests to take where it cannot
+/// The generator of a profile, and the number of its requests to take where it cannot generate fewer itself.
+fn profile_text(
+    document: &Document,
+    requests: Option<u64>,
+    seed: u64,
+) -> Result<(Resolved, Option<u64>), Error> {
+    let profile = Profile::from_toml(&document.shown, &document.text).map_err(Error::Profile)?;
+    let sample = Sample::of(&profile, requests);
+    let generator = Box::new(Generator::of_profile(&profile, sample.generated)?);
+    let shown = format!("profile {}, {sample}", document.shown);
+    Ok((Resolved::Generator { generator, seed, profile: Some(profile.to_toml()), shown }, sample.first))
+}
+
+/// The generator of the built-in profile of that name, and the number of its requests to take where it cannot
 /// generate fewer itself.
 fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Result<(Resolved, Option<u64>), Error> {
-    if argument.ends_with(".toml") {
-        let profile = Profile::read(Path::new(argument)).map_err(Error::Profile)?;
-        let sample = Sample::of(&profile, requests);
-        let generator: Generator = format!("profile:file={argument}{}", sample.keys()).parse()?;
-        let shown = format!("profile {argument}, {sample}");
-        let (generator, profile) = (Box::new(generator), Some(profile.to_toml()));
-        return Ok((Resolved::Generator { generator, seed, profile, shown }, sample.first));
-    }
     let found = builtin_profile(argument)?;
     let about = format!("profile {} ({})", found.name, found.source);
     let Some(profile) = found.profile else {

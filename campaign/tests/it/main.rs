@@ -1,5 +1,6 @@
 //! Tests of studies: their files and plans.
 
+mod batches;
 mod files;
 mod plans;
 mod runs;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -28,27 +29,27 @@ most = 9
 until = { figure = "response_mean_ns", relative = 0.04, paired_with = "baseline" }
 "#;
 
-fn plan(folder: &Path, text: &str) -> Plan {
+pub(crate) fn plan(folder: &Path, text: &str) -> Arc<Plan> {
     let file = StudyFile::parse(&folder.join("study.toml"), text).unwrap_or_else(|error| panic!("{error}"));
-    Plan::new(file, &()).unwrap_or_else(|error| panic!("{error}"))
+    Arc::new(Plan::new(file, &()).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn store(plan: &Plan) -> StudyStore {
+pub(crate) fn store(plan: &Plan) -> StudyStore {
     StudyStore::new(&plan.file().store)
 }
 
 /// Options with small batches, so that there are many.
-fn options(threads: usize) -> Options {
-    Options { threads, batch: Duration::from_millis(20), ..Options::default() }
+pub(crate) fn options(workers: usize) -> Options {
+    Options { workers, batch: Duration::from_millis(20), ..Options::default() }
 }
 
 #[track_caller]
-fn made(plan: &Plan, threads: usize) -> Outcome {
+pub(crate) fn made(plan: &Arc<Plan>, threads: usize) -> Outcome {
     run(plan, &store(plan), &options(threads), &()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The digests of all runs and of their results.
-fn pairs(plan: &Plan) -> BTreeSet<(String, String)> {
+pub(crate) fn pairs(plan: &Plan) -> BTreeSet<(String, String)> {
     let known = store(plan).load(&[]).unwrap();
     let pairs: BTreeSet<_> =
         known.iter().map(|(_, row)| (row.run.to_string(), row.results.to_string())).collect();
@@ -57,7 +58,7 @@ fn pairs(plan: &Plan) -> BTreeSet<(String, String)> {
 }
 
 /// Seeds and reason of each point.
-fn ends(plan: &Plan) -> Vec<(u32, Option<Why>)> {
+pub(crate) fn ends(plan: &Plan) -> Vec<(u32, Option<Why>)> {
     let mut ends = Vec::new();
     visit(plan, &store(plan), &[], &(), &mut |point, _, _| {
         ends.push((point.seeds(), point.why()));
@@ -226,7 +227,7 @@ fn a_study_without_randomness_ends_after_two_seeds() {
 }
 
 /// The first line of the trace is read when the study is planned, a later one only by a run.
-fn with_a_bad_trace(folder: &Path, fail: &str) -> Plan {
+fn with_a_bad_trace(folder: &Path, fail: &str) -> Arc<Plan> {
     let line =
         |n: u64| format!("{},hm,0,Write,{},8192,100\n", 128_166_372_003_061_629 + n * 10_000, n * 8192);
     let good: String = (0..6000).map(line).collect();

@@ -33,6 +33,7 @@ pub(crate) struct Args {
 enum Command {
     Check(check::Args),
     Run(run::Args),
+    Worker(run::WorkerArgs),
     Status(status::StatusArgs),
     Show(show::Args),
     Errors(status::ErrorsArgs),
@@ -43,6 +44,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.command {
         Command::Check(args) => check::run(&args, context),
         Command::Run(args) => run::run(&args, context),
+        Command::Worker(args) => run::work(&args, context),
         Command::Status(args) => status::show_status(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Errors(args) => status::show_errors(&args, context),

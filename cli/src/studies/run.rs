@@ -1,12 +1,12 @@
-//! `stripewise study run`: makes the runs of a study that are not in its store.
+//! `stripewise study run` and `stripewise study worker`: make the runs of a study that are not in its store.
 
 use std::num::NonZero;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use clap::Args as ClapArgs;
 use stripewise_base::units::Count;
-use stripewise_campaign::{Counts, Options, Watch, index, run as run_plan};
+use stripewise_campaign::{Counts, Options, Outcome as Ended, Plan, Shard, StudyStore, Watch, index, run as run_plan};
 
 use crate::context::Context;
 use crate::examples::{Example, section_and};
@@ -20,6 +20,13 @@ use crate::study::{Patient, at_least_one};
 const EXAMPLES: &[Example] = &[
     ("stripewise study run study.toml", "all runs that are not there yet"),
     ("stripewise study run study.toml --jobs 8 --limit 1k", "on eight threads, a thousand runs at most"),
+];
+const WORKER_EXAMPLES: &[Example] = &[
+    ("stripewise study worker study.toml --shard 3/8", "the third of eight shares"),
+    (
+        "sbatch --array=1-8 --wrap 'stripewise study worker study.toml --shard $SLURM_ARRAY_TASK_ID/8'",
+        "all shares, as an array job of Slurm",
+    ),
 ];
 
 const EXIT_CODES: &str = "\
@@ -41,6 +48,30 @@ const SOME_FAILED: u8 = 3;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
+    #[command(flatten)]
+    making: Making,
+}
+
+/// Make one share of the runs of a study, as a job that knows nothing of the others
+///
+/// For array jobs on a cluster: each of N jobs makes its share and commits it to the same store. A point of the axes belongs to
+/// one share with all its schemes and seeds, and whether it needs more seeds depends on its own results alone. So N shares have
+/// the same runs with the same results as one `study run`. To resume, run the same command again. At the end of all jobs,
+/// `study run` finds every run in the store; it also makes those of jobs that died, and writes the catalogue.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(WORKER_EXAMPLES, EXIT_CODES))]
+pub(crate) struct WorkerArgs {
+    #[command(flatten)]
+    making: Making,
+
+    /// The share: I of N, from 1 on
+    #[arg(long, value_name = "I/N")]
+    shard: Shard,
+}
+
+/// How runs are made.
+#[derive(Debug, ClapArgs)]
+struct Making {
     #[command(flatten)]
     store: StoreArgs,
 
@@ -89,15 +120,43 @@ impl Watch for Shown {
 }
 
 pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    make(&args.making, Shard::ALL, context)
+}
+
+pub(crate) fn work(args: &WorkerArgs, context: &mut Context<'_>) -> Outcome {
+    make(&args.making, args.shard, context)
+}
+
+/// Makes the runs of a share.
+fn make(args: &Making, shard: Shard, context: &mut Context<'_>) -> Outcome {
     let (plan, store) = args.store.open()?;
+    let plan = Arc::new(plan);
     let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let threads = args.jobs.map_or_else(cores, |jobs| jobs.get());
-    let options = Options { threads, limit: args.limit.map(|limit| limit.0), ..Options::default() };
+    let workers = args.jobs.map_or_else(cores, |jobs| jobs.get());
+    let limit = args.limit.map(|limit| limit.0);
+    let options = Options { workers, limit, shard, ..Options::default() };
     let progress = Progress::new(context.quiet);
     let bar = Mutex::new(progress.bar(&plan.file().name));
-    let watch = Shown { bar, began: Instant::now(), threads: threads as u64 };
+    let watch = Shown { bar, began: Instant::now(), threads: workers as u64 };
     let outcome = run_plan(&plan, &store, &options, &watch)?;
     drop(watch);
+    print(&plan, &store, &outcome, shard, context)?;
+    if outcome.counts.failed > 0 {
+        let file = plan.file().path.display();
+        context.remark(&format!("`stripewise study errors {file}` shows why runs failed"));
+        return Err(Failure::Told(SOME_FAILED));
+    }
+    Ok(())
+}
+
+/// Prints what was made. A share has no catalogue: the other shares are still at work.
+fn print(
+    plan: &Plan,
+    store: &StudyStore,
+    outcome: &Ended,
+    shard: Shard,
+    context: &mut Context<'_>,
+) -> Outcome {
     let Counts { found, made, failed, refused, points_done, points_failed, cpu_ns, .. } = outcome.counts;
     let count = human::count;
     let mut lines = vec![format!(
@@ -116,17 +175,12 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         let stopped = if outcome.is_stopped { "; the study stopped, as its file says" } else { "" };
         lines.push(format!("FAILED    {} runs of {} points{stopped}", count(failed), count(points_failed)));
     }
-    if found + made > 0 {
-        let (path, rows) = index(&plan, &store, &Patient)?;
+    if found + made > 0 && shard == Shard::ALL {
+        let (path, rows) = index(plan, store, &Patient)?;
         lines.push(format!("results   {} runs in {}", count(rows), path.display()));
     }
     for line in lines {
         writeln!(context.out, "{line}")?;
-    }
-    if failed > 0 {
-        let file = plan.file().path.display();
-        context.remark(&format!("`stripewise study errors {file}` shows why runs failed"));
-        return Err(Failure::Told(SOME_FAILED));
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use stripewise_base::suggest;
 
+use crate::profile::Profile;
 use crate::{Source, TraceError};
 pub use keys::Key;
 use keys::Keys;
@@ -58,6 +59,17 @@ pub struct Generator {
 }
 
 impl Generator {
+    /// The generator of a profile. It is named by the digest of the profile's text, so it is the same wherever the text lies.
+    ///
+    /// # Errors
+    /// A profile whose numbers contradict each other.
+    pub fn of_profile(profile: &Profile, requests: u64) -> Result<Self, TraceError> {
+        let digest = blake3::hash(profile.to_toml().as_bytes()).to_hex();
+        let text = format!("file=blake3-{},requests={requests}", &digest[..32]);
+        let keys = Keys::parse(profile::ABOUT.name, &text, profile::ABOUT.keys)?;
+        Ok(Self { keys, recipe: Arc::new(profile.recipe(Some(requests))?) })
+    }
+
     /// The requests that `seed` yields.
     pub fn source(&self, seed: u64) -> Box<dyn Source + Send> {
         self.recipe.source(seed)
