@@ -66,7 +66,7 @@ struct Out {
 
 /// Hands out the runs of a plan that its store lacks.
 ///
-/// Workers commit their runs to the store before they report them, so the coordinator may die at any moment: a new one
+/// Workers commit their runs to the store before they report them, so the coordinator may die at any time: a new one
 /// continues. What another coordinator commits meanwhile is made twice, with equal results.
 pub struct Coordinator {
     plan: Arc<Plan>,
@@ -89,8 +89,15 @@ impl Coordinator {
     /// Reads the store.
     ///
     /// # Errors
-    /// A store that cannot be read; [`Error::NotReproduced`].
+    /// A store that cannot be read; [`Error::NotReproduced`]; a search.
     pub fn new(plan: &Arc<Plan>, store: &StudyStore, options: Options) -> Result<Self, Error> {
+        if plan.file().is_search {
+            let file = plan.file().path.display();
+            return Err(Error::Spec(format!(
+                "{file}: with its section [tune] it is a search, which needs the Python package: pip install \
+                 'stripewise[study]', then python -m stripewise.cluster run {file}"
+            )));
+        }
         let known = store.load(std::slice::from_ref(&plan.file().replicate.figure))?;
         let failures = store.failures()?;
         let limit = options.limit.unwrap_or(u64::MAX);

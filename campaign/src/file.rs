@@ -47,6 +47,8 @@ pub struct StudyFile {
     pub replicate: Replicate,
     /// The treatment of failures.
     pub fail: Fail,
+    /// Whether it has a section `[tune]`: then it is a search, and the rest is what each of its trials does.
+    pub is_search: bool,
     pub(crate) base: Vec<Choice>,
     pub(crate) specs: Vec<SchemeSpec>,
     pub(crate) only: Vec<Filter>,
@@ -88,8 +90,22 @@ impl StudyFile {
         let text = Text { file: &shown, text };
         let table = text.parse()?;
         let whole = text.section("", table.get_ref());
-        whole.only(&["study", "base", "compare", "axes", "only", "except", "replicate", "fail"])?;
+        whole.only(&[
+            "study",
+            "base",
+            "compare",
+            "axes",
+            "only",
+            "except",
+            "replicate",
+            "fail",
+            "tune",
+            "on",
+        ])?;
         let section = |key: &str| whole.get(key).map(Item::section).transpose();
+        // Read by the Python part, which makes searches and starts clusters.
+        let is_search = section("tune")?.is_some();
+        section("on")?;
 
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let (mut name, mut store) = (stem.clone(), format!("{stem}.results"));
@@ -136,6 +152,7 @@ impl StudyFile {
             axes,
             replicate,
             fail,
+            is_search,
             base,
             specs,
             only,

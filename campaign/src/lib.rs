@@ -49,6 +49,7 @@ pub use rules::{Fail, Replicate, StopAfter, figure_of};
 pub use run::run;
 pub use schedule::Counts;
 pub use shard::Shard;
+pub use sources::{PolicyLoader, load_policies_by};
 pub use status::{Status, Values, Visitor, reason, status, visit};
 pub use store::{Known, KnownRow, Moment, StudyStore};
 pub use worker::Worker;

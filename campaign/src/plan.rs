@@ -141,7 +141,9 @@ impl Plan {
         }
         let schemes = file.specs.iter().map(|spec| {
             let settings: Vec<String> = spec.settings.iter().map(ToString::to_string).collect();
-            format!("{} {}", digest("scheme", &spec.document.text), settings.join(","))
+            let policy = spec.policy.as_ref().map(|named| digest("policy", &named.policy.identity()));
+            let policy = policy.map_or_else(String::new, |policy| format!(" {policy}"));
+            format!("{} {}{policy}", digest("scheme", &spec.document.text), settings.join(","))
         });
         let schemes = schemes.collect();
         let order = order(&file);
@@ -364,7 +366,8 @@ impl Plan {
             }
             // A file that was written again with the same content is the same trace.
             let found = stripewise_trace::digest_while(path, &mut || observer.go_on());
-            let found = found.map_err(stripewise_study::Error::from)?.ok_or(stripewise_study::Error::Stopped)?;
+            let found =
+                found.map_err(stripewise_study::Error::from)?.ok_or(stripewise_study::Error::Stopped)?;
             let found = format!("blake3:{found}");
             if found != *digest {
                 return Err(Error::TraceChanged { path: path.clone(), was: digest.clone(), is: found });

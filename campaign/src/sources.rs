@@ -4,8 +4,19 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use stripewise_study::{Document, SchemeSpec, What};
+
+/// Makes the scheme of a policy in Python, of the path and the text of its file and the name of its class.
+pub type PolicyLoader = fn(&str, &str, &str) -> Result<SchemeSpec, String>;
+
+static LOADER: OnceLock<PolicyLoader> = OnceLock::new();
+
+/// Sets what makes policies in Python, in a program that has an interpreter. Only the first one counts.
+pub fn load_policies_by(loader: PolicyLoader) {
+    _ = LOADER.set(loader);
+}
 
 /// Texts by paths, as the study file has these.
 pub(crate) type Texts = BTreeMap<String, String>;
@@ -50,7 +61,8 @@ impl Sources {
         let document = match &self.given {
             None => Document::find(what, &shown).map_err(|error| error.to_string())?,
             Some(texts) => {
-                let text = texts.get(name).ok_or_else(|| format!("{shown}: this {what} did not come along"))?;
+                let text =
+                    texts.get(name).ok_or_else(|| format!("{shown}: this {what} did not come along"))?;
                 Document { shown, text: text.clone() }
             }
         };
@@ -58,8 +70,32 @@ impl Sources {
         Ok(document)
     }
 
-    /// The scheme that `NAME|FILE.toml[,KEY=VALUE]...` names.
+    /// The text of a file with policies.
+    fn policies(&self, name: &str) -> Result<String, String> {
+        let shown = self.path(name);
+        let text = match &self.given {
+            None => std::fs::read_to_string(&shown).map_err(|error| format!("{shown}: {error}"))?,
+            Some(texts) => {
+                texts.get(name).cloned().ok_or_else(|| format!("{shown}: this file did not come along"))?
+            }
+        };
+        self.read.borrow_mut().insert(name.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    /// The scheme that `NAME|FILE.toml[,KEY=VALUE]...` or `FILE.py:CLASS` names.
     pub(crate) fn scheme(&self, argument: &str) -> Result<SchemeSpec, String> {
+        if let Some((file, class)) = argument.split_once(".py:") {
+            let name = format!("{file}.py");
+            let text = self.policies(&name)?;
+            let load = LOADER.get().ok_or_else(|| {
+                format!(
+                    "{name}: a policy in Python needs the Python package: pip install 'stripewise[study]', then \
+                     python -m stripewise.cluster run FILE"
+                )
+            })?;
+            return load(&self.path(&name), &text, class);
+        }
         let mut parts = argument.split(',');
         let document = self.document(What::Scheme, parts.next().unwrap_or_default())?;
         let refuse = |error: String| format!("scheme {argument}: {error}");

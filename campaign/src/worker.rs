@@ -19,7 +19,8 @@ const PLANS_KEPT: usize = 16;
 pub struct Worker {
     name: String,
     build: String,
-    plans: Mutex<BTreeMap<[u8; 32], Arc<Plan>>>,
+    /// By the digests of the plan and of the study file, which says more than the plan: how long a run may take, for example.
+    plans: Mutex<BTreeMap<([u8; 32], [u8; 32]), Arc<Plan>>>,
 }
 
 impl Worker {
@@ -58,7 +59,8 @@ impl Worker {
     /// The plan of a batch.
     fn plan(&self, batch: &Received, watch: &dyn Watch) -> Result<Arc<Plan>, Error> {
         let lock = || self.plans.lock().expect("no thread panics while it holds the plans");
-        if let Some(known) = lock().get(&batch.plan.0) {
+        let key = (batch.plan.0, *blake3::hash(batch.text.as_bytes()).as_bytes());
+        if let Some(known) = lock().get(&key) {
             return Ok(Arc::clone(known));
         }
         let file = StudyFile::parse_given(&batch.file, &batch.text, batch.texts.clone())?;
@@ -75,7 +77,7 @@ impl Worker {
         if plans.len() >= PLANS_KEPT {
             plans.clear();
         }
-        plans.insert(batch.plan.0, Arc::clone(&plan));
+        plans.insert(key, Arc::clone(&plan));
         Ok(plan)
     }
 }

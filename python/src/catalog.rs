@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
-use stripewise_study::{self as study, Document, NamedPolicy, Setting, What};
+use stripewise_study::{self as study, Document, NamedPolicy, SchemeSpec, Setting, What};
 use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;
 use stripewise_trace::profile::builtin;
@@ -91,6 +91,18 @@ impl Scheme {
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.resolved)
     }
+}
+
+/// The scheme of a policy in a file of Python.
+pub(crate) fn policy_of_file(path: &str, text: &str, class: &str) -> Result<SchemeSpec, String> {
+    let loaded = Python::attach(|py| -> PyResult<SchemeSpec> {
+        let loaded = py.import("stripewise.policy_file")?.call_method1("load", (path, text, class))?;
+        let scheme = loaded.getattr("_inner")?.cast_into::<Scheme>()?;
+        let scheme = scheme.get();
+        let (document, settings) = (scheme.document.clone(), scheme.settings.clone());
+        Ok(SchemeSpec { document, settings, policy: scheme.policy.clone() })
+    });
+    loaded.map_err(|error| Python::attach(|py| error.value(py).to_string()))
 }
 
 /// A device: a modelled SSD.

@@ -44,6 +44,23 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// The exception for an error of a study of many runs.
+pub(crate) fn campaign(py: Python<'_>, error: stripewise_campaign::Error) -> PyErr {
+    use stripewise_campaign::Error as Of;
+    let message = error.to_string();
+    let at = |path: &Path| ErrorPlace { file: Some(path.display().to_string()), line: None };
+    let (class, place) = match error {
+        Of::Study(error) => return raised(py, error),
+        Of::TraceChanged { path, .. } | Of::OtherTrace { path, .. } => ("TraceError", at(&path)),
+        Of::Text(_) | Of::Spec(_) | Of::OtherBuild { .. } => ("SettingError", ErrorPlace::default()),
+        Of::Io { path, .. } | Of::Pack { path, .. } | Of::NotReproduced { one: path, .. } => {
+            ("StoreError", at(&path))
+        }
+        _ => ("StoreError", ErrorPlace::default()),
+    };
+    exception(py, class, message, place)
+}
+
 fn class(error: &Error) -> (&'static str, ErrorPlace) {
     let of = |what: What| match what {
         What::Scheme => "SchemeError",

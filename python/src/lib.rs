@@ -3,6 +3,7 @@
 //! Users import `stripewise/`, pure Python over this module; `_stripewise.pyi` is its stub, which a test compares
 //! with the module.
 
+mod campaign;
 mod catalog;
 mod errors;
 mod patience;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _stripewise {
+    #[pymodule_export]
+    use crate::campaign::{Coordinator, Plan, study_work};
     #[pymodule_export]
     use crate::catalog::{Device, Scheme, devices, formats, generators, profile, profiles, schemes};
     #[pymodule_export]
@@ -40,6 +43,7 @@ mod _stripewise {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        stripewise_campaign::load_policies_by(crate::catalog::policy_of_file);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("DEFAULT_SCHEMES", stripewise_study::DEFAULT_SCHEMES)?;
         module.add("SOURCES", stripewise_sim::SOURCES)

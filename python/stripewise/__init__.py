@@ -58,6 +58,7 @@ from .policy import (
     UpdatePolicy,
 )
 from .studies import compare, run, sweep
+from .study_file import Study, study
 
 __all__ = [
     "SOURCES",
@@ -86,6 +87,7 @@ __all__ = [
     "StoreError",
     "StripewiseError",
     "StripewiseWarning",
+    "Study",
     "Table",
     "TraceError",
     "UpdatePolicy",
@@ -103,6 +105,7 @@ __all__ = [
     "profiles",
     "run",
     "schemes",
+    "study",
     "sweep",
     "workload",
 ]

@@ -14,10 +14,12 @@ SOURCES: str
 __all__ = [
     "ArraySegments",
     "ChunkWrite",
+    "Coordinator",
     "DEFAULT_SCHEMES",
     "Device",
     "DeviceBlocks",
     "ParityUpdate",
+    "Plan",
     "QueuedOperation",
     "ReadChoice",
     "Run",
@@ -40,6 +42,7 @@ __all__ = [
     "profile",
     "profiles",
     "schemes",
+    "study_work",
     "summary",
     "totals_table",
     "write_report",
@@ -379,6 +382,73 @@ class WriteCache:
         """For each of `groups`: when the last of these requests arrived, in nanoseconds."""
 
 @final
+class Coordinator:
+    """Hands out the batches of a study, and takes the reports of workers."""
+
+    def next(self) -> tuple[int, int, bytes] | str | None:
+        """The next batch: its number, the number of its runs, and its bytes for `study_work`. `wait` if a batch
+        must end first; None when all runs are made."""
+
+    def report(self, report: bytes) -> None:
+        """Takes a report of a worker."""
+
+    def lost(self, batch: int, reason: str) -> None:
+        """The worker of a batch died with the runs of the batch that it has not reported."""
+
+    def counts(self) -> dict[str, Any]:
+        """The counts so far."""
+
+    def finish(self) -> dict[str, Any]:
+        """Ends: joins small files of the store, and gives the counts."""
+
+@final
+class Plan:
+    """A study file that was read and resolved, and the store of its results."""
+
+    def __new__(cls, path: str, *, text: str | None, store: str | None, stop: Stop) -> Plan: ...
+    @property
+    def name(self) -> str:
+        """The label of the study."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything that decides the runs."""
+
+    @property
+    def store(self) -> str:
+        """The place of the results."""
+
+    @property
+    def schemes(self) -> list[str]:
+        """The schemes that are compared."""
+
+    @property
+    def axes(self) -> list[tuple[str, list[str]]]:
+        """The axes: keys with their values."""
+
+    def check(self) -> dict[str, Any]:
+        """What the study would run, and what it leaves out."""
+
+    def status(self) -> dict[str, Any]:
+        """How far the study is, from its store alone."""
+
+    def errors(self) -> list[dict[str, Any]]:
+        """The runs that failed and have no result."""
+
+    def index(self) -> tuple[str, int]:
+        """Writes the catalogue, a table with a row for each run. Returns its place and the number of rows."""
+
+    def means(self, figures: list[str]) -> list[float]:
+        """The mean of each of `figures` over all points, each the mean over its seeds and schemes."""
+
+    def digests(self) -> list[tuple[str, str]]:
+        """The digests of each run in the store and of its results, also of runs of other studies."""
+
+    def coordinator(self, *, workers: int, batch_s: float, limit: int | None) -> Coordinator:
+        """What hands out the runs that the store lacks, to `workers` workers, in batches of about `batch_s` seconds
+        each; `limit` of them at most."""
+
+@final
 class ParityUpdate:
     """A parity update whose routine a policy chooses: the members that each routine would pre-read, and the state of
     every member. The object is reused for the next update: copy values that you keep."""
@@ -618,3 +688,7 @@ def mttdl_years(
     each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
     `together`. Failures occur `alpha` times as often as that rate. Without arguments: paper 001's RAID-5. `elements` is the
     former name of `members`."""
+
+def study_work(batch: bytes, *, name: str, stop: Stop) -> list[bytes]:
+    """Makes the runs of a batch, commits them to the store of its study, and gives the reports for the coordinator. `name` is
+    what errors call this worker."""

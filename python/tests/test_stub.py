@@ -13,7 +13,8 @@ from stripewise import _stripewise
 
 pytest.importorskip("mypy")
 # Frames of others are named in types; they need not be installed, and are not looked into.
-FRAMES = "ignore_missing_imports = True\n[mypy-polars.*,pandas.*,pyarrow.*,altair.*,IPython.*]\nfollow_imports = skip\n"
+SKIPPED = "polars pandas pyarrow altair IPython distributed dask dask_jobqueue optuna".split()
+FRAMES = f"ignore_missing_imports = True\n[mypy-{','.join(f'{name}.*' for name in SKIPPED)}]\nfollow_imports = skip\n"
 HERE = Path(stripewise.__file__).parent
 
 

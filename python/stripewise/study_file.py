@@ -1,0 +1,196 @@
+"""Studies of many runs, from a study file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _stripewise, _toml
+from ._stripewise import Stop
+from .driving import Client, Engine, Executing, Reporter, drive, engine_of, shown_counts
+from .errors import SettingError
+
+if TYPE_CHECKING:
+    import polars
+
+BATCH_S = 30.0
+"""The work of a batch, in seconds of processor time."""
+
+
+class Study:
+    """A study file that was read, and the store of its results. Make one with `stripewise.study`."""
+
+    def __init__(self, path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path)
+        self._store = None if store is None else os.fspath(store)
+        self._plan = _stripewise.Plan(os.fspath(path), text=None, store=self._store, stop=Stop())
+
+    def _derived(self, changes: dict[str, Any]) -> Study:
+        """The study with other keys in `[base]`, and without what is about all of its runs; in the same store."""
+        document = self.document
+        base = _toml.flat(document.get("base", {}))
+        base.update(changes)
+        kept = {key: value for key, value in document.items() if key not in ("tune", "on", "base")}
+        derived = Study.__new__(Study)
+        derived.path, derived._store = self.path, self.store
+        text = _toml.text({**kept, "base": base})
+        derived._plan = _stripewise.Plan(os.fspath(self.path), text=text, store=self.store, stop=Stop())
+        return derived
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The study file, as dictionaries."""
+        return tomllib.loads(self.path.read_text(encoding="utf-8"))
+
+    @property
+    def name(self) -> str:
+        """The label of the study."""
+        return self._plan.name
+
+    @property
+    def digest(self) -> str:
+        """The digest of the plan: of everything that decides the runs. The same on every machine."""
+        return self._plan.digest
+
+    @property
+    def store(self) -> str:
+        """The place of the results."""
+        return self._plan.store
+
+    @property
+    def schemes(self) -> list[str]:
+        """The schemes that are compared, as the file names them."""
+        return self._plan.schemes
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The axes with their values."""
+        return dict(self._plan.axes)
+
+    def check(self) -> dict[str, Any]:
+        """What the study would run: points, runs, processor time, bytes, and what it leaves out, with reasons. Runs
+        nothing."""
+        checked: dict[str, Any] = self._plan.check()
+        return checked
+
+    def status(self) -> dict[str, Any]:
+        """How far the study is, from its store alone; it may be running meanwhile, here or elsewhere."""
+        status: dict[str, Any] = self._plan.status()
+        return status
+
+    def errors(self) -> list[dict[str, Any]]:
+        """The runs that failed and have no result: `run`, `attempts`, `message`, and whether it was `refused`, so that
+        trying again cannot help."""
+        failed: list[dict[str, Any]] = self._plan.errors()
+        return failed
+
+    def frame(self) -> polars.LazyFrame:
+        """All runs as a lazy frame of polars: a column `axis.KEY` for each axis, scheme, seed, digests, and all totals.
+        It is the catalogue, which is written again from the store first."""
+        import polars
+
+        place, _ = self._plan.index()
+        return polars.scan_parquet(place)
+
+    def digests(self) -> dict[str, str]:
+        """The digest of the results of each run in the store, by the digest of the run."""
+        return dict(self._plan.digests())
+
+    def run(
+        self,
+        client: Client | Executor | None = None,
+        *,
+        jobs: int | None = None,
+        limit: int | None = None,
+        batch_s: float = BATCH_S,
+        progress: bool | Reporter | None = None,
+    ) -> dict[str, Any]:
+        """Makes the runs that the store lacks, and commits them in batches. To resume, run again.
+
+        Args:
+            client: makes the batches: a `Client` of Dask `distributed`, or a `concurrent.futures.Executor`. Its workers
+                need the same build of this package, and reach the store under the same name. By default threads of
+                this process.
+            jobs: how many runs to make at a time, without a client; by default one a processor.
+            limit: the most runs to make now.
+            batch_s: the work of a batch, in seconds: what a worker commits at once, and at most loses.
+            progress: True or False; None shows progress on a terminal; or a function that takes the counts.
+
+        Returns:
+            The counts at the end: `made`, `found` (in the store already), `failed`, points, processor time.
+
+        Raises:
+            SettingError: a worker of another build; nothing in the study fits.
+            StoreError: a store that cannot be used, or that has two results of one run.
+            KeyboardInterrupt: Ctrl-C. What workers have committed is kept.
+        """
+        if client is not None and jobs is not None:
+            raise SettingError("jobs is about threads of this process; a client has workers of its own")
+        if "tune" in self.document:
+            raise SettingError(f"{self.path} is a search: its section [tune] is made by stripewise.study(...).tune()")
+        engine: Engine = Executing.of_threads(jobs or os.cpu_count() or 1) if client is None else engine_of(client)
+        try:
+            return self._drive(engine, limit, batch_s, progress)
+        finally:
+            if client is None:
+                engine.close()
+
+    def _drive(
+        self, engine: Engine, limit: int | None, batch_s: float, progress: bool | Reporter | None
+    ) -> dict[str, Any]:
+        coordinator = self._plan.coordinator(workers=max(1, engine.workers()), batch_s=batch_s, limit=limit)
+        with shown_counts(progress, self.name) as reporter:
+            drive([coordinator], engine, reporter)
+        counts: dict[str, Any] = coordinator.finish()
+        if counts["made"] + counts["found"] > 0:
+            self._plan.index()
+        return counts
+
+    def tune(
+        self,
+        client: Client | Executor | None = None,
+        *,
+        jobs: int | None = None,
+        batch_s: float = BATCH_S,
+        progress: bool | Reporter | None = None,
+    ) -> Any:
+        """Searches the space of the file's section `[tune]` (extra `study`, with Optuna). To resume, run again: the same
+        points are asked for, and their runs are found in the store.
+
+        Args:
+            client: as `run`'s.
+            jobs: as `run`'s.
+            batch_s: as `run`'s.
+            progress: as `run`'s.
+
+        Returns:
+            A `stripewise.tuning.Search`: the trials and the best of them.
+        """
+        from .tuning import search
+
+        engine: Engine = Executing.of_threads(jobs or os.cpu_count() or 1) if client is None else engine_of(client)
+        try:
+            return search(self, engine, batch_s=batch_s, progress=progress)
+        finally:
+            if client is None:
+                engine.close()
+
+    def __repr__(self) -> str:
+        return f"<stripewise.Study {self.name}: {self.path}>"
+
+
+def study(path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Study:
+    """Reads a study file (docs/how-to/studies.md).
+
+    Args:
+        path: the file.
+        store: the place of the results, instead of the file's.
+
+    Raises:
+        SettingError: the first mistake in the file, with its line and a remedy.
+        TraceError: a trace that cannot be read, or has another digest than the file says.
+    """
+    return Study(path, store=store)
