@@ -170,10 +170,10 @@ impl Report {
                 let is_refused = run["refused"].as_bool().unwrap_or_default();
                 return Ok(Ended { key, outcome: Err(Reason { message: message.to_owned(), is_refused }) });
             }
-            let digest = |name: &str| {
-                unhex(&text(run, name)?).map(Digest).ok_or_else(|| wrong("a digest is damaged"))
-            };
-            let value = u64::from_str_radix(&text(run, "value")?, 16).map_err(|_| wrong("`value` is damaged"))?;
+            let digest =
+                |name: &str| unhex(&text(run, name)?).map(Digest).ok_or_else(|| wrong("a digest is damaged"));
+            let value =
+                u64::from_str_radix(&text(run, "value")?, 16).map_err(|_| wrong("`value` is damaged"))?;
             let row = KnownRow {
                 run: digest("run")?,
                 results: digest("results")?,

@@ -403,7 +403,7 @@ impl Host<PageMemory> for Player {
                 let lock = match plan.lock {
                     RowLock::None => 0,
                     RowLock::Shared => 1,
-                    RowLock::Exclusive => 2,
+                    RowLock::Exclusive | RowLock::SharedWrite | RowLock::SharedParity => 2,
                 };
                 self.seen.reads[lock] += 1;
             }

@@ -13,9 +13,12 @@ pub(crate) mod requests;
 pub(crate) mod scheme;
 pub(crate) mod zones;
 
+use stripewise_array::cache::CacheSection;
+use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::Level as Raid;
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
-use stripewise_array::{Acknowledge, WindowSize};
+use stripewise_array::update::Update;
+use stripewise_array::{Acknowledge, Merge, Metadata, Parity, Rows, WindowSize};
 use stripewise_base::prng::Prng;
 
 pub(crate) use self::draw::Draw;
@@ -45,12 +48,19 @@ pub fn case(seed: u64) -> Case {
             dispatching::dispatch(seed, &mut case.scheme);
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
+            rows(&mut Draw(Prng::stream(seed, 0x726F_7773)), &mut case.scheme.parity);
             case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
             slow_members(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
             return case;
         }
     }
+}
+
+/// How writes that defer their parity take their row, and whether writes join those that wait for it.
+fn rows(draw: &mut Draw, parity: &mut Parity) {
+    parity.rows = draw.one_of(&[Rows::Exclusive, Rows::Shared]);
+    parity.merge = draw.one_of(&[Merge::On, Merge::On, Merge::Off]);
 }
 
 /// A case, or `None` if the drawn values contradict each other.
@@ -109,6 +119,38 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         log_losses(log, &geometry, case.requests.len() as u64, &mut case.losses);
     }
     Some(case)
+}
+
+/// The case of `seed` with all requests on a few rows, which writes share, if the scheme can defer parity there.
+pub fn hot_rows(seed: u64) -> Case {
+    let mut case = case(seed);
+    let mut draw = Draw(Prng::stream(seed, 0x686F_7472));
+    let scheme = &mut case.scheme;
+    let is_plain = scheme.placement.policy == PlacementPolicy::InPlace
+        && scheme.placement.first_writes == FirstWrites::InPlace
+        && scheme.metadata == Metadata::Off
+        && scheme.geometry.level != Raid::Raid0
+        && scheme.cache == CacheSection::default();
+    let Some(geometry) = case.geometry().ok().filter(|_| is_plain && case.power_losses.is_empty()) else {
+        return case;
+    };
+    let scheme = &mut case.scheme;
+    scheme::window(&mut draw, scheme, geometry.columns);
+    scheme.parity.rows = Rows::Shared;
+    scheme.queues.requests = scheme.queues.requests.max(8);
+    scheme.update = draw.one_of(&[Update::AlwaysRcw {}, scheme.update]);
+    if scheme.dispatch.order == QueueOrder::Rounds {
+        scheme.dispatch.order = QueueOrder::Arrival;
+    }
+    case.hides_old_versions = false;
+    case.depth = case.depth.max(8);
+    let page = case.device.geometry.page_bytes.0 / crate::stamp::SECTOR as u64;
+    let hot = (u64::from(geometry.data) * page * draw.one_of(&[1, 2, 4])).min(geometry.pages() * page);
+    for ask in &mut case.requests {
+        ask.sectors = ask.sectors.min(hot);
+        ask.sector %= hot - ask.sectors + 1;
+    }
+    case
 }
 
 /// The case of `seed` in which first writes wait until their row can be encoded, if they would otherwise be written

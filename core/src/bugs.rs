@@ -158,6 +158,14 @@ pub enum Bug {
     ReleasedTooEarly,
     /// A chunk of a row with deferred parity is decoded from current versions.
     LateVersionDecoded,
+    /// Of writes that share a row, two of the same page are in flight at once.
+    PageWrittenTwiceAtOnce,
+    /// An update of parity beside writes waits neither for the writes before it nor for another such update.
+    ParityOutOfTurn,
+    /// An update of parity beside writes reads current content where it has to read what parity covers.
+    NewVersionCovered,
+    /// Content that an update of parity is to cover is written over beside it, and nothing keeps it.
+    CoveredContentDropped,
     /// An update of RAID-6 writes P and leaves Q as it was.
     QLeftOld,
     /// RMW multiplies a change by the coefficient of the column's position instead of the code's coefficient.
@@ -267,6 +275,10 @@ impl Bug {
         Self::LateParityKept,
         Self::ReleasedTooEarly,
         Self::LateVersionDecoded,
+        Self::PageWrittenTwiceAtOnce,
+        Self::ParityOutOfTurn,
+        Self::NewVersionCovered,
+        Self::CoveredContentDropped,
         Self::QLeftOld,
         Self::QByPosition,
         Self::TwoLostAsOne,

@@ -41,6 +41,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         RowLock::None => "not held",
         RowLock::Shared => "locked shared",
         RowLock::Exclusive => "locked exclusively",
+        RowLock::SharedWrite => "shared by writes",
+        RowLock::SharedParity => "locked beside writes",
     };
     let names = |mask: u64| -> String {
         let names: Vec<String> = crate::bits::columns(mask).map(|column| name(column, geometry)).collect();

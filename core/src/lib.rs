@@ -45,9 +45,9 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
-pub use row_locks::RowLock;
+pub use row_locks::{RowLock, RowWaits};
 pub use scheme::{
-    Acknowledge, CodeSection, EachMember, GeometrySection, Members, Metadata, Parity, Scheme, SchemeError,
-    WindowSize,
+    Acknowledge, CodeSection, EachMember, GeometrySection, Members, Merge, Metadata, Parity, Rows, Scheme,
+    SchemeError, WindowSize,
 };
 pub use times::CellTimes;

@@ -112,6 +112,10 @@ pub struct Plan {
     pub is_under_way: bool,
     /// The row lock that it takes.
     pub lock: RowLock,
+    /// The order in which plans took or awaited their row locks.
+    pub turn: u64,
+    /// For an update of parity that waits: the writes of its row that came before it and are not over.
+    pub ahead: u32,
     /// Data columns that hosts read or write.
     pub wanted: u64,
     /// Of those written: the columns that are covered only in part.
@@ -315,6 +319,8 @@ impl Plan {
             purpose: Purpose::Read,
             is_under_way: false,
             lock: RowLock::None,
+            turn: 0,
+            ahead: 0,
             wanted: 0,
             partial: 0,
             lost: 0,
@@ -471,6 +477,8 @@ pub struct Slot {
     /// The member's clock of garbage collection when the operation was queued; while the operation is in flight, the time that
     /// it waited for garbage collection in the queue.
     pub gc_ns: Nanos,
+    /// Whether it stays in the queue until an earlier write of its page is over.
+    pub is_held: bool,
 }
 
 /// Marks an operation that has not started.

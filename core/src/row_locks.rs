@@ -1,4 +1,5 @@
-//! Row locks: an update locks its row exclusively, a decoding read locks it shared.
+//! Row locks: an update locks its row exclusively, a decoding read locks it shared. Writes that defer their parity may share
+//! a row with one another and with one update of that parity.
 //!
 //! Only rows in use have an entry, in a small open-addressed table that fits into the processor's cache however large the
 //! array is. The bound on plans fixes the size of the table, so nothing is allocated after the start.
@@ -15,6 +16,10 @@ pub enum RowLock {
     Shared,
     /// Exclusive: an update.
     Exclusive,
+    /// Shared with other writes that defer their parity, and with one [`Self::SharedParity`].
+    SharedWrite,
+    /// Shared with writes that defer their parity: the update of deferred parity, one a row.
+    SharedParity,
 }
 
 /// State of one row in use.
@@ -23,8 +28,12 @@ pub struct Entry {
     row: u64,
     /// Plans that hold the lock; 1 if it is exclusive.
     holders: u32,
-    /// Whether the lock is exclusive.
-    pub exclusive: bool,
+    /// The lock of the holders; [`RowLock::SharedWrite`] also with or for a [`RowLock::SharedParity`].
+    mode: RowLock,
+    /// Whether a [`RowLock::SharedParity`] is among the holders.
+    has_parity: bool,
+    /// Waiting plans with another lock than [`RowLock::SharedParity`]: new writes do not overtake them.
+    blockers: u32,
     /// Waiting plans in order of arrival, linked through the plans themselves.
     pub first_waiter: u32,
     /// The last waiting plan, or [`NONE`].
@@ -35,22 +44,104 @@ impl Entry {
     fn is_vacant(&self) -> bool {
         self.holders == 0
     }
+
+    /// The writes among the holders.
+    pub fn writes(&self) -> u32 {
+        if self.mode == RowLock::SharedWrite { self.holders - u32::from(self.has_parity) } else { 0 }
+    }
+
+    /// Whether plans wait that new writes do not overtake.
+    pub fn has_blockers(&self) -> bool {
+        self.blockers > 0
+    }
+
+    /// Whether writes share the row now.
+    pub fn is_written(&self) -> bool {
+        self.mode == RowLock::SharedWrite && self.holders > 0
+    }
+
+    /// Whether the holders admit one more plan with this lock, whoever waits. `ahead` is the number of writes that came before
+    /// it and are not over.
+    pub fn admits(&self, lock: RowLock, ahead: u32) -> bool {
+        self.holders == 0
+            || match lock {
+                RowLock::None | RowLock::Exclusive => false,
+                RowLock::Shared | RowLock::SharedWrite => self.mode == lock,
+                RowLock::SharedParity => self.is_written() && !self.has_parity && ahead == 0,
+            }
+    }
+
+    /// One more holder.
+    fn take(&mut self, lock: RowLock) {
+        self.holders += 1;
+        self.mode = if lock == RowLock::SharedParity { RowLock::SharedWrite } else { lock };
+        self.has_parity |= lock == RowLock::SharedParity;
+    }
+
+    /// A waiting plan with this lock becomes a holder.
+    pub fn grant(&mut self, lock: RowLock) {
+        self.blockers -= u32::from(lock != RowLock::SharedParity);
+        self.take(lock);
+    }
+
+    /// A plan with this lock begins to wait.
+    pub fn wait(&mut self, lock: RowLock) {
+        self.blockers += u32::from(lock != RowLock::SharedParity);
+    }
 }
 
-const VACANT: Entry = Entry { row: 0, holders: 0, exclusive: false, first_waiter: NONE, last_waiter: NONE };
+const VACANT: Entry = Entry {
+    row: 0,
+    holders: 0,
+    mode: RowLock::None,
+    has_parity: false,
+    blockers: 0,
+    first_waiter: NONE,
+    last_waiter: NONE,
+};
+
+/// Counts of row locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowWaits {
+    /// Locks that plans got.
+    pub locks: u64,
+    /// The time that plans waited for them.
+    pub wait_ns: u64,
+}
+
+impl RowWaits {
+    /// Adds `other`.
+    pub fn add(&mut self, other: Self) {
+        self.locks += other.locks;
+        self.wait_ns += other.wait_ns;
+    }
+
+    /// The counts since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self { locks: self.locks - before.locks, wait_ns: self.wait_ns - before.wait_ns }
+    }
+
+    /// The mean time that a plan waited for its row.
+    pub fn mean_ns(&self) -> u64 {
+        self.wait_ns / self.locks.max(1)
+    }
+}
 
 /// The rows in use.
 #[derive(Debug)]
 pub struct RowLocks {
     entries: Vec<Entry>,
     mask: usize,
+    /// How long plans waited for their rows.
+    pub waits: RowWaits,
 }
 
 impl RowLocks {
     /// A table for at most `rows` rows in use at once.
     pub fn new(rows: u32) -> Self {
         let size = (rows as usize * 2).next_power_of_two();
-        Self { entries: vec![VACANT; size], mask: size - 1 }
+        Self { entries: vec![VACANT; size], mask: size - 1, waits: RowWaits::default() }
     }
 
     #[inline]
@@ -67,20 +158,29 @@ impl RowLocks {
         slot
     }
 
-    /// Locks `row` if no other lock conflicts. A shared lock does not overtake plans that already wait.
+    /// Locks `row` if no other lock conflicts. A shared lock does not overtake plans that already wait; a write does only
+    /// overtake updates of parity.
     #[inline]
-    pub fn try_take(&mut self, row: u64, exclusive: bool) -> bool {
+    pub fn try_take(&mut self, row: u64, lock: RowLock) -> bool {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
         if entry.is_vacant() {
-            *entry = Entry { row, holders: 1, exclusive, ..VACANT };
+            *entry = Entry { row, ..VACANT };
+            entry.take(lock);
+            self.waits.locks += 1;
             return true;
         }
-        if exclusive || entry.exclusive || entry.first_waiter != NONE {
-            return false;
+        // Whoever came before an update of parity is still there, or the row would be vacant.
+        let admits = match lock {
+            RowLock::None | RowLock::Exclusive | RowLock::SharedParity => false,
+            RowLock::Shared => entry.mode == lock && entry.first_waiter == NONE,
+            RowLock::SharedWrite => entry.mode == lock && entry.blockers == 0,
+        };
+        if admits {
+            entry.take(lock);
+            self.waits.locks += 1;
         }
-        entry.holders += 1;
-        true
+        admits
     }
 
     /// The entry of a row in use.
@@ -90,31 +190,42 @@ impl RowLocks {
         (!entry.is_vacant()).then_some(entry)
     }
 
-    /// Releases one lock. Returns true if the row is now free for waiting plans: the entry then stays, without a holder,
-    /// until [`Self::pass_on`] or [`Self::remove`] is called.
+    /// Releases one lock. Returns the entry if a waiting plan may get the row now: without a holder it stays until one does.
     #[inline]
-    pub fn give_back(&mut self, row: u64) -> bool {
+    pub fn give_back(&mut self, row: u64, lock: RowLock) -> Option<&mut Entry> {
         let slot = self.slot(row);
-        let entry = &mut self.entries[slot];
-        debug_assert!(!entry.is_vacant(), "row {row} is given back but not held");
-        if entry.holders > 1 {
-            entry.holders -= 1;
-            return false;
-        }
-        if entry.first_waiter == NONE {
+        let Entry { holders, first_waiter, .. } = self.entries[slot];
+        debug_assert!(holders > 0, "row {row} is given back but not held");
+        if holders == 1 && first_waiter == NONE {
             self.remove(slot);
-            return false;
+            return None;
         }
-        true
+        let entry = &mut self.entries[slot];
+        if lock == RowLock::SharedParity {
+            entry.has_parity = false;
+        }
+        entry.holders -= 1;
+        let may_change = entry.holders == 0 || entry.mode == RowLock::SharedWrite;
+        (may_change && entry.first_waiter != NONE).then_some(entry)
     }
 
-    /// Passes the lock of a row without a holder to `holders` waiting plans.
-    pub fn pass_on(&mut self, row: u64, holders: u32, exclusive: bool) {
+    /// Makes `plan`, the one [`RowLock::SharedParity`] of `row`, wait for the row alone, in front of all who wait. Returns the
+    /// plan that was first until now, or [`NONE`]; `None` if it has the row alone at once.
+    pub fn upgrade(&mut self, row: u64, plan: u32) -> Option<u32> {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
-        debug_assert!(!entry.is_vacant() && holders > 0);
-        entry.holders = holders;
-        entry.exclusive = exclusive;
+        debug_assert!(entry.has_parity);
+        entry.has_parity = false;
+        if entry.holders == 1 {
+            entry.mode = RowLock::Exclusive;
+            return None;
+        }
+        entry.holders -= 1;
+        entry.blockers += 1;
+        if entry.last_waiter == NONE {
+            entry.last_waiter = plan;
+        }
+        Some(std::mem::replace(&mut entry.first_waiter, plan))
     }
 
     /// Closes the gap that a removed entry leaves, so that searches need no tombstones.
@@ -139,10 +250,10 @@ impl RowLocks {
         }
     }
 
-    /// Whether `row` is locked exclusively.
-    pub fn is_exclusive(&self, row: u64) -> bool {
+    /// Whether plans that change `row` hold its lock.
+    pub fn is_changing(&self, row: u64) -> bool {
         let entry = &self.entries[self.slot(row)];
-        !entry.is_vacant() && entry.exclusive
+        !entry.is_vacant() && entry.mode != RowLock::Shared
     }
 
     /// Rows in use.
@@ -157,25 +268,76 @@ mod tests {
 
     use super::*;
 
+    fn vacates(row_locks: &mut RowLocks, row: u64, lock: RowLock) -> bool {
+        row_locks.give_back(row, lock).is_none() && row_locks.rows() == 0
+    }
+
     #[test]
     fn readers_share_and_updates_exclude() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, false));
-        assert!(row_locks.try_take(7, false));
-        assert!(!row_locks.try_take(7, true));
-        assert!(!row_locks.give_back(7));
-        assert!(!row_locks.give_back(7));
-        assert!(row_locks.try_take(7, true));
-        assert!(!row_locks.try_take(7, false));
+        assert!(row_locks.try_take(7, RowLock::Shared));
+        assert!(row_locks.try_take(7, RowLock::Shared));
+        assert!(!row_locks.try_take(7, RowLock::Exclusive));
+        assert!(!vacates(&mut row_locks, 7, RowLock::Shared));
+        assert!(vacates(&mut row_locks, 7, RowLock::Shared));
+        assert!(row_locks.try_take(7, RowLock::Exclusive));
+        assert!(!row_locks.try_take(7, RowLock::Shared));
     }
 
     #[test]
     fn a_reader_does_not_overtake_a_waiting_update() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, false));
+        assert!(row_locks.try_take(7, RowLock::Shared));
         row_locks.entry_mut(7).unwrap().first_waiter = 3;
-        assert!(!row_locks.try_take(7, false));
-        assert!(row_locks.give_back(7), "the row is now free for the plan that waits");
+        assert!(!row_locks.try_take(7, RowLock::Shared));
+        assert!(
+            row_locks.give_back(7, RowLock::Shared).is_some(),
+            "the row is now free for the plan that waits"
+        );
+    }
+
+    #[test]
+    fn writes_share_a_row_with_one_update_of_its_parity() {
+        let mut row_locks = RowLocks::new(4);
+        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        for other in [RowLock::Shared, RowLock::Exclusive, RowLock::SharedParity] {
+            assert!(!row_locks.try_take(7, other), "{other:?}");
+        }
+        let entry = row_locks.entry_mut(7).unwrap();
+        entry.wait(RowLock::SharedParity);
+        assert!(!entry.admits(RowLock::SharedParity, 1), "a write that came before it is not over");
+        assert!(entry.admits(RowLock::SharedParity, 0));
+        entry.grant(RowLock::SharedParity);
+        assert!(!entry.admits(RowLock::SharedParity, 0), "one update of parity at a time");
+        assert!(row_locks.try_take(7, RowLock::SharedWrite), "writes go on beside it");
+    }
+
+    #[test]
+    fn writes_overtake_waiting_updates_of_parity_and_nothing_else() {
+        let mut row_locks = RowLocks::new(4);
+        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        let entry = row_locks.entry_mut(7).unwrap();
+        (entry.first_waiter, entry.last_waiter) = (3, 3);
+        entry.wait(RowLock::SharedParity);
+        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        row_locks.entry_mut(7).unwrap().wait(RowLock::Exclusive);
+        assert!(!row_locks.try_take(7, RowLock::SharedWrite));
+    }
+
+    #[test]
+    fn an_update_of_parity_that_needs_the_row_alone_is_next() {
+        let mut row_locks = RowLocks::new(4);
+        assert!(row_locks.try_take(7, RowLock::SharedParity));
+        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        assert_eq!(row_locks.upgrade(7, 5), Some(NONE));
+        assert!(!row_locks.try_take(7, RowLock::SharedWrite));
+        let entry = row_locks.give_back(7, RowLock::SharedWrite).unwrap();
+        assert_eq!((entry.first_waiter, entry.admits(RowLock::Exclusive, 0)), (5, true));
+        let mut alone = RowLocks::new(4);
+        assert!(alone.try_take(7, RowLock::SharedParity));
+        assert_eq!(alone.upgrade(7, 5), None);
+        assert!(!alone.try_take(7, RowLock::SharedWrite), "it has the row alone");
     }
 
     proptest! {
@@ -187,10 +349,10 @@ mod tests {
                 let row = row * 0x1_0000_0001;
                 if take && model.len() < 32 {
                     let free = !model.contains_key(&row);
-                    prop_assert_eq!(row_locks.try_take(row, true), free);
+                    prop_assert_eq!(row_locks.try_take(row, RowLock::Exclusive), free);
                     model.insert(row, ());
                 } else if model.remove(&row).is_some() {
-                    prop_assert!(!row_locks.give_back(row));
+                    prop_assert!(row_locks.give_back(row, RowLock::Exclusive).is_none());
                 }
                 prop_assert_eq!(row_locks.rows(), model.len());
             }

@@ -177,6 +177,35 @@ pub struct Parity {
     pub idle: Span,
     /// When a write is acknowledged.
     pub acknowledge: Acknowledge,
+    /// Whether writes that defer their parity take their row alone, or share it and wait only in the queues of the members.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rows: Rows,
+    /// Whether a write joins an update that waits for its row.
+    #[serde(skip_serializing_if = "is_default")]
+    pub merge: Merge,
+}
+
+/// How writes that defer their parity take their row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rows {
+    /// One write or update of parity after the other.
+    #[default]
+    Exclusive,
+    /// Writes beside one another and beside one update of parity, where members keep old versions and the array has no
+    /// metadata, write cache or zones; elsewhere, and while a member is lost or rebuilt, one after the other.
+    Shared,
+}
+
+/// Whether writes join waiting updates of their row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Merge {
+    /// They do.
+    #[default]
+    On,
+    /// Each write is an update of its own.
+    Off,
 }
 
 impl Default for Parity {
@@ -187,8 +216,14 @@ impl Default for Parity {
             window: WindowSize::default(),
             idle: Span(10_000_000),
             acknowledge: Acknowledge::default(),
+            rows: Rows::default(),
+            merge: Merge::default(),
         }
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn is_no_time(time: &Span) -> bool {

@@ -22,6 +22,10 @@ impl<M: Memory> Executor<M> {
         while id != NONE && !closed {
             let slot = &mut self.slots[id as usize];
             let next = slot.link.next;
+            if slot.is_held {
+                (before, id) = (id, next);
+                continue;
+            }
             match driver.admits(&slot.operation) {
                 Admission::Admitted => {
                     slot.gc_ns = driver.gc_clock(member) - slot.gc_ns;

@@ -90,6 +90,8 @@ pub struct Executor<M: Memory> {
     pub covers: Vec<u64>,
     /// The locks of rows in use.
     pub row_locks: RowLocks,
+    /// Counts the plans that took or awaited a lock that writes share.
+    pub turns: u64,
     /// The operations that wait for members.
     pub queues: Queues,
     /// Operations queued and in flight.

@@ -94,6 +94,7 @@ impl<M: Memory> Executor<M> {
             buffers_each,
             covers: vec![0; all_plans as usize * geometry.data as usize],
             row_locks: RowLocks::new(plans),
+            turns: 0,
             queues: Queues::new(members.count, scheme.dispatch.order),
             loads: Loads::new(members.count),
             times: CellTimes::new(members.count),

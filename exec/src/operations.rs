@@ -6,6 +6,7 @@ use stripewise_core::geometry::Place;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::row_locks::RowLock;
 
 use crate::Executor;
 
@@ -21,11 +22,16 @@ impl<M: Memory> Executor<M> {
         place: Place,
     ) {
         let stale = self.has_bug(Bug::LateVersionDecoded);
+        let beside = self.has_bug(Bug::NewVersionCovered);
         let slot = &mut self.plans[plan as usize];
         // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
         // one page, and a repair, use the current version.
         let old = match (kind, slot.purpose) {
             (OperationKind::Write, _) if slot.defers => slot.pinned,
+            // Beside writes, parity covers the kept version of any column, or the current one where none is kept.
+            (OperationKind::Read, Purpose::Parity) if slot.lock == RowLock::SharedParity && !beside => {
+                self.geometry.data_columns()
+            }
             (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,
             (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
             _ => 0,
@@ -43,9 +49,39 @@ impl<M: Memory> Executor<M> {
                 old_version: old >> column & 1 != 0,
                 ..Operation::default()
             };
+            slot.is_held = false;
         }
         slot.operations += count;
         slot.push_step(Step::Operations { first, count });
+    }
+
+    /// Holds the write of `column` by `plan` in the queue of its member, or no longer.
+    pub fn hold_write(&mut self, plan: u32, column: u32, is_held: bool) {
+        if let Some(id) = self.write_of(plan, column) {
+            let slot = &mut self.slots[id];
+            slot.is_held = is_held;
+            if !is_held {
+                self.queues.reopen(slot.operation.member);
+            }
+        }
+    }
+
+    /// The member keeps the version that the write of `column` by `plan` replaces; the write has not started.
+    pub fn keep_replaced(&mut self, plan: u32, column: u32) {
+        self.plans[plan as usize].pinned |= 1 << column;
+        if let Some(id) = self.write_of(plan, column) {
+            self.slots[id].operation.old_version = true;
+        }
+    }
+
+    /// The slot of the write of `column` by `plan`.
+    fn write_of(&self, plan: u32, column: u32) -> Option<usize> {
+        let base = plan as usize * self.stride as usize;
+        let all = base..base + self.plans[plan as usize].operations as usize;
+        let is_it = |operation: &Operation| {
+            operation.kind == OperationKind::Write && u32::from(operation.column) == column
+        };
+        all.into_iter().find(|&id| is_it(&self.slots[id].operation))
     }
 
     /// The columns that `plan` writes and those that it trims, if it has begun to.

@@ -110,6 +110,11 @@ pub trait Placement<M: Memory>: Sized {
         outcome
     }
 
+    /// Write `id` of a plan with [`RowLock::SharedWrite`] is over.
+    ///
+    /// [`RowLock::SharedWrite`]: stripewise_core::row_locks::RowLock::SharedWrite
+    fn page_written(&mut self, _id: u32, _is_good: bool, _exec: &mut Executor<M>) {}
+
     /// Whether a read without row lock that does not match its checksum may be due to a concurrent write.
     fn may_doubt(&self) -> bool {
         false

@@ -79,7 +79,7 @@ impl<M: Memory> Executor<M> {
         if self.has_bug(Bug::RedirectNotHeld) {
             return true;
         }
-        let is_held = self.row_locks.try_take(row, false);
+        let is_held = self.row_locks.try_take(row, RowLock::Shared);
         if is_held {
             self.plans[plan as usize].lock = RowLock::Shared;
         }

@@ -5,8 +5,8 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, PlanView, Purpose, Race, Step, Trust};
-use stripewise_core::row_locks::RowLock;
+use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step, Trust};
+use stripewise_core::row_locks::{RowLock, RowWaits};
 
 use crate::executor::NEVER;
 use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
@@ -21,20 +21,78 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let row = self.plans[plan as usize].row;
-        self.plans[plan as usize].lock = lock;
-        if lock == RowLock::None || self.row_locks.try_take(row, lock == RowLock::Exclusive) {
+        self.take_turn(plan, lock);
+        if lock == RowLock::None || self.row_locks.try_take(row, lock) {
             self.begin(plan, placement, driver);
         } else {
             self.wait(plan);
         }
     }
 
+    /// `plan` is to take its row with this lock.
+    #[inline]
+    pub fn take_turn(&mut self, plan: u32, lock: RowLock) {
+        self.turns += 1;
+        let slot = &mut self.plans[plan as usize];
+        slot.lock = lock;
+        slot.turn = self.turns;
+    }
+
+    /// Whether `plan`, which is to share its row with other writes, would overtake a plan that came before it and waits.
+    fn overtakes(&mut self, plan: u32) -> bool {
+        let Plan { row, turn, .. } = self.plans[plan as usize];
+        let Some(entry) = self.row_locks.entry_mut(row) else { return false };
+        let mut at = if entry.has_blockers() { entry.first_waiter } else { NONE };
+        while at != NONE {
+            let waiting = &self.plans[at as usize];
+            if waiting.lock != RowLock::SharedParity && waiting.turn < turn {
+                return true;
+            }
+            at = waiting.next;
+        }
+        false
+    }
+
+    /// `plan` shares its row with other writes, and is to take it with this lock instead, in its turn: before all that came after
+    /// it.
+    fn lock_again(&mut self, plan: u32, lock: RowLock) {
+        let Plan { row, turn, .. } = self.plans[plan as usize];
+        self.plans[plan as usize].lock = lock;
+        self.plans[plan as usize].step_begun_at = self.now;
+        let entry = self.row_locks.entry_mut(row).expect("the plan has the row");
+        entry.wait(lock);
+        let (mut before, mut at) = (NONE, entry.first_waiter);
+        while at != NONE && self.plans[at as usize].turn < turn {
+            (before, at) = (at, self.plans[at as usize].next);
+        }
+        self.plans[plan as usize].next = at;
+        if at == NONE {
+            entry.last_waiter = plan;
+        }
+        if before == NONE {
+            entry.first_waiter = plan;
+        } else {
+            self.plans[before as usize].next = plan;
+        }
+        // If it is to share the row again, updates of parity behind it go on waiting for it.
+        while at != NONE && lock == RowLock::SharedWrite {
+            let waiting = &mut self.plans[at as usize];
+            waiting.ahead += u32::from(waiting.lock == RowLock::SharedParity);
+            at = waiting.next;
+        }
+        self.unlock(row, turn, RowLock::SharedWrite);
+    }
+
     /// Queues `plan` after the plans that wait for its row.
     pub fn wait(&mut self, plan: u32) {
-        let row = self.plans[plan as usize].row;
-        self.plans[plan as usize].next = NONE;
-        self.plans[plan as usize].step_begun_at = self.now;
+        let Plan { row, lock, .. } = self.plans[plan as usize];
+        let ahead = if lock == RowLock::SharedParity { self.writes_of(row) } else { 0 };
+        let slot = &mut self.plans[plan as usize];
+        slot.next = NONE;
+        slot.ahead = ahead;
+        slot.step_begun_at = self.now;
         let entry = self.row_locks.entry_mut(row).expect("a row that cannot be taken is in use");
+        entry.wait(lock);
         let last = std::mem::replace(&mut entry.last_waiter, plan);
         if last == NONE {
             entry.first_waiter = plan;
@@ -43,39 +101,82 @@ impl<M: Memory> Executor<M> {
         }
     }
 
+    /// Writes that share `row` or wait to.
+    fn writes_of(&mut self, row: u64) -> u32 {
+        let Some(entry) = self.row_locks.entry_mut(row) else { return 0 };
+        let (mut writes, mut at) = (entry.writes(), entry.first_waiter);
+        while at != NONE {
+            let waiting = &self.plans[at as usize];
+            writes += u32::from(waiting.lock == RowLock::SharedWrite);
+            at = waiting.next;
+        }
+        writes
+    }
+
     /// Releases the plan's row lock, and wakes the plans that wait for it.
     pub fn release(&mut self, plan: u32) {
-        let row = self.plans[plan as usize].row;
-        if self.plans[plan as usize].lock == RowLock::None {
-            return;
+        let Plan { row, turn, .. } = self.plans[plan as usize];
+        let lock = std::mem::take(&mut self.plans[plan as usize].lock);
+        if lock != RowLock::None {
+            self.unlock(row, turn, lock);
         }
-        self.plans[plan as usize].lock = RowLock::None;
-        if !self.row_locks.give_back(row) {
-            return;
-        }
+    }
+
+    /// Releases a lock of `row` that a plan took in this turn, and wakes the plans that wait for it.
+    fn unlock(&mut self, row: u64, turn: u64, lock: RowLock) {
         let forgets = self.has_bug(Bug::WaiterForgotten);
-        let entry = self.row_locks.entry_mut(row).expect("somebody waits for this row");
-        // The first waiting plan continues; if its lock is shared, so do the plans directly behind it with shared locks.
-        let mut holders = 0;
-        let mut next = entry.first_waiter;
-        let exclusive = self.plans[next as usize].lock == RowLock::Exclusive;
+        let Some(entry) = self.row_locks.give_back(row, lock) else { return };
+        let mut at = if lock == RowLock::SharedWrite { entry.first_waiter } else { NONE };
+        while at != NONE {
+            let waiting = &mut self.plans[at as usize];
+            waiting.ahead -= u32::from(waiting.lock == RowLock::SharedParity && waiting.turn > turn);
+            at = waiting.next;
+        }
+        // The first waiting plan continues, and those behind it that may share the row with it. Writes pass an update of parity
+        // that waits for earlier writes.
+        let (mut before, mut next) = (NONE, entry.first_waiter);
+        let mut waits = RowWaits::default();
         while next != NONE {
-            let waiting = &mut self.plans[next as usize];
-            if holders > 0 && (exclusive || waiting.lock == RowLock::Exclusive) {
+            let at = next;
+            let waiting = &mut self.plans[at as usize];
+            next = waiting.next;
+            let waiting_lock = waiting.lock;
+            if entry.admits(waiting_lock, waiting.ahead) {
+                entry.grant(waiting_lock);
+                waiting.next = NONE;
+                waits.locks += 1;
+                waits.wait_ns += self.now - waiting.step_begun_at;
+                self.woken.push_back(at);
+                if before == NONE {
+                    entry.first_waiter = next;
+                } else {
+                    self.plans[before as usize].next = next;
+                }
+                continue;
+            }
+            before = at;
+            if waiting_lock != RowLock::SharedParity || !entry.is_written() {
                 break;
             }
-            holders += 1;
-            self.woken.push_back(next);
-            next = std::mem::replace(&mut waiting.next, NONE);
+        }
+        if next == NONE {
+            entry.last_waiter = before;
         }
         if forgets {
-            next = NONE;
+            (entry.first_waiter, entry.last_waiter) = (NONE, NONE);
         }
-        entry.first_waiter = next;
-        if next == NONE {
-            entry.last_waiter = NONE;
+        self.row_locks.waits.add(waits);
+    }
+
+    /// Makes `plan`, which updates parity beside writes, wait until it has the row alone, in front of all others.
+    fn upgrade<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+        let row = self.plans[plan as usize].row;
+        self.plans[plan as usize].lock = RowLock::Exclusive;
+        self.plans[plan as usize].step_begun_at = self.now;
+        match self.row_locks.upgrade(row, plan) {
+            Some(first) => self.plans[plan as usize].next = first,
+            None => self.begin(plan, placement, driver),
         }
-        self.row_locks.pass_on(row, holders, exclusive);
     }
 
     /// Builds the plan's steps and starts the first.
@@ -86,6 +187,10 @@ impl<M: Memory> Executor<M> {
         } else {
             slot.rewait_ns += self.now - slot.step_begun_at;
         }
+        if slot.lock == RowLock::SharedWrite && self.overtakes(plan) {
+            return self.lock_again(plan, RowLock::SharedWrite);
+        }
+        let slot = &mut self.plans[plan as usize];
         slot.clear_steps();
         if self.reads.is_active {
             slot.path.race = Race::None;
@@ -94,6 +199,12 @@ impl<M: Memory> Executor<M> {
         }
         let built = match placement.build(plan, self, driver) {
             Ok(Built::Ready) => true,
+            Ok(Built::Needs(_)) if self.plans[plan as usize].lock == RowLock::SharedParity => {
+                return self.upgrade(plan, placement, driver);
+            }
+            Ok(Built::Needs(lock)) if self.plans[plan as usize].lock == RowLock::SharedWrite => {
+                return self.lock_again(plan, lock);
+            }
             Ok(Built::Needs(lock)) => {
                 self.release(plan);
                 self.plans[plan as usize].step_begun_at = self.now;
@@ -168,6 +279,9 @@ impl<M: Memory> Executor<M> {
                 // The member failed after the steps were built: only writes reach this point.
                 self.plans[plan as usize].outstanding -= 1;
                 self.plans[plan as usize].trouble = true;
+                if self.plans[plan as usize].lock == RowLock::SharedWrite {
+                    placement.page_written(id, false, self);
+                }
                 continue;
             }
             self.provide_buffer(id);
@@ -249,6 +363,9 @@ impl<M: Memory> Executor<M> {
                 return self.racer_over(id, is_good, outcome, timing, placement, driver);
             }
             path.returned |= u64::from(is_good) << operation.column;
+        }
+        if !is_read && self.plans[plan as usize].lock == RowLock::SharedWrite {
+            placement.page_written(id, is_good, self);
         }
         if !is_good {
             self.trouble(plan, id, outcome, placement, driver);

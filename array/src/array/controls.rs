@@ -6,6 +6,7 @@ use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::read::ReadCounts;
+use stripewise_core::row_locks::RowWaits;
 use stripewise_exec::Placement;
 use stripewise_exec::metadata_scrub::MetadataScrubbed;
 
@@ -54,6 +55,11 @@ impl<M: Memory> Array<M> {
 }
 
 impl<M: Memory> Array<M> {
+    /// How long plans waited for their rows.
+    pub fn row_waits(&self) -> RowWaits {
+        self.exec.row_locks.waits
+    }
+
     /// Counters of redirected reads.
     pub fn read_counts(&self) -> ReadCounts {
         self.exec.reads.counts

@@ -102,7 +102,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
     pub fn is_updating(&self, row: u64) -> bool {
-        self.exec.row_locks.is_exclusive(row)
+        self.exec.row_locks.is_changing(row)
     }
 
     /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never

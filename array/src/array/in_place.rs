@@ -84,10 +84,10 @@ impl<M: Memory> Array<M> {
 
     /// The buffer with the covered content of a column whose parity is deferred, where the member does not keep this content.
     pub fn covered_content(&self, row: u64, column: u32) -> Option<PageId> {
-        let window = &self.as_in_place()?.window;
-        let entry = window.entry(row)?;
-        let is_held = M::CARRIES_DATA && !window.pins() && window.dirty(row) >> column & 1 != 0;
-        is_held.then(|| window.page(entry, column, Held::Covered))
+        let placement = self.as_in_place()?;
+        let entry = placement.window.entry(row)?;
+        let is_held = M::CARRIES_DATA && placement.covered_in_memory(row) >> column & 1 != 0;
+        is_held.then(|| placement.window.page(entry, column, Held::Covered))
     }
 }
 

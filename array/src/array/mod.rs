@@ -31,7 +31,7 @@ use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy, SegmentVictim};
 use stripewise_core::read::ReadPolicy;
 use stripewise_core::request::{HostRequest, SubmitError};
-use stripewise_core::scheme::{Members, Scheme, SchemeError};
+use stripewise_core::scheme::{Members, Rows, Scheme, SchemeError};
 use stripewise_exec::{Executor, Sizes};
 
 use crate::in_place::InPlace;
@@ -154,11 +154,20 @@ impl<M: Memory> Array<M> {
             && scheme.read.policy != ReadPolicy::Hedged
             && dispatch.policy != Discipline::Piq
             && scheme.parity.window.slots(geometry.members) == 0;
+        let is_encoded = scheme.placement.first_writes == FirstWrites::Encode;
+        let keeps_more =
+            cache.is_some() || zones.is_some() || log.is_some() || gather.is_some() || is_encoded;
+        let shares_rows = scheme.parity.rows == Rows::Shared
+            && members.old_versions > 0
+            && metadata.is_none()
+            && !keeps_more
+            // A write that waits for an earlier one of its page may belong to an earlier round.
+            && dispatch.order != QueueOrder::Rounds
+            && scheme.parity.window.slots(geometry.members) > 0;
         let in_place = || InPlace {
             only_plans,
             gather,
-            encode: (scheme.placement.first_writes == FirstWrites::Encode)
-                .then(|| Encode::new(geometry.rows(), geometry.data, plans, M::CARRIES_DATA)),
+            encode: is_encoded.then(|| Encode::new(geometry.rows(), geometry.data, plans, M::CARRIES_DATA)),
             memory_latency: if cache.is_some() {
                 scheme.cache.latency.0
             } else {
@@ -179,6 +188,7 @@ impl<M: Memory> Array<M> {
                 // The journal has the content that members would keep.
                 if layout.is_some() { 0 } else { members.old_versions },
                 M::CARRIES_DATA,
+                shares_rows,
             ),
             resync: None,
         };

@@ -148,9 +148,9 @@ impl InPlace {
 
     /// The buffer of a column's covered content: the content that was read, or that memory kept.
     fn covered<M: Memory>(&mut self, plan: u32, column: u32, late: u64, exec: &mut Executor<M>) -> PageId {
-        if late >> column & 1 != 0
-            && !self.window.pins()
-            && let Some(entry) = self.window.entry(exec.plans[plan as usize].row)
+        let row = exec.plans[plan as usize].row;
+        if (late & self.covered_in_memory(row)) >> column & 1 != 0
+            && let Some(entry) = self.window.entry(row)
         {
             return self.window.page(entry, column, Held::Covered);
         }
@@ -195,14 +195,18 @@ impl InPlace {
         column: u32,
         exec: &mut Executor<M>,
     ) {
-        if !M::CARRIES_DATA {
-            return;
+        if M::CARRIES_DATA {
+            let late = self.window.page(entry, column, Held::New);
+            self.fill(plan, column, late, exec);
         }
+    }
+
+    /// Fills, from the page `from`, the sectors of a column that `plan` does not write.
+    pub(crate) fn fill<M: Memory>(&mut self, plan: u32, column: u32, from: PageId, exec: &mut Executor<M>) {
         let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
         let new = exec.buffer(plan, column, Version::New);
-        let late = self.window.page(entry, column, Held::New);
         for sector in columns(exec.whole_page & !cover) {
-            exec.memory.copy(new, late, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
+            exec.memory.copy(new, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }
     }
 

@@ -73,7 +73,7 @@ impl InPlace {
         if id != NONE {
             exec.attach(plan, id);
         }
-        exec.acquire(plan, RowLock::Exclusive, self, driver);
+        exec.acquire(plan, self.update_lock(Purpose::Parity, exec), self, driver);
     }
 
     /// Empties one slot of the window, if the window is to be emptied and a plan is free. Returns false if there is nothing to
@@ -168,7 +168,11 @@ impl InPlace {
         if self.zones.is_some() && (is_cached || exec.is_attached(plan, exec.internal_id())) {
             return false;
         }
-        let replaced = wanted & !self.window.dirty(row);
+        let replaced = if self.window.order.is_some() {
+            self.unkept(plan, exec)
+        } else {
+            wanted & !self.window.dirty(row)
+        };
         if let Some(journal) = &self.journal {
             // A walk needs rows with their parity, and a record has room for a limited number of entries.
             let entries = wanted.count_ones() + replaced.count_ones();
@@ -259,17 +263,21 @@ impl InPlace {
         let row = exec.plans[plan as usize].row;
         let Some(entry) = self.window.entry(row) else { return };
         let dirty = self.window.dirty(row);
+        // A plan that began beside writes has the content that parity covers of the columns that it took over then.
+        let again = self.drop_taken(plan, entry, dirty, exec);
+        let in_memory = self.covered_in_memory(row) & !again;
         self.merge_late(plan, entry, dirty, exec);
         self.take_from_late(plan, entry, dirty, exec);
         let covers = self.window.record(row);
-        self.window.remove(entry);
         let slot = &mut exec.plans[plan as usize];
         slot.covers = covers;
         slot.dirty |= dirty;
-        if !self.window.pins() {
-            slot.kept |= dirty;
+        slot.kept |= in_memory;
+        slot.pinned |= dirty & !again & !in_memory;
+        if slot.lock == RowLock::SharedParity {
+            self.begin_beside_writes(plan, entry, exec);
         } else {
-            slot.pinned |= dirty;
+            self.window.remove(entry);
         }
     }
 
@@ -355,12 +363,15 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, defers, gave_up, carried, dirty, decision, .. } = exec.plans[plan as usize];
+        let Plan { row, lock, defers, gave_up, carried, dirty, decision, .. } = exec.plans[plan as usize];
         self.end_logging(plan, exec);
-        if defers {
+        if defers && lock != RowLock::SharedWrite {
             return self.leave_late(plan, exec);
         }
         self.release_versions(plan, exec, driver);
+        if matches!(lock, RowLock::SharedWrite | RowLock::SharedParity) {
+            self.end_beside(plan, exec);
+        }
         if gave_up {
             if (dirty != 0 || carried != 0) && exec.geometry.parity() > 0 {
                 self.window.set_stale(row, true);

@@ -131,7 +131,7 @@ impl InPlace {
     /// Writes the buffered chunks of `row`, with their parity; there must be a free plan.
     fn encode_row<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
         // No plan reads or updates a row before it is encoded: its reads are served from memory.
-        let taken = exec.row_locks.try_take(row, true);
+        let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
         let plan = exec.take_plan(row, Purpose::Write);
         let Some(encode) = &self.encode else { return };

@@ -110,7 +110,7 @@ impl InPlace {
         let Some(gather) = &mut self.gather else { return };
         let row = gather.close();
         let count = gather.waiting.len() as u32;
-        let taken = exec.row_locks.try_take(row, true);
+        let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
         let plan = exec.take_plan(row, Purpose::Write);
         for column in 0..count {

@@ -15,10 +15,12 @@ mod journaling;
 mod logging;
 pub(crate) mod members;
 mod metadata_pieces;
+mod page_order;
 pub(crate) mod parity_log;
 mod reads;
 mod rebuild_scrub;
 pub(crate) mod resync;
+mod shared_writes;
 mod split;
 mod updates;
 mod verify;
@@ -36,6 +38,7 @@ use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::{RequestKind, RequestSlot};
+use stripewise_core::row_locks::RowLock;
 use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
@@ -189,7 +192,12 @@ impl<M: Memory> Placement<M> for InPlace {
     ) -> Result<Built, TooManyLost> {
         match exec.plans[plan as usize].purpose {
             Purpose::Read => return self.build_read(plan, exec, driver),
-            Purpose::Write | Purpose::Parity => self.build_update(plan, exec, driver)?,
+            Purpose::Write | Purpose::Parity => {
+                if self.needs_row_alone(plan, exec) {
+                    return Ok(Built::Needs(RowLock::Exclusive));
+                }
+                self.build_update(plan, exec, driver)?;
+            }
             Purpose::Rebuild => self.build_rebuilt_row(plan, exec)?,
             Purpose::Scrub => self.build_scrubbed_row(plan, exec)?,
             Purpose::Resync => self.build_resync(plan, exec),
@@ -240,13 +248,22 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
+    fn page_written(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
+        self.shared_page_written(id, is_good, exec);
+    }
+
+    #[inline]
     fn may_doubt(&self) -> bool {
         self.journal.is_some()
     }
 
     fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
         if exec.plans[plan as usize].defers {
-            self.cover_at_once(plan, exec);
+            if exec.plans[plan as usize].lock == RowLock::SharedWrite {
+                self.write_rest_alone(plan, exec);
+            } else {
+                self.cover_at_once(plan, exec);
+            }
             return AfterErrors::BuildAgain;
         }
         let is_bad = match exec.plans[plan as usize].purpose {

@@ -83,7 +83,7 @@ impl InPlace {
         } else {
             let sources = exec.sources(lost);
             // Decoding uses the versions that parity covers, which memory has where members do not keep them.
-            let rest = if self.window.pins() { sources } else { sources & !late };
+            let rest = sources & !self.covered_in_memory(exec.plans[plan as usize].row);
             let rest = rest & !self.take_covered(plan, exec);
             exec.plans[plan as usize].pinned = late;
             let hosts = self.class_of(plan, Class::HostRead, exec);

@@ -9,6 +9,7 @@ use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
+use stripewise_core::scheme::Merge;
 use stripewise_exec::split::mask_of;
 use stripewise_exec::{Executor, Split};
 
@@ -127,9 +128,11 @@ impl InPlace {
             exec.begin(plan, self, driver);
             return;
         }
-        let taken = exec.row_locks.try_take(row, true);
+        let lock = self.update_lock(Purpose::Write, exec);
+        let taken = exec.row_locks.try_take(row, lock);
         if taken || !self.merge(id, row, mask, exec) {
             let plan = exec.take_plan(row, Purpose::Write);
+            exec.take_turn(plan, lock);
             self.cover(plan, id, mask, exec);
             self.moves_in_zones(plan, id, mask, exec);
             if !(absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
@@ -138,7 +141,6 @@ impl InPlace {
             if absorbs {
                 self.absorbs(plan, exec);
             }
-            exec.plans[plan as usize].lock = RowLock::Exclusive;
             if taken { exec.begin(plan, self, driver) } else { exec.wait(plan) }
         }
         if self.window.is_open() {
@@ -166,6 +168,9 @@ impl InPlace {
 
     /// Merges a write into the last update that waits for `row`, if there is one.
     fn merge<M: Memory>(&mut self, id: u32, row: u64, mask: u64, exec: &mut Executor<M>) -> bool {
+        if exec.scheme.parity.merge == Merge::Off {
+            return false;
+        }
         let Some(entry) = exec.row_locks.entry_mut(row) else { return false };
         let waiting = entry.last_waiter;
         if waiting == NONE

@@ -5,6 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
 use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 use stripewise_exec::{Executor, TooManyLost};
@@ -30,7 +31,11 @@ impl InPlace {
         exec.plans[plan as usize].missing =
             if absorbs { lost & !exec.plans[plan as usize].kept } else { lost };
         if self.may_defer(plan, lost, exec) {
-            self.build_deferring(plan, exec);
+            if exec.plans[plan as usize].lock == RowLock::SharedWrite {
+                self.build_sharing(plan, exec);
+            } else {
+                self.build_deferring(plan, exec);
+            }
             return Ok(());
         }
         self.stop_deferring(plan, exec);
@@ -154,13 +159,14 @@ impl InPlace {
         exec: &Executor<M>,
         driver: &mut D,
     ) -> (Decision, u64) {
-        let Plan { row, wanted, partial, dirty, kept, absorbs, .. } = exec.plans[plan as usize];
+        let Plan { row, wanted, partial, dirty, kept, absorbs, lock, .. } = exec.plans[plan as usize];
         let deltas = self.deltas(row);
         let forced = Decision::forced;
         let data = exec.geometry.data_columns();
         let parity = exec.geometry.parity_columns();
         // If the row's parity is computed before it enters the write cache, columns that the cache has need not be read.
-        let held = if absorbs { kept } else { 0 };
+        // Beside writes, columns whose covered content memory keeps need not be read either.
+        let held = if absorbs || lock == RowLock::SharedParity { kept } else { 0 };
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
         }

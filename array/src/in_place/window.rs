@@ -11,12 +11,21 @@ use stripewise_base::Nanos;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::PageId;
 
+use crate::in_place::page_order::PageOrder;
+
 /// Data of a row that its parity does not cover.
 #[derive(Clone, Copy, Debug, Default)]
 struct Late {
     row: u64,
     /// Data columns written since parity was last computed.
     dirty: u64,
+    /// Data columns whose covered content is kept, or will be by a write that has begun: all dirty ones.
+    kept: u64,
+    /// Of those: the columns whose covered content memory keeps, although members keep versions. It was new when the update of
+    /// parity that covers it began, and a later write replaces it on the member.
+    in_memory: u64,
+    /// The plan that updates the row's parity beside writes, plus one; 0 if there is none.
+    update: u32,
     /// The first record of the redo journal that must be kept until parity covers them, or 0.
     record: u64,
 }
@@ -47,6 +56,8 @@ pub(crate) struct Window {
     /// The number of old versions kept on each member, and the maximum of that number.
     pins: Vec<u32>,
     pins_max: u32,
+    /// The order of writes to each page, if writes that defer their parity share rows.
+    pub(crate) order: Option<PageOrder>,
     /// Rows whose parity could not be computed because too much was lost: their parity covers nothing any more.
     stale: BTreeSet<u64>,
     /// Whether the whole window is being emptied.
@@ -65,6 +76,7 @@ impl Window {
         members: u32,
         pins_max: u32,
         carries_data: bool,
+        shares_rows: bool,
     ) -> Self {
         // A row has an entry while it has a slot, or while the plan that updates its parity waits for it.
         let rows = if size == 0 { 0 } else { size + plans };
@@ -80,6 +92,7 @@ impl Window {
             data,
             pins: vec![0; members as usize],
             pins_max,
+            order: shares_rows.then(|| PageOrder::new(plans, rows, data)),
             stale: BTreeSet::new(),
             flushes_deferred: false,
             timer: None,
@@ -169,8 +182,64 @@ impl Window {
             self.entries[entry as usize] = Late { row, ..Late::default() };
         }
         let entry = self.table[at].1;
-        self.entries[entry as usize].dirty |= columns;
+        let late = &mut self.entries[entry as usize];
+        late.dirty |= columns;
+        late.kept |= columns;
         entry
+    }
+
+    /// Data columns of the entry that parity does not cover.
+    pub(crate) fn dirty_of(&self, entry: u32) -> u64 {
+        self.entries[entry as usize].dirty
+    }
+
+    /// Columns of the entry whose covered content is kept, and those of them that memory keeps.
+    pub(crate) fn kept(&self, entry: u32) -> (u64, u64) {
+        let Late { kept, in_memory, .. } = self.entries[entry as usize];
+        (kept, in_memory)
+    }
+
+    /// The covered content of columns `mask` is kept from now on, by memory or by the members.
+    pub(crate) fn keep(&mut self, entry: u32, mask: u64, in_memory: bool) {
+        let late = &mut self.entries[entry as usize];
+        late.kept |= mask;
+        if in_memory {
+            late.in_memory |= mask;
+        }
+    }
+
+    /// The covered content of columns `mask` need not be kept.
+    pub(crate) fn drop_kept(&mut self, entry: u32, mask: u64) {
+        let late = &mut self.entries[entry as usize];
+        late.kept &= !mask;
+        late.in_memory &= !mask;
+    }
+
+    /// The plan that updates the entry's parity beside writes.
+    pub(crate) fn update(&self, entry: u32) -> Option<u32> {
+        self.entries[entry as usize].update.checked_sub(1)
+    }
+
+    /// `plan` takes over the dirty columns of the entry, beside writes. Returns these columns.
+    pub(crate) fn begin_update(&mut self, entry: u32, plan: u32) -> u64 {
+        let late = &mut self.entries[entry as usize];
+        let taken = std::mem::take(&mut late.dirty);
+        late.update = plan + 1;
+        self.drop_kept(entry, taken);
+        taken
+    }
+
+    /// The update of parity beside writes is over.
+    pub(crate) fn end_update(&mut self, entry: u32) {
+        self.entries[entry as usize].update = 0;
+    }
+
+    /// Removes the entry if nothing refers to it: no dirty column, no write that shares the row, no update beside writes.
+    pub(crate) fn tidy(&mut self, entry: u32) {
+        let Late { dirty, update, .. } = self.entries[entry as usize];
+        if dirty == 0 && update == 0 && self.order.as_ref().is_none_or(|order| order.columns(entry) == 0) {
+            self.remove(entry);
+        }
     }
 
     /// The first record of the redo journal that must be kept until the parity of `row` covers its data, or 0.
@@ -271,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_row_is_due_when_the_ring_comes_round_to_it() {
-        let mut window = Window::new(3, 4, 2, 3, 8, false);
+        let mut window = Window::new(3, 4, 2, 3, 8, false, false);
         assert_eq!([7, 8].map(|row| window.enter(row)), [None, None]);
         assert_eq!(window.enter(9), Some(7));
         window.leave(7);
@@ -285,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_window_of_one_is_due_at_once() {
-        let mut window = Window::new(1, 4, 2, 3, 8, false);
+        let mut window = Window::new(1, 4, 2, 3, 8, false, false);
         assert_eq!(window.enter(5), Some(5));
         window.leave(5);
         assert_eq!(window.enter(6), Some(6));
@@ -294,7 +363,7 @@ mod tests {
     proptest! {
         #[test]
         fn late_rows_are_found_as_in_a_map(steps in prop::collection::vec((0u64..30, 0u32..3, any::<bool>()), 1..300)) {
-            let mut window = Window::new(16, 16, 3, 4, 1, false);
+            let mut window = Window::new(16, 16, 3, 4, 1, false, false);
             let mut model = BTreeMap::new();
             for (row, column, adds) in steps {
                 let row = row * 0x1_0000_0001;

@@ -44,6 +44,10 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::LateParityKept), 200),
     (Planted::Array(Array::ReleasedTooEarly), 50),
     (Planted::Array(Array::LateVersionDecoded), 500),
+    (Planted::Array(Array::PageWrittenTwiceAtOnce), 500),
+    (Planted::Array(Array::ParityOutOfTurn), 500),
+    (Planted::Array(Array::NewVersionCovered), 500),
+    (Planted::Array(Array::CoveredContentDropped), 500),
     (Planted::Array(Array::QLeftOld), 20),
     (Planted::Array(Array::QByPosition), 50),
     (Planted::Array(Array::TwoLostAsOne), 20),
@@ -142,10 +146,27 @@ fn is_about_encoding(bug: Planted) -> bool {
     matches!(bug, Planted::Array(Array::EncodeBufferForgotten | Array::LateMemberEncodesAlone))
 }
 
+/// Whether `bug` needs rows that writes share.
+fn is_about_shared_rows(bug: Planted) -> bool {
+    matches!(
+        bug,
+        Planted::Array(
+            Array::PageWrittenTwiceAtOnce
+                | Array::ParityOutOfTurn
+                | Array::NewVersionCovered
+                | Array::CoveredContentDropped
+        )
+    )
+}
+
 fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
     (0..seeds).find_map(|seed| {
         let options = Options { bug: Some(bug), ..Options::default() };
-        let case = if is_about_encoding(bug) { stress::encoding(seed) } else { stress::case(seed) };
+        let case = match bug {
+            bug if is_about_encoding(bug) => stress::encoding(seed),
+            bug if is_about_shared_rows(bug) => stress::hot_rows(seed),
+            _ => stress::case(seed),
+        };
         if !concerns(bug, &case) {
             return None;
         }

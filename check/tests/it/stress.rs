@@ -125,6 +125,14 @@ fn first_writes_that_wait_until_their_row_can_be_encoded_keep_every_promise() {
 }
 
 #[test]
+fn writes_that_share_few_rows_keep_every_promise() {
+    for seed in 0..800 {
+        let case = stress::hot_rows(seed);
+        run(&case, Options::default()).unwrap_or_else(|failure| panic!("seed {seed} fails at {failure}"));
+    }
+}
+
+#[test]
 fn more_seeds_keep_every_promise() {
     stress(4000..20_000);
 }

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use clap::Args as ClapArgs;
 use stripewise_base::units::Count;
-use stripewise_campaign::{Counts, Options, Outcome as Ended, Plan, Shard, StudyStore, Watch, index, run as run_plan};
+use stripewise_campaign::{
+    Counts, Options, Outcome as Ended, Plan, Shard, StudyStore, Watch, index, run as run_plan,
+};
 
 use crate::context::Context;
 use crate::examples::{Example, section_and};
