@@ -24,7 +24,8 @@ compare: ## Compare four schemes on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
 test: ## Run all tests
-	$(CARGO) test --workspace --locked --no-fail-fast
+	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
+	$(CARGO) test --workspace --doc --locked --no-fail-fast
 	$(CARGO) test -p stripewise-sim --profile digest --locked --test same_digest
 	$(MAKE) test-python
 
@@ -40,7 +41,7 @@ $(VENV)/ready: python/requirements-test.txt
 
 python: $(VENV)/ready ## Build the Python package as the tests use it, and install it into target/venv
 	rm -rf $(TARGET)/wheels
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin build --quiet --profile dev --locked --out $(TARGET)/wheels
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin build --quiet --profile dev --features as-tested --locked --out $(TARGET)/wheels
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(TARGET)/wheels/stripewise-*.whl
 
 test-slurm: python ## Run the tests of studies by SSH and by a Slurm of this machine

@@ -1,7 +1,7 @@
 //! Cost of a hold (pop the earliest event, schedule another) beside two binary heaps, in nanoseconds:
 //! `cargo bench -p stripewise-base --bench agenda`.
 
-#[path = "../tests/heap/mod.rs"]
+#[path = "../tests/it/heap.rs"]
 #[allow(unreachable_pub, dead_code, reason = "shared by tests and benchmarks")]
 mod heap;
 

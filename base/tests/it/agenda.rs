@@ -1,12 +1,10 @@
 //! The agenda pops exactly the events that a binary heap pops, whatever the delays.
 
-#[allow(unreachable_pub, reason = "shared by tests and benchmarks")]
-mod heap;
-
-use heap::HeapAgenda;
 use proptest::prelude::*;
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
+
+use crate::heap::HeapAgenda;
 
 /// The agenda and its oracle, which must always agree.
 #[derive(Default)]
