@@ -69,6 +69,9 @@ impl Audit<'_> {
         if column >= self.array.geometry().data {
             return self.parity(row, column);
         }
+        if self.array.blank_columns(row) >> column & 1 != 0 {
+            return Some(vec![0; self.flash.media().page_bytes()]);
+        }
         if self.is_alone {
             return self.read(row, column).map(<[u8]>::to_vec);
         }
@@ -87,6 +90,9 @@ impl Audit<'_> {
 
     /// A parity column with all its deltas applied, if all deltas can be read.
     fn parity(&self, row: u64, column: u32) -> Option<Vec<u8>> {
+        if let Some(page) = self.array.kept_parity(row, column) {
+            return Some(self.array.memory_ref().page(page).to_vec());
+        }
         let mut content = self.read(row, column)?.to_vec();
         let Some(member) = self.array.log_member(column - self.array.geometry().data) else {
             return Some(content);

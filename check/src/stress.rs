@@ -45,6 +45,7 @@ pub fn case(seed: u64) -> Case {
         };
         if let Some(mut case) = case {
             zones::zones(seed, &mut case);
+            zones::parity_memory(seed, &mut case);
             dispatching::dispatch(seed, &mut case.scheme);
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
@@ -165,6 +166,7 @@ pub fn encoding(seed: u64) -> Case {
         && !scheme.cache.policy.makes_parity_first();
     if is_plain {
         first_writes(&mut draw, &mut scheme.placement, FirstWrites::Encode);
+        case.scheme.parity.memory_rows = 0;
         case.power_losses.clear();
     }
     case

@@ -60,6 +60,16 @@ pub enum Bug {
     EvictionNotStopped,
     /// After a power loss, the map of zones names places whose content no flush covered.
     UnflushedMoveKept,
+    /// A row whose free columns an update left out of parity is decoded with what their members have.
+    FreeColumnsForgotten,
+    /// An update leaves out of parity pages that were left, although requests for them may be in flight.
+    LeftColumnsLeftOut,
+    /// An update whose parity stays in persistent memory leaves the parity of the update before there.
+    KeptParityNotUpdated,
+    /// Parity leaves persistent memory without being written to the members.
+    KeptParityNotWritten,
+    /// Parity that only persistent memory has is lost with power.
+    KeptParityLost,
     /// When a chunk gets a new version in the log, its old slot still counts as valid.
     OldSlotStaysValid,
     /// A stripe in flight makes its version of a chunk the current one although the chunk was written again meanwhile.
@@ -320,6 +330,11 @@ impl Bug {
         Self::LeftPageReused,
         Self::EvictionNotStopped,
         Self::UnflushedMoveKept,
+        Self::FreeColumnsForgotten,
+        Self::LeftColumnsLeftOut,
+        Self::KeptParityNotUpdated,
+        Self::KeptParityNotWritten,
+        Self::KeptParityLost,
         Self::OldSlotStaysValid,
         Self::OlderChunkInstalled,
         Self::ReserveIgnored,

@@ -142,6 +142,10 @@ pub struct Plan {
     pub carried: u64,
     /// Over zones: columns to which the plan's writes move pages.
     pub moves: u64,
+    /// Over zones: data columns that the row's parity takes for zeros once the plan has ended.
+    pub blank: u64,
+    /// Whether the parity that the plan computes stays in persistent memory.
+    pub keeps_parity: bool,
     /// For writes from the write cache: the unit with which they leave the cache.
     pub unit: u32,
     /// Whether the plan's data goes into the write cache, with the parity that it computes.
@@ -334,6 +338,8 @@ impl Plan {
             stream: 0,
             carried: 0,
             moves: 0,
+            blank: 0,
+            keeps_parity: false,
             unit: NONE,
             absorbs: false,
             reserved: 0,

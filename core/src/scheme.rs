@@ -4,6 +4,7 @@ mod acknowledges;
 mod elastic;
 mod in_place;
 mod metadata;
+mod parity_memory;
 mod resolve;
 mod restart;
 mod settings;
@@ -183,6 +184,10 @@ pub struct Parity {
     /// Whether a write joins an update that waits for its row.
     #[serde(skip_serializing_if = "is_default")]
     pub merge: Merge,
+    /// Updated rows whose parity is kept in persistent memory, and written when others need the room; 0 writes parity with
+    /// each update.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memory_rows: u32,
 }
 
 /// How writes that defer their parity take their row.
@@ -218,6 +223,7 @@ impl Default for Parity {
             acknowledge: Acknowledge::default(),
             rows: Rows::default(),
             merge: Merge::default(),
+            memory_rows: 0,
         }
     }
 }

@@ -41,6 +41,7 @@ impl<M: Memory> Executor<M> {
             } else if placement.poll_before(self, driver) {
                 // Requests of hosts wait for this work.
             } else if !self.issue_front(placement, driver)
+                && !self.issue_passing(placement, driver)
                 && !self.issue_batches(placement, driver)
                 && !placement.poll_after(self, driver)
                 && self.woken.is_empty()

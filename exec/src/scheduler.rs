@@ -20,7 +20,9 @@ impl<M: Memory> Executor<M> {
     ) {
         match self.scheme.dispatch.policy {
             Discipline::AsyncFifo => {
-                if self.pending.is_empty() && placement.split(id, self, driver) == Split::Done {
+                let is_read = self.requests[id as usize].host.kind == RequestKind::Read;
+                let may_go = self.pending.is_empty() || is_read && self.reads_pass(placement);
+                if may_go && placement.split(id, self, driver) == Split::Done {
                     return self.split_done(id, placement, driver);
                 }
                 self.waits(id, placement);
@@ -80,6 +82,38 @@ impl<M: Memory> Executor<M> {
         self.pending.pop_front();
         if placement.split(id, self, driver) != Split::Done {
             self.pending.push_front(id);
+            return false;
+        }
+        self.waits_no_longer(id);
+        self.split_done(id, placement, driver);
+        true
+    }
+
+    /// Whether reads pass the requests that wait: the first of these is a write that waits for room in a write cache.
+    fn reads_pass<P: Placement<M>>(&self, placement: &P) -> bool {
+        let is_write = |&id: &u32| self.requests[id as usize].host.kind == RequestKind::Write;
+        self.scheme.cache.reads_pass
+            && self.scheme.dispatch.policy == Discipline::AsyncFifo
+            && placement.takes_writes_to_memory()
+            && self.pending.front().is_some_and(is_write)
+    }
+
+    /// Issues the first read that waits behind a write for which the write cache has no room: "the request should be pending in
+    /// the I/O queue until the write cache becomes available" is said of writes (paper 003, section 2). Returns false if there is
+    /// none, or if it must wait.
+    pub(crate) fn issue_passing<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> bool {
+        if !self.reads_pass(placement) {
+            return false;
+        }
+        let is_read = |&id: &u32| self.requests[id as usize].host.kind == RequestKind::Read;
+        let Some(at) = self.pending.iter().position(is_read) else { return false };
+        let Some(id) = self.pending.remove(at) else { return false };
+        if placement.split(id, self, driver) != Split::Done {
+            self.pending.insert(at, id);
             return false;
         }
         self.waits_no_longer(id);

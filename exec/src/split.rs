@@ -32,6 +32,8 @@ impl<M: Memory> Executor<M> {
         plan.missing = 0;
         plan.dirty = 0;
         plan.moves = 0;
+        plan.blank = 0;
+        plan.keeps_parity = false;
         plan.kept = 0;
         plan.written = 0;
         plan.pinned = 0;

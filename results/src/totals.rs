@@ -40,7 +40,11 @@ pub const TOTALS: &[(&str, &str)] = &[
     ),
     ("array_gc_parity_chunks", "Parity chunks of the stripes that it wrote."),
     ("zone_moved_pages", "Pages that changed their zone as they were written (MC-RAIS)."),
-    ("zone_refused_pages", "Writes of pages that could not change their zone because it was full."),
+    (
+        "zone_appended_pages",
+        "Pages that were written to the next free page of the zone that they were in (MC-RAIS).",
+    ),
+    ("zone_refused_pages", "Writes of pages that could not move or be appended because the zone was full."),
     ("zone_evicted_pages", "Pages that the controller moved back to their home to free space in a zone."),
     ("zone_map_blocks", "Blocks that the map of zones knows at the end."),
     ("zone_map_looks", "Lookups of a block in the map of zones."),

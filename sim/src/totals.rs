@@ -149,6 +149,7 @@ impl Totals {
             ("array_gc_moved_chunks", Count(self.log.moved)),
             ("array_gc_parity_chunks", Count(self.log.moved_parity)),
             ("zone_moved_pages", Count(self.zones.moved)),
+            ("zone_appended_pages", Count(self.zones.appended)),
             ("zone_refused_pages", Count(self.zones.refused)),
             ("zone_evicted_pages", Count(self.zones.evicted)),
             ("zone_map_blocks", Count(self.memory.zone_blocks)),

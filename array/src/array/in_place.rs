@@ -133,6 +133,25 @@ impl<M: Memory> Array<M> {
     }
 }
 
+impl<M: Memory> Array<M> {
+    /// Data columns of `row` that its parity takes for zeros: free pages of zones.
+    pub fn blank_columns(&self, row: u64) -> u64 {
+        self.as_in_place().map_or(0, |placement| placement.blank.columns(row))
+    }
+
+    /// The page of persistent memory with the content of the parity column `column` of `row`, if it is kept there. Without
+    /// bytes there is none.
+    pub fn kept_parity(&self, row: u64, column: u32) -> Option<PageId> {
+        let nth = column.checked_sub(self.exec.geometry.data)?;
+        self.as_in_place()?.parity_memory.page(row, nth)
+    }
+
+    /// Number of rows whose parity is in persistent memory.
+    pub fn kept_parity_rows(&self) -> usize {
+        self.as_in_place().map_or(0, |placement| placement.parity_memory.len())
+    }
+}
+
 /// Getters.
 impl<M: Memory> Array<M> {
     /// Counters of the zones; all zero without zones.

@@ -28,17 +28,19 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
-use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, PlacementPolicy, SegmentVictim};
+use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages, PlacementPolicy, SegmentVictim};
 use stripewise_core::read::ReadPolicy;
 use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::{Members, Rows, Scheme, SchemeError};
 use stripewise_exec::{Executor, Sizes};
 
 use crate::in_place::InPlace;
+use crate::in_place::blank::Blank;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
 use crate::in_place::journal::{Intent, Journal, Roster};
 use crate::in_place::parity_log::ParityLog;
+use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::window::Window;
 use crate::log::Log;
 use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
@@ -153,7 +155,8 @@ impl<M: Memory> Array<M> {
             && scheme.placement.first_writes != FirstWrites::Encode
             && scheme.read.policy != ReadPolicy::Hedged
             && dispatch.policy != Discipline::Piq
-            && scheme.parity.window.slots(geometry.members) == 0;
+            && scheme.parity.window.slots(geometry.members) == 0
+            && scheme.parity_memory_rows() == 0;
         let is_encoded = scheme.placement.first_writes == FirstWrites::Encode;
         let keeps_more =
             cache.is_some() || zones.is_some() || log.is_some() || gather.is_some() || is_encoded;
@@ -161,6 +164,7 @@ impl<M: Memory> Array<M> {
             && members.old_versions > 0
             && metadata.is_none()
             && !keeps_more
+            && scheme.parity_memory_rows() == 0
             // A write that waits for an earlier one of its page may belong to an earlier round.
             && dispatch.order != QueueOrder::Rounds
             && scheme.parity.window.slots(geometry.members) > 0;
@@ -176,7 +180,14 @@ impl<M: Memory> Array<M> {
             cache,
             destaging_plans: 0,
             log,
+            blank: if zones.is_some() && scheme.zones.free_pages == FreePages::Zeros && geometry.parity() > 0
+            {
+                Blank::new(&geometry)
+            } else {
+                Blank::default()
+            },
             zones,
+            parity_memory: ParityMemory::new(scheme.parity_memory_rows(), geometry.parity(), M::CARRIES_DATA),
             journal,
             intent,
             roster,

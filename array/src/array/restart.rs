@@ -6,6 +6,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::scheme::SchemeError;
 
+use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;
 
 impl<M: Memory> Array<M> {
@@ -31,6 +32,15 @@ impl<M: Memory> Array<M> {
             }
             zones.restarted()
         });
+        let blank = std::mem::take(&mut before.blank);
+        let rows = self.exec.scheme.parity_memory_rows();
+        let fresh = ParityMemory::new(rows, self.exec.geometry.parity(), M::CARRIES_DATA);
+        let mut parity_memory = std::mem::replace(&mut before.parity_memory, fresh).restarted();
+        if self.exec.has_bug(Bug::KeptParityLost) {
+            let fresh = ParityMemory::new(rows, self.exec.geometry.parity(), M::CARRIES_DATA);
+            let lost = std::mem::replace(&mut parity_memory, fresh);
+            lost.into_pages().into_iter().for_each(|page| self.exec.memory.give(page));
+        }
         let mut array = Self::new(&self.exec.scheme, self.exec.members, self.exec.memory)?;
         #[cfg(debug_assertions)]
         array.plant(self.exec.bug);
@@ -41,6 +51,7 @@ impl<M: Memory> Array<M> {
         let next = if walks { 0 } else { array.exec.geometry.rows() };
         if let Placed::InPlace(placement) = &mut array.placement {
             placement.zones = zones;
+            (placement.blank, placement.parity_memory) = (blank, parity_memory);
             if let Some(cache) = cache {
                 let page_bytes = self.exec.members.page_bytes;
                 placement.cache = cache.restarted(&self.exec.scheme.cache, &array.exec.geometry, page_bytes);

@@ -6,7 +6,8 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::Put;
+use stripewise_core::cache::{Put, Writer};
+use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Plan;
 use stripewise_exec::Executor;
@@ -56,9 +57,11 @@ impl InPlace {
         let parity = exec.geometry.parity_columns();
         self.unreserve(plan, exec);
         let first = exec.plans[plan as usize].first_request;
-        let id =
-            if first == stripewise_core::ids::NONE { 0 } else { exec.attachments[first as usize].request };
-        let writer = self.writer(id, exec);
+        let writer = if first == NONE {
+            Writer { id: NONE, arrival: exec.now, is_sequential: false }
+        } else {
+            self.writer(exec.attachments[first as usize].request, exec)
+        };
         for column in columns(wanted | parity) {
             let is_parity = parity >> column & 1 != 0;
             if is_parity && exec.has_bug(Bug::CachedParityDropped) {

@@ -63,6 +63,7 @@ impl InPlace {
             return;
         }
         exec.fold_deltas(plan);
+        self.fill_blank(plan, exec);
         match exec.plans[plan as usize].purpose {
             Purpose::Rebuild | Purpose::Scrub => self.combine_row(plan, exec),
             Purpose::Read => {

@@ -158,6 +158,7 @@ impl InPlace {
         if !self.window.is_open()
             || purpose != Purpose::Write
             || lost | dirty != 0
+            || wanted & self.blank.columns(row) != 0
             || self.is_fresh(plan, exec)
         {
             return false;

@@ -1,6 +1,7 @@
 //! RAID in place as a placement: each page has its row and column, and parity is updated where it lies.
 
 mod absorbing;
+pub(crate) mod blank;
 mod bytes;
 mod caching;
 mod deferred_parity;
@@ -17,6 +18,7 @@ pub(crate) mod members;
 mod metadata_pieces;
 mod page_order;
 pub(crate) mod parity_log;
+pub(crate) mod parity_memory;
 mod reads;
 mod rebuild_scrub;
 pub(crate) mod resync;
@@ -44,10 +46,12 @@ use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
+use crate::in_place::blank::Blank;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
 use crate::in_place::journal::{Intent, Journal, NO_MEMBER, News, Roster, Stage, Telling};
 use crate::in_place::parity_log::ParityLog;
+use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;
 use crate::in_place::window::Window;
 use crate::zones::Zones;
@@ -106,6 +110,8 @@ pub(crate) struct InPlace {
     pub(crate) memory_latency: Nanos,
     pub(crate) log: Option<ParityLog>,
     pub(crate) zones: Option<Zones>,
+    pub(crate) blank: Blank,
+    pub(crate) parity_memory: ParityMemory,
     pub(crate) journal: Option<Journal>,
     pub(crate) intent: Option<Intent>,
     pub(crate) roster: Option<Roster>,
@@ -298,9 +304,15 @@ impl<M: Memory> Placement<M> for InPlace {
                 self.encode_settled(exec.plans[plan as usize].row);
                 self.unreserve(plan, exec);
                 self.destaged(plan, exec);
+                self.end_blank(plan, exec);
+                self.end_parity(plan, exec);
                 self.end_update(plan, exec, driver);
             }
-            Purpose::Parity => self.end_update(plan, exec, driver),
+            Purpose::Parity => {
+                self.end_blank(plan, exec);
+                self.end_parity(plan, exec);
+                self.end_update(plan, exec, driver);
+            }
             Purpose::Destage => self.destaged(plan, exec),
             Purpose::Trim => {
                 self.release_versions(plan, exec, driver);
@@ -308,6 +320,7 @@ impl<M: Memory> Placement<M> for InPlace {
                 if !gave_up {
                     self.window.set_stale(row, false);
                     self.forget_row(row, exec);
+                    self.forget_parity(row, exec);
                 }
             }
             Purpose::Resync | Purpose::Redo => self.resynced(plan, exec),
@@ -390,6 +403,8 @@ impl<M: Memory> Placement<M> for InPlace {
         (self.window.dirty(row) == 0 || exec.has_bug(Bug::LateRowRedirected))
             && self.deltas(row) == 0
             && self.covered_in_cache(row) == 0
+            && self.blank.columns(row) == 0
+            && !self.parity_memory.keeps(row)
             && self.is_encoded(row)
     }
 
@@ -426,7 +441,10 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     fn poll_after<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        self.flush_one_deferred(exec, driver) || self.commit_one(exec, driver) || self.walk_one(exec, driver)
+        self.flush_one_deferred(exec, driver)
+            || self.leave_one(exec, driver)
+            || self.commit_one(exec, driver)
+            || self.walk_one(exec, driver)
     }
 
     fn poll_last<D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
@@ -445,6 +463,7 @@ impl<M: Memory> Placement<M> for InPlace {
         self.gather_flush(exec);
         self.drain_encode();
         self.drain_cache();
+        self.drain_parity_memory();
         self.window.flushes_deferred = !self.window.is_empty();
         self.drain_log(exec);
     }

@@ -25,7 +25,7 @@ impl InPlace {
             return Ok(Built::Needs(RowLock::Shared));
         }
         let slot = &exec.plans[plan as usize];
-        let (place, wanted, lock) = (slot.place, slot.wanted, slot.lock);
+        let (row, place, wanted, lock) = (slot.row, slot.place, slot.wanted, slot.lock);
         // Cached columns that parity covers need not be read to decode the rest of the row.
         let held = self.covered_in_cache(exec.plans[plan as usize].row);
         let unreadable = self.lost_columns(plan, exec);
@@ -83,8 +83,9 @@ impl InPlace {
         } else {
             let sources = exec.sources(lost);
             // Decoding uses the versions that parity covers, which memory has where members do not keep them.
-            let rest = sources & !self.covered_in_memory(exec.plans[plan as usize].row);
-            let rest = rest & !self.take_covered(plan, exec);
+            let rest = sources & !self.covered_in_memory(row);
+            let rest = rest & !(self.take_covered(plan, exec) | self.take_parity(plan, exec));
+            let rest = rest & !(self.blank.columns(row) & !wanted);
             exec.plans[plan as usize].pinned = late;
             let hosts = self.class_of(plan, Class::HostRead, exec);
             let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };

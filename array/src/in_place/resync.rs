@@ -66,6 +66,9 @@ impl InPlace {
             if written | trimmed == 0 || exec.has_bug(Bug::RedoForgotten) {
                 continue;
             }
+            if slot.purpose == Purpose::Write && written != 0 {
+                self.end_blank(plan, exec);
+            }
             let pages = columns(written).map(|column| (column, exec.copy_of_new(plan, column))).collect();
             redo.push(Redo { row: slot.row, written, trimmed, pages });
         }
@@ -156,7 +159,7 @@ impl InPlace {
             slot.unread_once |= slot.lost;
             slot.lost = 0;
         }
-        let held = self.take_covered(plan, exec);
+        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan as usize].row);
         let lost = self.lost_columns(plan, exec) & !held;
         let failed = exec.columns_on_failed(plan);
         let slot = &mut exec.plans[plan as usize];
@@ -170,7 +173,8 @@ impl InPlace {
         let (data, parity) = (exec.geometry.data_columns(), exec.geometry.parity_columns());
         let sources = exec.sources(lost);
         let repaired = lost & data & !failed;
-        let targets = parity & !sources & !failed;
+        let in_memory = self.take_parity(plan, exec);
+        let targets = parity & !sources & !(failed & !in_memory);
         let slot = &mut exec.plans[plan as usize];
         if targets | repaired == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
@@ -179,14 +183,21 @@ impl InPlace {
         let routine = if lost & data == 0 { Routine::Rcw } else { Routine::Reconstruct };
         slot.decision = Decision::forced(routine, Reason::Unclean);
         let place = slot.place;
-        exec.push_operations(plan, sources & !held, OperationKind::Read, |_| Class::PreRead, place);
+        exec.push_operations(
+            plan,
+            sources & !(held | in_memory),
+            OperationKind::Read,
+            |_| Class::PreRead,
+            place,
+        );
         let encoded = targets.count_ones() * (exec.geometry.data - 1);
         let pages = exec.decoded_pages(lost) + encoded as u16;
         exec.plans[plan as usize].push_step(Step::Compute { pages });
         if repaired != 0 {
             exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
         }
-        if targets != 0 {
+        exec.plans[plan as usize].keeps_parity = in_memory != 0;
+        if targets & !in_memory != 0 {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
         }
         exec.plans[plan as usize].acknowledge_here();
@@ -194,11 +205,15 @@ impl InPlace {
 
     /// The end of a row's resync.
     pub(crate) fn resynced<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, .. } = exec.plans[plan as usize];
+        let Plan { row, purpose, gave_up, missing, keeps_parity, .. } = exec.plans[plan as usize];
         if gave_up {
             self.window.set_stale(row, true);
         } else if purpose == Purpose::Resync {
             self.forget_cached_parity(plan, exec);
+            if keeps_parity {
+                let made = exec.geometry.parity_columns() & !exec.sources(missing);
+                self.store_parity(plan, made, exec);
+            }
         }
         if let Some(resync) = &mut self.resync {
             resync.under_way -= 1;

@@ -2,6 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
+use stripewise_core::cache::PreParity;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
@@ -112,6 +113,8 @@ impl InPlace {
         driver: &mut D,
     ) {
         let absorbs = self.makes_parity_first(exec);
+        // Only in simulations without bytes: the content is in no memory before its parity is.
+        let is_behind = absorbs && exec.scheme.cache.pre_parity == PreParity::BehindAck;
         if self.cache.is_some() && !absorbs {
             self.write_cached(id, row, mask, exec);
             return self.cached_in_zones(id, row, mask, exec);
@@ -130,12 +133,12 @@ impl InPlace {
         }
         let lock = self.update_lock(Purpose::Write, exec);
         let taken = exec.row_locks.try_take(row, lock);
-        if taken || !self.merge(id, row, mask, exec) {
+        if taken || !self.merge(id, row, mask, is_behind, exec) {
             let plan = exec.take_plan(row, Purpose::Write);
             exec.take_turn(plan, lock);
             self.cover(plan, id, mask, exec);
             self.moves_in_zones(plan, id, mask, exec);
-            if !(absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
+            if !is_behind && !(absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
                 exec.attach(plan, id);
             }
             if absorbs {
@@ -167,7 +170,14 @@ impl InPlace {
     }
 
     /// Merges a write into the last update that waits for `row`, if there is one.
-    fn merge<M: Memory>(&mut self, id: u32, row: u64, mask: u64, exec: &mut Executor<M>) -> bool {
+    fn merge<M: Memory>(
+        &mut self,
+        id: u32,
+        row: u64,
+        mask: u64,
+        is_behind: bool,
+        exec: &mut Executor<M>,
+    ) -> bool {
         if exec.scheme.parity.merge == Merge::Off {
             return false;
         }
@@ -185,7 +195,7 @@ impl InPlace {
         if exec.plans[waiting as usize].absorbs {
             self.absorbs(waiting, exec);
         }
-        if !exec.has_bug(Bug::AcknowledgeMerged) {
+        if !is_behind && !exec.has_bug(Bug::AcknowledgeMerged) {
             exec.attach(waiting, id);
         }
         true

@@ -21,6 +21,13 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
+        if exec.plans[plan as usize].purpose == Purpose::Parity
+            && self.parity_memory.keeps(exec.plans[plan as usize].row)
+        {
+            self.build_leaving(plan, exec);
+            return Ok(());
+        }
+        exec.plans[plan as usize].blank = self.blank.columns(exec.plans[plan as usize].row);
         let absorbs = exec.plans[plan as usize].absorbs;
         if absorbs {
             exec.plans[plan as usize].kept = self.take_covered(plan, exec);
@@ -78,9 +85,17 @@ impl InPlace {
             slot.wanted &= !lost;
             slot.partial &= !lost;
         }
-        let Plan { place, wanted, dirty, written, partial, .. } = exec.plans[plan as usize];
+        let Plan { row, place, wanted, dirty, written, partial, .. } = exec.plans[plan as usize];
         let parity = exec.geometry.parity_columns();
-        let (decision, reads) = self.choose(plan, lost, failed, exec, driver);
+        let left_out = self.left_out(plan, exec);
+        exec.plans[plan as usize].blank = self.blank.columns(row) & !(wanted | dirty);
+        let kept_parity = self.take_parity(plan, exec);
+        self.keep_parity(plan, lost, left_out, exec);
+        let (decision, reads) = self.choose(plan, (lost, failed), left_out, exec, driver);
+        if matches!(decision.routine, Routine::Rcw | Routine::ShortStripe) {
+            exec.plans[plan as usize].blank = left_out & !(wanted | dirty);
+        }
+        let reads = reads & !kept_parity;
         self.decided(plan, decision, exec, driver);
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
@@ -123,6 +138,9 @@ impl InPlace {
         if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
             targets &= !second;
         }
+        if exec.plans[plan as usize].keeps_parity {
+            targets &= !parity;
+        }
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
         let has_news = targets != 0 || exec.plans[plan as usize].covers != 0;
@@ -142,7 +160,9 @@ impl InPlace {
                 targets &= second;
             }
         }
-        exec.push_operations(plan, targets, OperationKind::Write, class, place);
+        if targets != 0 || !is_early {
+            exec.push_operations(plan, targets, OperationKind::Write, class, place);
+        }
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
             exec.plans[plan as usize].acknowledge_here();
         }
@@ -154,12 +174,14 @@ impl InPlace {
     fn choose<M: Memory, D: Driver<M>>(
         &self,
         plan: u32,
-        lost: u64,
-        failed: u64,
+        (lost, failed): (u64, u64),
+        left_out: u64,
         exec: &Executor<M>,
         driver: &mut D,
     ) -> (Decision, u64) {
         let Plan { row, wanted, partial, dirty, kept, absorbs, lock, .. } = exec.plans[plan as usize];
+        let blank = self.blank.columns(row);
+        let in_memory = self.parity_in_memory(row, exec);
         let deltas = self.deltas(row);
         let forced = Decision::forced;
         let data = exec.geometry.data_columns();
@@ -177,14 +199,21 @@ impl InPlace {
         let is_fresh = self.is_fresh(plan, exec);
         let updated = wanted | dirty;
         let unread = if exec.has_bug(Bug::UnreadParityUpdated) { parity & lost } else { 0 };
-        let rmw = (updated & !kept) | (parity & !unread);
-        let rcw = (data & !updated) | partial;
+        let rmw = (updated & !(kept | blank)) | (parity & !(unread | in_memory));
+        let rcw = (data & !(updated | left_out)) | partial;
         if rcw == 0 {
-            return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
+            let routine = if updated == data { Routine::FullStripe } else { Routine::ShortStripe };
+            return (forced(routine, Reason::NothingToRead), 0);
         }
         let (rmw, rcw, lost, partial) = (rmw & !held, rcw & !held, lost & !held, partial & !held);
         if is_fresh {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
+        }
+        if rmw == 0 && partial == 0 && in_memory != 0 {
+            return (forced(Routine::Rmw, Reason::NothingToRead), 0);
+        }
+        if self.reopened(plan, exec) != 0 && rcw & lost == 0 {
+            return (forced(Routine::Rcw, Reason::FreePages), rcw);
         }
         match (rmw & lost == 0 && partial & lost == 0, rcw & lost == 0) {
             (true, true) if deltas > 0 => choose_by_pages(rmw, rcw, deltas * parity.count_ones()),
@@ -192,7 +221,8 @@ impl InPlace {
             (true, false) => (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw),
             (false, true) => (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw),
             (false, false) => {
-                (forced(Routine::Reconstruct, Reason::BothNeedLost), exec.sources(lost) & !kept)
+                let sources = exec.sources(lost) & !(kept | blank | in_memory);
+                (forced(Routine::Reconstruct, Reason::BothNeedLost), sources)
             }
         }
     }

@@ -300,6 +300,6 @@ impl InPlace {
 impl InPlace {
     /// Bytes of the map of zones and of the other location state; 0 without zones.
     pub(crate) fn zone_map_bytes(&self) -> u64 {
-        self.zones.as_ref().map_or(0, Zones::bytes)
+        self.zones.as_ref().map_or(0, Zones::bytes) + self.blank.bytes()
     }
 }

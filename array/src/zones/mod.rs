@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::NONE;
 use stripewise_core::mix::MixSection;
-use stripewise_core::placement::ZONES;
+use stripewise_core::placement::{WritesAs, ZONES};
 use stripewise_core::request::RequestKind;
 use stripewise_core::scheme::Scheme;
 use stripewise_core::table::Table;
@@ -53,7 +53,9 @@ const CANDIDATES: usize = 64;
 pub struct ZoneCounts {
     /// Pages that changed their zone when they were written.
     pub moved: u64,
-    /// Pages that could not move, because their zone was full.
+    /// Pages that were written to the next free page of the zone that they were in.
+    pub appended: u64,
+    /// Pages that were written where they were, because the zone to which they were to move, or to be appended, was full.
     pub refused: u64,
     /// Pages that were moved home to make room.
     pub evicted: u64,
@@ -70,6 +72,7 @@ impl ZoneCounts {
     pub fn since(&self, base: &Self) -> Self {
         Self {
             moved: self.moved - base.moved,
+            appended: self.appended - base.appended,
             refused: self.refused - base.refused,
             evicted: self.evicted - base.evicted,
             looks: self.looks - base.looks,
@@ -115,6 +118,8 @@ struct Unflushed {
 pub(crate) struct Zones {
     map: Map,
     mix: MixSection,
+    /// Where a page is written that is in its zone.
+    writes_as: WritesAs,
     /// Pages of the first zone, which are the homes of the host pages with the same numbers.
     home: u64,
     /// The zones after the first: `spaces[z - 1]` is zone `z`.
@@ -170,6 +175,7 @@ impl Zones {
         Self {
             map: Map::new(scheme.zones.block_pages(page_bytes)),
             mix: scheme.mix,
+            writes_as: scheme.zones.writes_as,
             home,
             spaces,
             owners: vec![0; (geometry.pages() - home) as usize],
@@ -316,15 +322,22 @@ impl Zones {
         self.run(page, end, |zones, id, page| zones.written(mover, id, page, &can_write))
     }
 
-    /// The location where `mover` writes the host's `page`: its current place, if that is in its zone or if its zone is full;
-    /// else a new target.
+    /// Whether `page` of a zone after the first is free: no request can be sent there.
+    #[inline]
+    pub(crate) fn is_free(&self, page: u64) -> bool {
+        self.spaces[self.zone_of(page) - 1].is_free(page)
+    }
+
+    /// The location where `mover` writes the host's `page`: its current place, if its zone is full, or if that is in its zone and
+    /// pages of a zone are written in place; else a new target.
     fn written(&mut self, mover: u32, id: u32, page: u64, can_write: impl Fn(u64) -> bool) -> u64 {
         if let Some(under_way) = self.move_of(page) {
             return if under_way.mover == mover { under_way.target } else { NOWHERE };
         }
         let place = self.placed(id, page);
         let zone = self.map.get(id).mix.tendency(&self.mix) as usize;
-        if zone == self.zone_of(place) {
+        let stays = zone == self.zone_of(place);
+        if stays && (zone == 0 || self.writes_as == WritesAs::InPlace) {
             return place;
         }
         let target = match zone {

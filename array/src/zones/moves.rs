@@ -139,6 +139,8 @@ impl Zones {
         let from = self.map.set_place(id, host, to);
         if self.eviction.is_some_and(|eviction| eviction.is_writing && eviction.entry == id) {
             self.counts.evicted += 1;
+        } else if from != HOME && to != HOME && self.zone_of(from.into()) == self.zone_of(to.into()) {
+            self.counts.appended += 1;
         } else {
             self.counts.moved += 1;
         }

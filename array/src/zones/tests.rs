@@ -222,3 +222,52 @@ fn zones_without_meaning_are_refused_with_the_reason() {
     assert!(refused("first_writes = 'gather'").contains("that zones have a home for"));
     assert!(refused("[dispatch]\npolicy = 'piq'").contains("looks for a place"));
 }
+
+#[test]
+fn as_a_log_a_page_of_its_zone_goes_to_the_next_free_page_and_its_old_one_is_free_then() {
+    let mut zones = zones(false, "writes_as = 'log'");
+    write(&mut zones, 0, 4, 7);
+    assert_eq!(write(&mut zones, 0, 5, 6), [(64, 2)], "it moves to the zone of writes");
+    let pages = (5, 6);
+    let epoch = zones.begin(RequestKind::Write, pages);
+    assert_eq!(sent(&mut zones, 7, 5, 6), [(66, 2)]);
+    assert_eq!(read(&mut zones, 5, 6), [(64, 2)], "until it is written there");
+    (66..68).for_each(|page| zones.moved_to(page));
+    assert!(!zones.spaces[1].is_free(64), "the write itself has not ended");
+    zones.end(7, RequestKind::Write, pages, epoch);
+    assert!(zones.spaces[1].is_free(64) && zones.spaces[1].is_free(65));
+    assert_eq!((zones.counts().moved, zones.counts().appended), (2, 2));
+    zones.audit().unwrap();
+}
+
+#[test]
+fn a_log_goes_round_its_zones_for_many_laps_and_cleaning_keeps_room() {
+    // 64 pages at home, and 16 in each of the other zones.
+    let mut zones = zones(false, "writes_as = 'log'\nevict_below = '10%'\nreads.parts = 4");
+    let mut prng = stripewise_base::prng::Prng::new(7);
+    let mut evicted = 0;
+    for _ in 0..2_000 {
+        let first = prng.below(64);
+        let last = (first + prng.below(4)).min(63);
+        if prng.below(4) == 0 {
+            read(&mut zones, first, last);
+        } else {
+            write(&mut zones, 0, first, last);
+        }
+        while let Some((first, count)) = zones.evict() {
+            zones.bring_home(99);
+            for page in first..first + count {
+                if zones.mover_to(page) == Some(99) {
+                    zones.moved_to(page);
+                }
+            }
+            zones.brought_home(99, false);
+            evicted += 1;
+        }
+        zones.audit().unwrap();
+        assert!((0..64).all(|page| zones.owner(zones.place(page)) == page));
+    }
+    let ZoneCounts { moved, appended, refused, .. } = zones.counts();
+    assert!(moved + appended > 20 * 32, "{moved} pages moved, {appended} appended");
+    assert!(appended > 100 && evicted > 100, "{appended} appended, {evicted} evictions, {refused} refused");
+}

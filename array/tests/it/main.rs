@@ -1,6 +1,7 @@
 //! The tests of the controller, in one program: linking one is quicker than linking 27.
 
 mod assembly;
+mod caches;
 mod check_all;
 mod classes;
 mod corpus;
@@ -30,3 +31,4 @@ mod support;
 mod troubles;
 mod wide_groups;
 mod write_order;
+mod zones;

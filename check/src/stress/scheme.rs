@@ -1,6 +1,6 @@
 //! The array: its members, and the sections of its scheme.
 
-use stripewise_array::cache::{CachePolicy, CacheSection};
+use stripewise_array::cache::{CachePolicy, CacheSection, Count, Frees, WaitsFor};
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Level as Raid, Membership, Rotation};
@@ -215,8 +215,17 @@ pub(crate) fn cache_of(draw: &mut Draw, given: Option<CachePolicy>) -> CacheSect
         let policies =
             [CachePolicy::Isc, CachePolicy::Wow, CachePolicy::Stow, CachePolicy::Siw, CachePolicy::Hybrid];
         let (low, high) = draw.one_of(&[(80, 90), (80, 90), (0, 0), (0, 100), (100, 100), (50, 50)]);
+        let policy = given.unwrap_or_else(|| draw.one_of(&policies));
+        let has_units = policy != CachePolicy::Isc;
+        let waits_for = draw.one_of(&[WaitsFor::NoStrip, WaitsFor::Busy]);
+        let frees = draw.one_of(&[Frees::Group, Frees::Page]);
+        let count = draw.one_of(&[Count::Entries, Count::Pages]);
         return CacheSection {
-            policy: given.unwrap_or_else(|| draw.one_of(&policies)),
+            policy,
+            waits_for: if policy == CachePolicy::Siw { waits_for } else { WaitsFor::default() },
+            frees: if has_units { frees } else { Frees::default() },
+            count: if has_units { count } else { Count::default() },
+            reads_pass: draw.one_of(&[true, false]),
             size: Bytes(draw.one_of(&[1, 2, 3, 5, 8, 13, 40, 1000])),
             low_threshold: Share(low * 10_000),
             high_threshold: Share(high * 10_000),

@@ -3,7 +3,7 @@
 
 use stripewise_array::MixSection;
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
-use stripewise_array::placement::{ZoneSection, ZonesSection};
+use stripewise_array::placement::{FreePages, WritesAs, ZoneSection, ZonesSection};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
@@ -29,6 +29,10 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
     case.scheme.placement.policy = PlacementPolicy::McRais;
     case.scheme.geometry.chunk = None;
     (case.scheme.zones, case.scheme.mix) = sections(&mut draw, page);
+    if case.geometry().is_err() {
+        // Open rows need parity, and persistent memory that no write cache uses.
+        case.scheme.zones.open_rows = 0;
+    }
     let Ok(geometry) = case.geometry() else {
         case.scheme = before;
         return;
@@ -36,6 +40,19 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
     let pages = case.scheme.pages(&geometry);
     case.requests = requests(&mut draw, &geometry, pages, page / SECTOR as u64, &[30, 60, 120, 200, 400]);
     case.losses = losses(&mut draw, &geometry, case.requests.len() as u64);
+}
+
+/// Keeps the parity of updated rows in memory in some of the cases whose parity is updated where it lies, from a separate random
+/// stream.
+pub(super) fn parity_memory(seed: u64, case: &mut Case) {
+    let mut draw = Draw(Prng::stream(seed, 0x6e76_7261));
+    let rows = draw.one_of(&[1, 2, 5, 40]);
+    if draw.percent(60) && case.scheme.placement.policy == PlacementPolicy::InPlace {
+        case.scheme.parity.memory_rows = rows;
+        if case.geometry().is_err() {
+            case.scheme.parity.memory_rows = 0;
+        }
+    }
 }
 
 /// Zones and their tendencies, over pages of `page` bytes.
@@ -54,5 +71,8 @@ pub(crate) fn sections(draw: &mut Draw, page: u64) -> (ZonesSection, MixSection)
         reads_below: Share(below),
         writes_above: Share(below + draw.one_of(&[1, 200_000, 400_000])),
     };
-    (ZonesSection { reads, mixed, writes, block, evict_below }, mix)
+    let writes_as = draw.one_of(&[WritesAs::InPlace, WritesAs::Log, WritesAs::Log]);
+    let free_pages = draw.one_of(&[FreePages::Data, FreePages::Zeros, FreePages::Zeros]);
+    let open_rows = if free_pages == FreePages::Zeros { draw.one_of(&[1, 1, 3, 3, 3, 16, 16]) } else { 0 };
+    (ZonesSection { reads, mixed, writes, block, evict_below, writes_as, free_pages, open_rows }, mix)
 }

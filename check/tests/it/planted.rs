@@ -74,6 +74,11 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::LeftPageReused), 5000),
     (Planted::Array(Array::EvictionNotStopped), 500),
     (Planted::Array(Array::UnflushedMoveKept), 2000),
+    (Planted::Array(Array::FreeColumnsForgotten), 200),
+    (Planted::Array(Array::LeftColumnsLeftOut), 5000),
+    (Planted::Array(Array::KeptParityNotUpdated), 50),
+    (Planted::Array(Array::KeptParityNotWritten), 50),
+    (Planted::Array(Array::KeptParityLost), 8000),
     (Planted::Array(Array::OldSlotStaysValid), 50),
     (Planted::Array(Array::OlderChunkInstalled), 50),
     (Planted::Array(Array::ReserveIgnored), 200),
@@ -134,6 +139,9 @@ fn concerns(bug: Planted, case: &Case) -> bool {
         Planted::Array(Array::ResyncBelievesParity) => {
             let Faults { failed_read_ppm, corrupt_read_ppm, .. } = case.faults;
             !case.power_losses.is_empty() && failed_read_ppm + corrupt_read_ppm > 0
+        }
+        Planted::Array(Array::KeptParityLost) => {
+            case.scheme.parity_memory_rows() > 0 && !case.power_losses.is_empty() && !case.losses.is_empty()
         }
         Planted::Array(Array::ResyncNotAwaited | Array::RedoForgotten) => !case.power_losses.is_empty(),
         Planted::Array(Array::MembersNotFlushed) => case.volatile_members && !case.power_losses.is_empty(),

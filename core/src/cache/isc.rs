@@ -11,16 +11,14 @@ use super::rings::Rings;
 #[derive(Debug)]
 pub(super) struct Isc {
     outstanding: u32,
-    /// Pages that each cache may hold.
-    pub room: u32,
     law: Law,
     /// The ring that is tried first next time.
     turn: u32,
 }
 
 impl Isc {
-    pub(crate) fn new(outstanding: u32, room: u32, law: Law) -> Self {
-        Self { outstanding, room, law, turn: 0 }
+    pub(crate) fn new(outstanding: u32, law: Law) -> Self {
+        Self { outstanding, law, turn: 0 }
     }
 
     /// The page that leaves now; `pages` has the number of pages of each ring.

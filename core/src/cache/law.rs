@@ -9,7 +9,7 @@ use super::CacheSection;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
     pub(super) law: Law,
-    /// Pages that it holds.
+    /// Pages or entries that it holds, of which the law counts.
     pub occupied: u32,
     /// Whether a writer waits for room.
     pub(super) is_pressed: bool,
@@ -37,7 +37,7 @@ impl Filling {
     }
 }
 
-/// The thresholds of a cache or a part of one, in pages.
+/// The thresholds of a cache or a part of one, in pages or entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     low: u32,
@@ -51,7 +51,15 @@ impl Law {
         Self { low: of(section.low_threshold), high: of(section.high_threshold) }
     }
 
-    /// How many of `most` may be in flight at once while `occupied` pages are cached.
+    /// The thresholds in entries of `entry_pages` pages each.
+    pub(crate) fn of_entries(section: &CacheSection, pages: u32, entry_pages: u32) -> Self {
+        let Self { low, high } = Self::new(section, pages);
+        Self { low: low / entry_pages, high: high / entry_pages }
+    }
+
+    /// How many of `most` may be in flight at once while `occupied` pages or entries are cached. Paper 003 (section 3): "the
+    /// destaging rate linearly increases". With one at a time there is no rate between none and one: one above the low threshold
+    /// (choice).
     pub(super) fn rate(self, occupied: u32, most: u32) -> u32 {
         let Self { low, high } = self;
         if occupied >= high {
@@ -71,5 +79,15 @@ mod tests {
         let law = Law::new(&CacheSection::default(), 100);
         let rates = [79, 80, 81, 85, 90, 95].map(|occupied| law.rate(occupied, 20));
         assert_eq!(rates, [0, 0, 2, 10, 20, 20]);
+    }
+
+    #[test]
+    fn thresholds_in_entries_are_those_of_whole_entries() {
+        // 32 groups of 256 pages: 25 are the low threshold, 28 the high one.
+        let law = Law::of_entries(&CacheSection::default(), 8192, 256);
+        assert_eq!([25, 26, 27, 28, 32].map(|groups| law.rate(groups, 3)), [0, 1, 2, 3, 3]);
+        assert_eq!([25, 26, 28].map(|groups| law.rate(groups, 1)), [0, 1, 1]);
+        // Of a cache of one group, any content is above both.
+        assert_eq!(Law::of_entries(&CacheSection::default(), 256, 256).rate(1, 1), 1);
     }
 }

@@ -7,13 +7,13 @@ use stripewise_base::Nanos;
 use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
-use super::{Cache, Departure, Outgoing, Policy};
+use super::{Cache, Count, Departure, Frees, Outgoing, Policy};
 use crate::ids::NONE;
 
 impl Cache {
     /// Makes the due content leave. Returns whether there was any, or the time at which to ask again.
     pub fn depart(&mut self, now: Nanos) -> Result<bool, Nanos> {
-        let filling = &Filling { law: self.law, occupied: self.occupied(), is_pressed: self.is_pressed };
+        let filling = &Filling { law: self.law, occupied: self.counted(), is_pressed: self.is_pressed };
         let unit = |unit: Option<u32>| unit.map_or(Departure::Nothing, Departure::Unit);
         let departure = match &mut self.policy {
             _ if self.draining => return Ok(self.let_all_go()),
@@ -126,6 +126,30 @@ impl Cache {
         out.unit
     }
 
+    /// A page of `unit` is written: its room is free now, or once all of the unit is written.
+    fn unit_arrived(&mut self, unit: u32) {
+        let entry = self.rings.unit_mut(unit);
+        entry.written += 1;
+        let Unit { ring, written, .. } = *entry;
+        self.unfreed += 1;
+        if self.rings.arrived(unit) || self.frees == Frees::Page {
+            self.rings.unit_mut(unit).written = 0;
+            self.unfreed -= written;
+            self.pages[ring as usize] -= written;
+        }
+    }
+
+    /// The number of pages or entries that thresholds compare.
+    fn counted(&self) -> u32 {
+        let units = self.rings.rings.iter().map(|ring| ring.units);
+        match self.policy {
+            _ if self.count == Count::Pages => self.occupied(),
+            Policy::Wow(_) | Policy::Stow(_) | Policy::Hybrid(_) => units.sum(),
+            Policy::Siw(_) => units.max().unwrap_or(0),
+            Policy::ParityCaching(_) | Policy::Isc(_) | Policy::Custom(_) => self.occupied(),
+        }
+    }
+
     /// Completes `mask` of `row`, of `unit`, for a plan: chunks that were not overwritten meanwhile are removed.
     pub fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
         for column in crate::bits::columns(mask) {
@@ -135,9 +159,7 @@ impl Cache {
             }
             self.leaving -= 1;
             if unit != NONE && !matches!(self.policy, Policy::ParityCaching(_)) {
-                let Unit { ring, .. } = *self.rings.unit(unit);
-                self.pages[ring as usize] -= 1;
-                self.rings.arrived(unit);
+                self.unit_arrived(unit);
             }
         }
     }

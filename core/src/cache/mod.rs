@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
 
-pub use section::{CachePolicy, CacheSection, MEMBERS};
+pub use section::{CachePolicy, CacheSection, Count, Frees, MEMBERS, PreParity, WaitsFor};
 
 use crate::custom::ChooseGroup;
 use crate::geometry::{Geometry, Level};
@@ -131,8 +131,13 @@ pub struct Cache {
     rings: Rings,
     policy: Policy,
     law: Law,
-    /// The most pages that it holds.
+    count: Count,
+    frees: Frees,
+    /// Number of pages that are written and keep their room until the rest of their unit is written.
+    unfreed: u32,
+    /// The most pages that it holds; and the part of each member where sub-caches have equal parts.
     size: u32,
+    part: u32,
     outgoing: List,
     /// Number of kept chunks; of chunks in flight; and of those, of older versions, which the store does not have.
     kept: u32,
@@ -164,9 +169,17 @@ impl Cache {
     /// The cache of a scheme over rows of `geometry`; `None` if the scheme has none.
     pub fn new(section: &CacheSection, geometry: &Geometry, page_bytes: u32) -> Option<Self> {
         let size = section.pages(page_bytes);
-        let law = Law::new(section, size);
         let members = geometry.members;
         let (groups, group_rows) = (groups(geometry), group_rows(geometry));
+        let law = match (section.count, section.policy) {
+            (Count::Entries, CachePolicy::Wow | CachePolicy::Stow | CachePolicy::Hybrid) => {
+                Law::of_entries(section, size, group_rows as u32 * geometry.data)
+            }
+            (Count::Entries, CachePolicy::Siw) => {
+                Law::of_entries(section, (size / members).max(1), geometry.chunk_pages)
+            }
+            _ => Law::new(section, size),
+        };
         let strips = geometry.rows() / u64::from(geometry.chunk_pages) / u64::from(geometry.groups);
         let each = |length: u64| (0..members).map(move |_| length);
         let one = |count| std::iter::repeat_n(groups, count);
@@ -178,7 +191,7 @@ impl Cache {
             }
             CachePolicy::Isc => {
                 let room = (size / members).max(1);
-                let isc = Isc::new(section.outstanding, room, Law::new(section, room));
+                let isc = Isc::new(section.outstanding, Law::new(section, room));
                 (Policy::Isc(isc), Rings::new(each(strips * u64::from(geometry.chunk_pages))))
             }
             CachePolicy::Wow => (Policy::Wow(Wow::new(section.outstanding)), Rings::new(one(1))),
@@ -199,6 +212,10 @@ impl Cache {
             rings,
             policy,
             law,
+            count: section.count,
+            frees: section.frees,
+            unfreed: 0,
+            part: (size / members).max(1),
             size,
             outgoing: List::EMPTY,
             kept: 0,
@@ -266,8 +283,8 @@ impl Cache {
     pub fn has_room(&mut self, geometry: &Geometry, row: u64, mask: u64) -> bool {
         let fits = match &self.policy {
             Policy::ParityCaching(policy) => self.kept <= policy.chunks,
-            Policy::Isc(isc) => {
-                let room = isc.room;
+            Policy::Isc(_) | Policy::Siw(_) if self.has_parts() => {
+                let room = self.part;
                 let held = self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 let place = geometry.place(row);
                 crate::bits::columns(mask & !held).all(|column| {
@@ -289,7 +306,16 @@ impl Cache {
 
     /// Number of pages held, including pages in flight and reserved pages.
     fn occupied(&self) -> u32 {
-        self.store.count() + self.older + self.reserved
+        self.store.count() + self.older + self.reserved + self.unfreed
+    }
+
+    /// Whether each member has its own sub-cache, of an equal part of the size.
+    fn has_parts(&self) -> bool {
+        match self.policy {
+            Policy::Isc(_) => true,
+            Policy::Siw(_) => self.count == Count::Entries,
+            _ => false,
+        }
     }
 
     /// Reserves room for `mask` of `row`, whose parity is being computed.

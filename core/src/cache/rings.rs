@@ -21,6 +21,8 @@ pub(super) struct Unit {
     pub kept: u32,
     /// Number of its chunks, or older versions of them, in flight. While there are any, no other chunk leaves.
     pub under_way: u32,
+    /// Number of those that are written, while others of the unit are not, and that keep their room.
+    pub written: u32,
     /// Whether the unit was hit since the pointer last passed it.
     is_recent: bool,
     /// Whether a sequential write wrote it.
@@ -49,6 +51,8 @@ pub(crate) struct Ring {
     pointer: u32,
     /// Number of units that are leaving.
     pub leaving: u32,
+    /// Number of units, in the cache or leaving.
+    pub units: u32,
 }
 
 impl Ring {
@@ -70,7 +74,7 @@ pub(super) struct Rings {
 impl Rings {
     /// A ring for each of `lengths`.
     pub(crate) fn new(lengths: impl Iterator<Item = u64>) -> Self {
-        let ring = |length| Ring { eligible: Bits::new(length as usize), pointer: 0, leaving: 0 };
+        let ring = |length| Ring { eligible: Bits::new(length as usize), pointer: 0, leaving: 0, units: 0 };
         Self { rings: lengths.map(ring).collect(), units: Vec::new(), free: NONE, table: Table::new(1024) }
     }
 
@@ -111,6 +115,7 @@ impl Rings {
             chunks: List::EMPTY,
             kept: 0,
             under_way: 0,
+            written: 0,
             is_recent: false,
             is_sequential: writer.is_sequential,
             writer,
@@ -126,6 +131,7 @@ impl Rings {
             id
         };
         self.table.put(u64::from(ring) << 40 | position, id);
+        self.rings[ring as usize].units += 1;
         id
     }
 
@@ -177,6 +183,7 @@ impl Rings {
     fn forget(&mut self, unit: u32) {
         let Unit { ring, position, .. } = self.units[unit as usize];
         self.table.put(u64::from(ring) << 40 | u64::from(position), NONE);
+        self.rings[ring as usize].units -= 1;
         self.units[unit as usize].next = self.free;
         self.free = unit;
     }

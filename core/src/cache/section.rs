@@ -49,6 +49,21 @@ pub struct CacheSection {
     /// small writes over RAID-0 (section 4).
     #[serde(skip_serializing_if = "is_striping_default")]
     pub striping: Span,
+    /// For `siw`: which sub-caches found strips wait for.
+    #[serde(skip_serializing_if = "is_waits_for_default")]
+    pub waits_for: WaitsFor,
+    /// For `wow`, `stow`, `siw`, `hybrid`: when the room of content that leaves is free again.
+    #[serde(skip_serializing_if = "is_frees_default")]
+    pub frees: Frees,
+    /// For `wow`, `stow`, `siw`, `hybrid`: what thresholds count.
+    #[serde(skip_serializing_if = "is_count_default")]
+    pub count: Count,
+    /// For all but `parity-caching`: whether reads pass writes that wait for room.
+    #[serde(skip_serializing_if = "is_reads_pass_default")]
+    pub reads_pass: bool,
+    /// For `siw`, `isc`: whether a write is acknowledged once its parity is computed, or before.
+    #[serde(skip_serializing_if = "is_pre_parity_default")]
+    pub pre_parity: PreParity,
     /// Whether the cache survives a loss of power.
     pub persistence: Persistence,
     /// Time of an access. Where first writes are gathered too, it applies to both memories.
@@ -70,6 +85,11 @@ impl Default for CacheSection {
             patience: Span(50_000_000),
             sync_wait: Span(5_000_000),
             striping: Span(10_000),
+            waits_for: WaitsFor::Busy,
+            frees: Frees::Page,
+            count: Count::Pages,
+            reads_pass: false,
+            pre_parity: PreParity::BeforeAck,
             persistence: Persistence::default(),
             latency: Span(1_000),
         }
@@ -106,6 +126,74 @@ fn is_sync_wait_default(wait: &Span) -> bool {
 
 fn is_striping_default(time: &Span) -> bool {
     *time == CacheSection::default().striping
+}
+
+fn is_waits_for_default(waits_for: &WaitsFor) -> bool {
+    *waits_for == CacheSection::default().waits_for
+}
+
+fn is_frees_default(frees: &Frees) -> bool {
+    *frees == CacheSection::default().frees
+}
+
+fn is_count_default(count: &Count) -> bool {
+    *count == CacheSection::default().count
+}
+
+fn is_reads_pass_default(passes: &bool) -> bool {
+    *passes == CacheSection::default().reads_pass
+}
+
+fn is_pre_parity_default(pre_parity: &PreParity) -> bool {
+    *pre_parity == CacheSection::default().pre_parity
+}
+
+/// The sub-caches that found strips wait for, at most `sync_wait`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// Those that have no strip: "a write cache may need to wait until other write caches get to have one strip to destage"
+    /// (paper 003, section 4). A busy SSD is not waited for: the others "accept a strip" (section 3).
+    NoStrip,
+    /// Those whose SSD takes no strip now; those that have no strip are left out.
+    #[default]
+    Busy,
+}
+
+/// When the room of content that leaves is free again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Frees {
+    /// When all of its group or strip is written: "the destage write cannot be committed until" the last SSD has its strip
+    /// (paper 003, section 3).
+    Group,
+    /// Row by row of pages, as each is written.
+    #[default]
+    Page,
+}
+
+/// What thresholds count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Entries: "the number of write groups (N)" (paper 003, section 3); with `siw`, strips of the fullest sub-cache, each of
+    /// which has an equal part of the size.
+    Entries,
+    /// Pages.
+    #[default]
+    Pages,
+}
+
+/// When a write is acknowledged whose parity is computed before it enters the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreParity {
+    /// When its parity is computed: "the delay taken by parity computation is always added to the response time" (paper 003,
+    /// section 3).
+    #[default]
+    BeforeAck,
+    /// When it has arrived; parity follows. Only simulated without bytes.
+    BehindAck,
 }
 
 /// The most chunks of a cache.
@@ -161,6 +249,27 @@ impl CacheSection {
         if !(1..=u64::from(CHUNKS_MAX)).contains(&pages) {
             let reason = "must hold one page of the members at least, and 16777216 of them at most";
             return Err(("cache.size", format!("\"{}\"", self.size), reason));
+        }
+        if self.waits_for != defaults.waits_for && self.policy != CachePolicy::Siw {
+            return Err((
+                "cache.waits_for",
+                "\"busy\"".into(),
+                "is for siw, whose strips wait for each other",
+            ));
+        }
+        if self.pre_parity != defaults.pre_parity && !self.policy.makes_parity_first() {
+            let reason = "is for siw and isc, which compute parity before content enters the cache";
+            return Err(("cache.pre_parity", "\"behind-ack\"".into(), reason));
+        }
+        let has_units = !matches!(self.policy, CachePolicy::Isc);
+        if !has_units && (self.frees, self.count) != (defaults.frees, defaults.count) {
+            let reason = "is for caches whose entries have several pages; leave it out with isc";
+            let (key, value) = if self.frees == defaults.frees {
+                ("cache.count", "entries")
+            } else {
+                ("cache.frees", "group")
+            };
+            return Err((key, format!("\"{value}\""), reason));
         }
         if self.low_threshold > self.high_threshold {
             let reason = "must not be above cache.high_threshold";

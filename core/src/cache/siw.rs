@@ -12,7 +12,7 @@ use stripewise_base::Nanos;
 
 use super::law::Filling;
 use super::rings::Rings;
-use super::{CacheCounts, CacheSection, Departure};
+use super::{CacheCounts, CacheSection, Departure, WaitsFor};
 use crate::ids::NONE;
 
 /// The destage pointer of one ring.
@@ -32,6 +32,7 @@ pub(super) struct Siw {
     patience: Nanos,
     full_since: Option<Nanos>,
     wait: Nanos,
+    waits_for: WaitsFor,
     nominees: Vec<Nominee>,
     /// Whether all found strips are leaving.
     releasing: bool,
@@ -46,6 +47,7 @@ impl Siw {
             patience: section.patience.0.max(1),
             full_since: None,
             wait: section.sync_wait.0,
+            waits_for: section.waits_for,
             nominees,
             releasing: false,
         }
@@ -79,7 +81,13 @@ impl Siw {
                 oldest = oldest.min(nominee.since);
                 found += 1;
             } else {
-                stragglers |= !rings.rings[ring].is_empty();
+                // A sub-cache may have strips in flight alone: those are at their SSD already.
+                let has_strips = !rings.rings[ring].is_empty();
+                let is_busy = rings.rings[ring].leaving >= rate;
+                stragglers |= match self.waits_for {
+                    WaitsFor::NoStrip => !has_strips && !is_busy,
+                    WaitsFor::Busy => has_strips,
+                };
             }
         }
         if found == 0 {

@@ -46,7 +46,7 @@ impl Geometry {
 
     /// Rows of the first zone.
     #[inline]
-    pub(super) fn first_zone_rows(&self) -> u64 {
+    pub fn first_zone_rows(&self) -> u64 {
         self.stripes * u64::from(self.chunk_pages)
     }
 

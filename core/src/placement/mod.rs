@@ -17,8 +17,8 @@ pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations, Se
 pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
 pub use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 pub use parity_log::{Commit, LogSection};
+pub use zones::{FreePages, WritesAs, ZoneSection, ZonesSection};
 pub use zones::{ZONES, ZonePages};
-pub use zones::{ZoneSection, ZonesSection};
 
 /// The placement section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,37 @@ pub struct ZonesSection {
     /// While less than this share of a zone is free, the blocks that were written longest ago are moved back to the zone of
     /// reads; with 0, a full zone accepts no more pages (choice).
     pub evict_below: Share,
+    /// Where a page is written whose zone it is in already.
+    pub writes_as: WritesAs,
+    /// What parity takes a free page of a zone for.
+    pub free_pages: FreePages,
+    /// Rows of the zones after the first whose parity is kept in persistent memory, from their first write, if they are free as
+    /// a whole then, until all their pages are written; 0 writes parity with each write (choice).
+    pub open_rows: u32,
+}
+
+/// Where a write goes that covers a page of a mixed or write-intensive block as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritesAs {
+    /// To the page's place, if that is in the zone of the block: a hit's "index will be retrieved to locate the data zones to
+    /// service the write request" (paper 004, section 3.2).
+    #[default]
+    InPlace,
+    /// To the next free page of the block's zone: the map is "similar to the mapping information within the FTL" (section 3.1),
+    /// and blocks "are stored sequentially" (section 3.2).
+    Log,
+}
+
+/// What the parity of a row takes its free pages for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreePages {
+    /// For their old content, which updates pre-read like data.
+    Data,
+    /// For zeros, which are never read (choice).
+    #[default]
+    Zeros,
 }
 
 /// One zone.
@@ -41,6 +72,9 @@ struct Given {
     writes: GivenZone,
     block: Option<Bytes>,
     evict_below: Option<Share>,
+    writes_as: WritesAs,
+    free_pages: FreePages,
+    open_rows: u32,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,6 +97,9 @@ impl From<Given> for ZonesSection {
             writes: zone(given.writes, default.writes),
             block: given.block.unwrap_or(default.block),
             evict_below: given.evict_below.unwrap_or(default.evict_below),
+            writes_as: given.writes_as,
+            free_pages: given.free_pages,
+            open_rows: given.open_rows,
         }
     }
 }
@@ -77,6 +114,9 @@ impl Default for ZonesSection {
             writes: zone(4),
             block: Bytes(32 << 10),
             evict_below: Share(10_000),
+            writes_as: WritesAs::InPlace,
+            free_pages: FreePages::Zeros,
+            open_rows: 0,
         }
     }
 }

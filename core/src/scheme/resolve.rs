@@ -3,6 +3,7 @@
 use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Members, Scheme, SchemeError, WindowSize};
+use crate::cache::PreParity;
 use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
@@ -48,6 +49,11 @@ impl Scheme {
         if carries_data && self.placement.partial_writes == PartialWrites::RoundUp {
             let reason = "would overwrite bytes that no request wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
+        }
+        if carries_data && self.cache.pre_parity == PreParity::BehindAck {
+            let reason =
+                "would acknowledge content that no memory keeps yet; over real bytes use \"before-ack\"";
+            return refuse("cache.pre_parity", "\"behind-ack\"".into(), reason);
         }
         if let Err((key, value, reason)) = self.cache.check(members.page_bytes) {
             return refuse(key, value, reason);
@@ -100,6 +106,7 @@ impl Scheme {
             return refuse("section", "[log]".into(), reason);
         }
         self.check_in_place(members)?;
+        self.check_parity_memory()?;
         self.check_coordination(members)?;
         self.check_metadata(members)?;
         let layout = self.log_layout(members);

@@ -2,7 +2,7 @@
 
 use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
-use crate::placement::{FirstWrites, PlacementPolicy};
+use crate::placement::{FirstWrites, FreePages, PlacementPolicy};
 use crate::placement::{ZONES, ZonePages};
 
 impl Scheme {
@@ -30,6 +30,10 @@ impl Scheme {
             let reason = "looks for a place for pages that zones have a home for; use \"in-place\"";
             let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
             return refuse("placement.first_writes", format!("\"{value}\""), reason);
+        }
+        if self.zones.open_rows > 0 && self.zones.free_pages == FreePages::Data {
+            let reason = "opens rows whose pages are all free, of which parity must take nothing for data; use \"zeros\"";
+            return refuse("zones.free_pages", "\"data\"".into(), reason);
         }
         if geometry.pages() >= u64::from(u32::MAX) {
             let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller members";

@@ -57,6 +57,8 @@ pub enum Reason {
     NothingToRead,
     /// There was no choice: the row was never written before.
     FirstWrite,
+    /// There was no choice: RMW would read a page that was free.
+    FreePages,
     /// There was no choice: the other routine needs a lost column.
     OtherNeedsLost,
     /// There was no choice: parity is deferred.
@@ -98,6 +100,7 @@ impl Reason {
             Self::NoParity => "the geometry has no parity",
             Self::ParityLost => "the row's parity is lost, so only data is written",
             Self::NothingToRead => "the update covers every data chunk of the row: nothing to pre-read",
+            Self::FreePages => "RMW would read what a free page of the zone had before",
             Self::OtherNeedsLost => "the other routine would read what is lost",
             Self::FirstWrite => "the row was never written before: nothing to pre-read",
             Self::Late => "the row's parity is updated when the window comes round to it",
