@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-slurm test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-slurm test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -46,6 +46,12 @@ python: $(VENV)/ready ## Build the Python package as the tests use it, and insta
 
 test-slurm: python ## Run the tests of studies by SSH and by a Slurm of this machine
 	$(VENV)/bin/python -m pytest -rs python/tests/test_places.py
+
+# Rounds of each test of `make test-kills`.
+KILLS ?= 3
+
+test-kills: python ## Kill workers, schedulers and coordinators of studies at random moments (KILLS=3)
+	STRIPEWISE_KILLS=$(KILLS) $(VENV)/bin/python -m pytest -rs python/tests/test_study.py
 
 test-python: python ## Run the tests of the Python package
 	$(CARGO) build --workspace --bin stripewise --locked

@@ -19,8 +19,9 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 from stripewise import cluster  # noqa: E402
 
-# Rounds of the tests that kill at random moments.
-ROUNDS = int(os.environ.get("STRIPEWISE_KILLS", "3"))
+# Rounds of the tests that kill at random moments: `make test-kills`.
+ROUNDS = int(os.environ.get("STRIPEWISE_KILLS", "1"))
+kills = pytest.mark.skipif("STRIPEWISE_KILLS" not in os.environ, reason="kills processes for minutes: make test-kills")
 
 TEXT = """
 [base]
@@ -146,6 +147,7 @@ def test_a_worker_of_another_build_is_refused_by_name(file, local):
         client.submit(driving.work, json.dumps(other).encode(), pure=False).result()
 
 
+@kills
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_a_killed_worker_loses_nothing(file, tmp_path, expected, local, seed):
     prng = random.Random(seed)
@@ -176,6 +178,7 @@ def poisoned(batch):
     return driving.work(batch)
 
 
+@kills
 def test_a_run_that_kills_its_worker_is_isolated(file, expected, local):
     file.write_text(TEXT + "[fail]\nretries = 0\n")
     study = stripewise.study(file)
@@ -201,6 +204,7 @@ def spawn(*line):
     )
 
 
+@kills
 def test_a_killed_scheduler_ends_the_command_and_the_next_one_resumes(file, tmp_path, expected):
     study = stripewise.study(file)
     for attempt in range(2):
@@ -238,6 +242,7 @@ def test_a_killed_scheduler_ends_the_command_and_the_next_one_resumes(file, tmp_
     assert study.run(progress=False)["made"] == RUNS and study.digests() == expected
 
 
+@kills
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_a_killed_coordinator_loses_nothing(file, expected, seed):
     """`python -m stripewise.cluster` is killed with its scheduler, at random moments, until it ends by itself."""

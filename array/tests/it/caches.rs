@@ -54,7 +54,7 @@ fn the_room_of_a_group_is_free_when_all_of_it_is_written_or_page_by_page() {
 #[test]
 fn reads_pass_a_write_that_waits_for_room_or_wait_behind_it() {
     let times = |more: &str| {
-        let mut rig = cached("wow", &format!("size = '8KiB'\noutstanding = 1\n{more}"));
+        let mut rig = cached("wow", &format!("size = '8KiB'\noutstanding = 1\nfrees = 'group'\n{more}"));
         rig.world.takes.insert(1, 10);
         rig.submit(RequestKind::Write, 0, 2).unwrap();
         let write = rig.submit(RequestKind::Write, 4, 1).unwrap();
