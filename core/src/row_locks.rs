@@ -60,7 +60,7 @@ impl Entry {
         self.mode == RowLock::SharedWrite && self.holders > 0
     }
 
-    /// Whether the holders admit one more plan with this lock, whoever waits. `ahead` is the number of writes that came before
+    /// Whether the holders admit one more plan with this lock. `ahead` is the number of writes that came before
     /// it and are not over.
     pub fn admits(&self, lock: RowLock, ahead: u32) -> bool {
         self.holders == 0
@@ -170,7 +170,7 @@ impl RowLocks {
             self.waits.locks += 1;
             return true;
         }
-        // Whoever came before an update of parity is still there, or the row would be vacant.
+        // A write that came before an update of parity is still there, or the row would be vacant.
         let admits = match lock {
             RowLock::None | RowLock::Exclusive | RowLock::SharedParity => false,
             RowLock::Shared => entry.mode == lock && entry.first_waiter == NONE,
@@ -310,7 +310,7 @@ mod tests {
         assert!(entry.admits(RowLock::SharedParity, 0));
         entry.grant(RowLock::SharedParity);
         assert!(!entry.admits(RowLock::SharedParity, 0), "one update of parity at a time");
-        assert!(row_locks.try_take(7, RowLock::SharedWrite), "writes go on beside it");
+        assert!(row_locks.try_take(7, RowLock::SharedWrite), "writes continue beside it");
     }
 
     #[test]

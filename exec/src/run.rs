@@ -74,7 +74,7 @@ impl<M: Memory> Executor<M> {
         } else {
             self.plans[before as usize].next = plan;
         }
-        // If it is to share the row again, updates of parity behind it go on waiting for it.
+        // If it is to share the row again, updates of parity behind it continue to wait for it.
         while at != NONE && lock == RowLock::SharedWrite {
             let waiting = &mut self.plans[at as usize];
             waiting.ahead += u32::from(waiting.lock == RowLock::SharedParity);

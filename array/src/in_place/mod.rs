@@ -13,6 +13,8 @@ mod gathering;
 mod intent;
 pub mod journal;
 mod journaling;
+mod kept_parity;
+mod left_out;
 mod logging;
 pub(crate) mod members;
 mod metadata_pieces;

@@ -3,8 +3,8 @@
 //!
 //! What keeps this right:
 //! - one write of a page is in flight at a time, in the order of arrival ([`PageOrder`](super::page_order));
-//! - parity is updated by one plan a row at a time, after all writes that came before it, and it covers what was written when
-//!   it began;
+//! - parity is updated by one plan a row at a time, after all writes that came before it, and it covers the content that was
+//!   written when it began;
 //! - the content that parity covers is kept until new parity is written: by the member, which keeps the version that the first
 //!   uncovered write replaces, or by memory, which keeps the content that the update in progress is to cover;
 //! - everything else takes the row alone: reads that decode, repairs, rebuild, scrub, trims, and all updates while a column of
