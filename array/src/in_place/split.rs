@@ -138,7 +138,7 @@ impl InPlace {
             exec.take_turn(plan, lock);
             self.cover(plan, id, mask, exec);
             self.moves_in_zones(plan, id, mask, exec);
-            if !is_behind && !(absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
+            if !(is_behind || absorbs && exec.has_bug(Bug::AcknowledgedBeforeCached)) {
                 exec.attach(plan, id);
             }
             if absorbs {
