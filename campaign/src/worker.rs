@@ -14,13 +14,16 @@ use crate::store::StudyStore;
 /// Plans that a worker keeps between batches.
 const PLANS_KEPT: usize = 16;
 
+/// The digests of a plan and of the text of its file.
+type PlanKey = ([u8; 32], [u8; 32]);
+
 /// Makes batches. Resolves the plan of a batch once.
 #[derive(Debug)]
 pub struct Worker {
     name: String,
     build: String,
     /// By the digests of the plan and of the study file, which says more than the plan: how long a run may take, for example.
-    plans: Mutex<BTreeMap<([u8; 32], [u8; 32]), Arc<Plan>>>,
+    plans: Mutex<BTreeMap<PlanKey, Arc<Plan>>>,
 }
 
 impl Worker {
