@@ -24,7 +24,7 @@ compare: ## Compare four schemes on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
 test: ## Run all tests
-	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
+	$(CARGO) test --workspace --tests --locked --no-fail-fast
 	$(CARGO) test --workspace --doc --locked --no-fail-fast
 	$(CARGO) test -p stripewise-sim --profile digest --locked --test same_digest
 	$(MAKE) test-python
