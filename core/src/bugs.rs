@@ -172,8 +172,6 @@ pub enum Bug {
     PageWrittenTwiceAtOnce,
     /// An update of parity beside writes waits neither for the writes before it nor for another such update.
     ParityOutOfTurn,
-    /// An update of parity beside writes reads current content where it has to read what parity covers.
-    NewVersionCovered,
     /// Content that an update of parity is to cover is written over beside it, and nothing keeps it.
     CoveredContentDropped,
     /// An update of RAID-6 writes P and leaves Q as it was.
@@ -287,7 +285,6 @@ impl Bug {
         Self::LateVersionDecoded,
         Self::PageWrittenTwiceAtOnce,
         Self::ParityOutOfTurn,
-        Self::NewVersionCovered,
         Self::CoveredContentDropped,
         Self::QLeftOld,
         Self::QByPosition,

@@ -22,14 +22,13 @@ impl<M: Memory> Executor<M> {
         place: Place,
     ) {
         let stale = self.has_bug(Bug::LateVersionDecoded);
-        let beside = self.has_bug(Bug::NewVersionCovered);
         let slot = &mut self.plans[plan as usize];
         // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
         // one page, and a repair, use the current version.
         let old = match (kind, slot.purpose) {
             (OperationKind::Write, _) if slot.defers => slot.pinned,
             // Beside writes, parity covers the kept version of any column, or the current one where none is kept.
-            (OperationKind::Read, Purpose::Parity) if slot.lock == RowLock::SharedParity && !beside => {
+            (OperationKind::Read, Purpose::Parity) if slot.lock == RowLock::SharedParity => {
                 self.geometry.data_columns()
             }
             (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,

@@ -46,7 +46,6 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::LateVersionDecoded), 500),
     (Planted::Array(Array::PageWrittenTwiceAtOnce), 500),
     (Planted::Array(Array::ParityOutOfTurn), 500),
-    (Planted::Array(Array::NewVersionCovered), 500),
     (Planted::Array(Array::CoveredContentDropped), 500),
     (Planted::Array(Array::QLeftOld), 20),
     (Planted::Array(Array::QByPosition), 50),
@@ -158,12 +157,7 @@ fn is_about_encoding(bug: Planted) -> bool {
 fn is_about_shared_rows(bug: Planted) -> bool {
     matches!(
         bug,
-        Planted::Array(
-            Array::PageWrittenTwiceAtOnce
-                | Array::ParityOutOfTurn
-                | Array::NewVersionCovered
-                | Array::CoveredContentDropped
-        )
+        Planted::Array(Array::PageWrittenTwiceAtOnce | Array::ParityOutOfTurn | Array::CoveredContentDropped)
     )
 }
 
