@@ -53,10 +53,6 @@ pub fn case(seed: u64) -> Case {
             case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
             slow_members(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
-            if !case.power_losses.is_empty() {
-                // Known to lose content after a loss of power: seed 5810 of the draw with it.
-                case.scheme.zones.open_rows = 0;
-            }
             return case;
         }
     }

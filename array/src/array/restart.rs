@@ -52,6 +52,9 @@ impl<M: Memory> Array<M> {
         if let Placed::InPlace(placement) = &mut array.placement {
             placement.zones = zones;
             (placement.blank, placement.parity_memory) = (blank, parity_memory);
+            if walks {
+                placement.count_named_pages(&array.exec);
+            }
             if let Some(cache) = cache {
                 let page_bytes = self.exec.members.page_bytes;
                 placement.cache = cache.restarted(&self.exec.scheme.cache, &array.exec.geometry, page_bytes);

@@ -32,6 +32,21 @@ impl InPlace {
         columns(others).filter(is_free).fold(blank, |mask, column| mask | 1 << column)
     }
 
+    /// After a loss of power, and before the parity of all rows is computed again: pages that the map of zones names may have been
+    /// written by updates whose parity was not. Parity takes none of them for zeros.
+    pub(crate) fn count_named_pages<M: Memory>(&mut self, exec: &Executor<M>) {
+        let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off()) else { return };
+        for row in 0..exec.geometry.rows() {
+            let is_named = |&column: &u32| {
+                let page = exec.geometry.array_page(row, column);
+                zones.place(zones.owner(page)) == page
+            };
+            let blank = self.blank.columns(row);
+            let named = columns(blank).filter(is_named).fold(0, |mask, column| mask | 1 << column);
+            self.blank.set(row, blank & !named);
+        }
+    }
+
     /// Columns that the plan's update writes for the first time since they were free, while parity covers their old content.
     pub(crate) fn reopened<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
         let Plan { row, moves, .. } = exec.plans[plan as usize];

@@ -59,15 +59,20 @@ impl InPlace {
         let whole_end = self.whole_end(id, page, end, exec);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = exec.has_bug(Bug::MoveNotAwaited);
-        // Without parity each chunk is independent, and a chunk on a lost member accepts no writes.
+        // A row that has lost more members than its parity tolerates accepts no writes. Without parity each chunk is independent.
         let (geometry, failed) = (&exec.geometry, &exec.failed);
-        let stands_alone = exec.any_failed && geometry.parity() == 0;
+        let any_failed = exec.any_failed;
         let can_write = |page| {
-            if !stands_alone {
+            if !any_failed {
                 return true;
             }
             let (row, column) = geometry.slot(page);
-            !failed[usize::from(geometry.member(geometry.place(row), column))]
+            let place = geometry.place(row);
+            let is_lost = |&column: &u32| failed[usize::from(geometry.member(place, column))];
+            if geometry.parity() == 0 {
+                return !is_lost(&column);
+            }
+            columns(geometry.all_columns()).filter(is_lost).count() as u32 <= geometry.parity()
         };
         let Some(zones) = &mut self.zones else { return false };
         let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
