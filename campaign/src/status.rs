@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
 use stripewise_results::replicate::{Decision, Why};
 use stripewise_study::{Error as StudyError, Observer};
 
@@ -41,6 +42,25 @@ impl Status {
     /// Points whose seeds have ended.
     pub fn done(&self) -> u64 {
         self.ended.values().sum()
+    }
+
+    /// The state as JSON, with the digest of the plan.
+    pub fn json(&self, plan: &Plan) -> serde_json::Value {
+        let width = |(narrowest, widest)| json!({ "narrowest": narrowest, "widest": widest });
+        json!({
+            "plan": plan.digest().to_string(),
+            "points": self.points,
+            "points_ended": self.ended,
+            "points_begun": self.begun,
+            "combinations_refused": self.refused,
+            "runs": self.runs,
+            "runs_left": self.runs_left,
+            "runs_failed": self.failed,
+            "runs_stored": self.stored,
+            "runs_drifting": self.drifting,
+            "cpu_ns": self.cpu_ns,
+            "widths": self.widths.map(width),
+        })
     }
 }
 

@@ -119,21 +119,7 @@ impl Plan {
     /// How far the study is, from its store alone.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.patiently(py, |plan, store| campaign::status(plan, store, &self.stop))?;
-        let value = json!({
-            "plan": self.digest(),
-            "points": found.points,
-            "points_ended": found.ended,
-            "points_begun": found.begun,
-            "combinations_refused": found.refused,
-            "runs": found.runs,
-            "runs_left": found.runs_left,
-            "runs_failed": found.failed,
-            "runs_stored": found.stored,
-            "runs_drifting": found.drifting,
-            "cpu_ns": found.cpu_ns,
-            "widths": found.widths.map(|(narrowest, widest)| json!({ "narrowest": narrowest, "widest": widest })),
-        });
-        python(py, &value)
+        python(py, &found.json(&self.plan))
     }
 
     /// The runs that failed and have no result.

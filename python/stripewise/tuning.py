@@ -259,7 +259,7 @@ def _log(study: Study, number: int, rows: list[dict[str, Any]]) -> None:
         if path.read_text(encoding="utf-8") != text:
             raise RunError(
                 f"{path}: an earlier search of this file tried other points, or has other results: the versions of Optuna or "
-                "of stripewise differ. Move the folder away to begin anew"
+                "of stripewise differ. Move the folder away to search again from the first trial"
             )
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -95,6 +95,10 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("write_bus_mean_ns", "Mean time of the transfers of a write."),
     ("write_cell_mean_ns", "Mean time in the cells of a write."),
     (
+        "row_wait_mean_ns",
+        "Mean time that a plan waited for its row, over updates, reads that decode, and all else that locks one.",
+    ),
+    (
         "busy_share_before",
         "Share of the members that have an operation queued or in flight when a request arrives, mean over arrivals; \
          paper 002's chip utilisation (section IV-C) if members are chips.",

@@ -5,7 +5,7 @@ use stripewise_array::cache::CacheCounts;
 use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::zones::ZoneCounts;
-use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
+use stripewise_array::{Class, NoMemory, RowWaits, Scheme, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
 use stripewise_flash::{ChooseBlock, DeviceSpec, Flash, Shape, SpecError};
@@ -311,6 +311,7 @@ fn replay_on<'a>(
     let log = simulation.array.log_counts().since(&meter.log);
     let zones = simulation.array.zone_counts().since(&meter.zones);
     let reads = simulation.array.read_counts().since(&meter.reads);
+    let rows = simulation.array.row_waits().since(&meter.rows);
     let memory = crate::totals::Memories {
         map_bytes: simulation.array.map_bytes(),
         zone_blocks: simulation.array.zone_map_blocks(),
@@ -324,6 +325,7 @@ fn replay_on<'a>(
         log,
         zones,
         reads,
+        rows,
         memory,
         gc_slices,
         drained_pages,
@@ -353,6 +355,7 @@ struct Meter {
     zones: ZoneCounts,
     /// Counters of redirected reads at that time.
     reads: ReadCounts,
+    rows: RowWaits,
     arrivals: u64,
     served: u64,
     blocked: Vec<u64>,
@@ -385,6 +388,7 @@ impl Meter {
             log: LogCounts::default(),
             zones: ZoneCounts::default(),
             reads: ReadCounts::default(),
+            rows: RowWaits::default(),
             arrivals: 0,
             served: 0,
             blocked: vec![0; count],
@@ -421,6 +425,7 @@ impl Meter {
         self.log = simulation.array.log_counts();
         self.zones = simulation.array.zone_counts();
         self.reads = simulation.array.read_counts();
+        self.rows = simulation.array.row_waits();
         simulation.world.flash.reset_counters(now);
         simulation.world.flash.drain_gc_log().for_each(drop);
     }

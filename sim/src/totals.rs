@@ -1,5 +1,6 @@
 //! The totals of a run.
 
+use stripewise_array::RowWaits;
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
@@ -34,6 +35,8 @@ pub struct Totals {
     pub zones: ZoneCounts,
     /// Counters of redirected reads.
     pub reads: ReadCounts,
+    /// How long plans waited for their rows.
+    pub rows: RowWaits,
     /// Memory of the placement.
     pub memory: Memories,
     /// Numbers of members that collected at the same time.
@@ -212,6 +215,7 @@ impl Totals {
             ]);
         }
         let looks = requests.arrivals * self.members.len() as u64;
+        figures.push(("row_wait_mean_ns", Count(self.rows.mean_ns())));
         figures.push(("busy_share_before", Real(ratio(requests.busy_before, looks))));
         figures.push(("busy_share_after", Real(ratio(requests.busy_after, looks))));
         let columns: [(&'static str, Column); 17] = [

@@ -351,5 +351,5 @@ fn every_member_of_every_axis_is_drawn() {
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }
-    assert!((230..1080).contains(&beyond), "{beyond} cases lose more than their code bears");
+    assert!((230..1080).contains(&beyond), "{beyond} cases lose more than their code tolerates");
 }

@@ -1,7 +1,6 @@
 //! `stripewise study status`, `errors` and `index`: what a store has of a study.
 
 use clap::Args as ClapArgs;
-use serde_json::json;
 use stripewise_campaign::{Plan, Status, index, status};
 
 use crate::compare::print_settings;
@@ -64,22 +63,7 @@ pub(crate) fn show_status(args: &StatusArgs, context: &mut Context<'_>) -> Outco
     let (plan, store) = args.store.open()?;
     let found = status(&plan, &store, &Patient)?;
     if args.json {
-        let widths =
-            found.widths.map(|(narrowest, widest)| json!({ "narrowest": narrowest, "widest": widest }));
-        return context.json(&json!({
-            "plan": plan.digest().to_string(),
-            "points": found.points,
-            "points_ended": found.ended,
-            "points_begun": found.begun,
-            "combinations_refused": found.refused,
-            "runs": found.runs,
-            "runs_left": found.runs_left,
-            "runs_failed": found.failed,
-            "runs_stored": found.stored,
-            "runs_drifting": found.drifting,
-            "cpu_ns": found.cpu_ns,
-            "widths": widths,
-        }));
+        return context.json(&found.json(&plan));
     }
     print_settings(&lines(&plan, &found), context)
 }

@@ -7,6 +7,7 @@ mod distributions;
 mod global;
 mod parity_caching;
 mod rotating;
+mod shared_rows;
 mod ssds;
 mod support;
 mod synchrony;
