@@ -32,8 +32,8 @@ impl InPlace {
         columns(others).filter(is_free).fold(blank, |mask, column| mask | 1 << column)
     }
 
-    /// After a loss of power, and before the parity of all rows is computed again: pages that the map of zones names may have been
-    /// written by updates whose parity was not. Parity takes none of them for zeros.
+    /// After a loss of power, and before the parity of all rows is computed again: pages that the map of zones names may have
+    /// been written by updates whose parity was not. Parity takes none of them for zeros.
     pub(crate) fn count_named_pages<M: Memory>(&mut self, exec: &Executor<M>) {
         let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off()) else { return };
         for row in 0..exec.geometry.rows() {
