@@ -1,5 +1,5 @@
 //! The same run yields the same rows on every machine, with and without assertions, optimised more or less. `make test`
-//! runs this test in both the `dev` and the `digest` profile.
+//! runs this test in the `dev` profile, and again with `no_assertions.toml`.
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
