@@ -8,8 +8,8 @@ use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
 use crate::{
-    compare, completions, explain, groups, man, overhead, paper, reliability, report, run, runs, studies,
-    timeline, trace,
+    advise, compare, completions, explain, groups, man, overhead, paper, reliability, report, run, runs,
+    studies, timeline, trace,
 };
 
 /// What the short help says instead of examples.
@@ -57,6 +57,7 @@ enum Command {
     Explain(explain::Args),
     Overhead(overhead::Args),
     Reliability(reliability::Args),
+    Advise(advise::Args),
     Trace(trace::Args),
     Create(create::Args),
     Serve(serve::Args),
@@ -123,6 +124,7 @@ impl App {
             Command::Explain(args) => explain::run(args, context),
             Command::Overhead(args) => overhead::run(args, context),
             Command::Reliability(args) => reliability::run(args, context),
+            Command::Advise(args) => advise::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Create(args) => create::run(args, context),
             Command::Serve(args) => serve::run(args, context),

@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "runs",
             "overhead",
             "reliability",
+            "advise",
             "paper",
         ],
     ),

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advise;
 mod app;
 mod arrays;
 mod compare;

@@ -229,6 +229,11 @@ impl Study {
         self.jobs.iter().map(|job| job.config.seed)
     }
 
+    /// Bytes that each run's array holds, in the order of the runs.
+    pub fn capacities(&self) -> impl Iterator<Item = u64> {
+        self.jobs.iter().map(|job| job.capacity)
+    }
+
     /// The directory of results.
     pub fn out(&self) -> &Path {
         &self.spec.out

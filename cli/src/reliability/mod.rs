@@ -1,6 +1,6 @@
 //! `stripewise reliability`: estimates the mean time to data loss, from given rates or from the erases of runs.
 
-mod runs;
+pub(crate) mod runs;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -158,7 +158,7 @@ enum Sampling {
 
 /// A time in years, also where it is longer than nanoseconds can count: `4y`, `2Mh`.
 #[derive(Clone, Copy, Debug)]
-struct LongTime(f64);
+pub(crate) struct LongTime(pub(crate) f64);
 
 impl std::str::FromStr for LongTime {
     type Err = String;

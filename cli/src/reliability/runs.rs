@@ -14,7 +14,7 @@ use crate::runs::runs_at;
 
 /// The erases of one run, by member, and the array that it ran on.
 #[derive(Clone, Debug)]
-pub(super) struct Worn {
+pub(crate) struct Worn {
     scheme: String,
     digest: String,
     /// The name of the requests for people.
@@ -23,12 +23,12 @@ pub(super) struct Worn {
     setting: [(&'static str, Option<toml::Value>); 4],
     erases: Vec<u64>,
     /// Members of a parity group.
-    pub(super) members: u32,
+    pub(crate) members: u32,
     /// The number of those that hold a log.
     pub(super) logs: u32,
-    pub(super) groups: u32,
+    pub(crate) groups: u32,
     /// Parity chunks of a stripe.
-    pub(super) parity: u32,
+    pub(crate) parity: u32,
 }
 
 /// Reads the runs in `paths`, grouped by requests, with the run that `against` names first. Runs that cannot be
@@ -134,7 +134,7 @@ impl Worn {
     /// The names of the columns of [`Worn::cells`].
     pub(super) const COLUMNS: [&'static str; 5] = ["scheme", "erases", "least", "most", "cv"];
 
-    fn of(run: &FinishedRun) -> Outcome<Self> {
+    pub(crate) fn of(run: &FinishedRun) -> Outcome<Self> {
         let erases = run.numbers(Table::Members, "erase_blocks")?;
         let mut configuration = document(run.inputs().configuration());
         if let Some(device) = configuration.get_mut("device").and_then(toml::Value::as_table_mut) {
@@ -179,7 +179,7 @@ impl Worn {
     }
 
     /// Blocks erased a member, as the mean over members.
-    pub(super) fn erases_a_member(&self) -> f64 {
+    pub(crate) fn erases_a_member(&self) -> f64 {
         self.erases.iter().sum::<u64>() as f64 / self.erases.len() as f64
     }
 

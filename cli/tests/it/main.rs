@@ -1,5 +1,6 @@
 //! The tests of the command, in one program: linking one is faster than linking 27.
 
+mod advise;
 mod background;
 mod clients;
 mod comparison;

@@ -1,0 +1,416 @@
+//! `stripewise advise`: which schemes over how many members are worth considering for a device and a workload.
+
+mod pareto;
+mod range;
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+use stripewise_base::units::{Bytes, Count};
+use stripewise_reliability::Model;
+use stripewise_results::paired::margin;
+use stripewise_results::Figure;
+use stripewise_sim::{Layout, Pacing, Precondition};
+use stripewise_study::{
+    DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, Study, StudySpec, What, Workload,
+};
+
+use crate::compare::print_settings;
+use crate::context::{Context, width};
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+use crate::human;
+use crate::reliability::{LongTime, runs::Worn};
+use crate::study::{self, Patient, WorkloadArgs, at_least_one};
+use crate::table::Table;
+use crate::wrap::wrap;
+
+use pareto::{Offer, beaten_by, mean};
+use range::Layouts;
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise advise --device paper001 --trace trace.csv", "a trace over 4 to 8 SSDs"),
+    (
+        "stripewise advise --device paper001 --profile paper001/Fin1 -n 200k --members ssd:5..6",
+        "a workload of a paper",
+    ),
+    (
+        "stripewise advise --gen zipf:write=0.7,size=8KiB,span=1GiB,requests=50k --members channel --all",
+        "the channels of one SSD, and the schemes that others beat too",
+    ),
+    (
+        "stripewise advise -d paper001 -t trace.csv -m ssd:6 -s was -s raid6-was --json",
+        "two schemes only, as JSON",
+    ),
+];
+
+/// The schemes with redundancy that are no variant of another one and need no unusual device.
+const SCHEMES: [&str; 10] = [
+    "stripewise",
+    "baseline",
+    "adaptive",
+    "parity-caching",
+    "parity-logging",
+    "esap",
+    "was",
+    "raid6",
+    "raid6-adaptive",
+    "raid6-was",
+];
+
+/// Find the schemes and numbers of members that are worth considering
+///
+/// Every scheme runs over every number of members, with the same requests. A candidate is listed if no other one beats it: is no
+/// worse in capacity, p99, programs a host page, mean time to data loss and memory of maps, and better in one of them. A p99
+/// that is lower only within its 95 % interval beats nothing. The failure rate of a member grows with its erases, as in paper
+/// 001: the member that is erased least lives --mttf. Runs that exist are not computed again.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+
+    /// When requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME` [default: open]
+    #[arg(long, value_name = "HOW", help_heading = "Workload")]
+    pacing: Option<Pacing>,
+
+    /// Fold addresses onto this much data [default: a fifth of the data that the fewest members hold]
+    #[arg(long, value_name = "SIZE", help_heading = "Workload")]
+    span: Option<Bytes>,
+
+    /// Do not count the first N requests
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
+    warmup: Count,
+
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
+    seed: u64,
+
+    /// Run each candidate with N seeds, beginning with --seed
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        value_parser = at_least_one::<NonZero<u32>>,
+        help_heading = "Workload"
+    )]
+    seeds: NonZero<u32>,
+
+    /// The device: a preset's name or a file
+    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
+    device: String,
+
+    /// The numbers of members: `4..8` SSDs, or `channel` or `chip` of a number of devices, as in `channel:1..2`
+    #[arg(
+        short,
+        long,
+        short_alias = 'e',
+        value_name = "[LEVEL:]N[..N]",
+        default_value = "ssd:4..8",
+        help_heading = "Array"
+    )]
+    members: Layouts,
+
+    /// A scheme to consider, optionally with settings; repeat the option for several [default: ten schemes with redundancy]
+    #[arg(short, long, value_name = "NAME|FILE.toml[,KEY=VALUE]...", help_heading = "Array")]
+    scheme: Vec<String>,
+
+    /// The state of the devices before the first request: `fresh`, or STATE:SHARE of their pages
+    #[arg(long, value_name = "STATE", default_value = "steady:70%", help_heading = "Array")]
+    precondition: Precondition,
+
+    /// Change a key of every scheme or of the device, as in gc.victim=fifo
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
+    set: Vec<Setting>,
+
+    /// Mean time to failure of the member that is erased least, as in 4y or 2Mh [default: 4y]
+    #[arg(long, value_name = "TIME", help_heading = "Array")]
+    mttf: Option<LongTime>,
+
+    /// The directory of results
+    #[arg(short, long, value_name = "DIR", default_value = "stripewise-results", help_heading = "Results")]
+    out: PathBuf,
+
+    /// The number of runs at a time [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
+    jobs: Option<NonZero<usize>>,
+
+    /// List the candidates that others beat too
+    #[arg(long, help_heading = "Results")]
+    all: bool,
+
+    /// Print JSON, with all candidates
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+}
+
+/// A scheme over a number of members, with its results.
+struct Candidate {
+    /// The scheme as it was given on the command line.
+    argument: String,
+    name: String,
+    layout: Layout,
+    offer: Offer,
+    /// Members of a group and parity chunks; the failure rate follows once the erases of all candidates are known.
+    worn: Worn,
+    /// Blocks erased a member, the mean over seeds.
+    erases: f64,
+}
+
+/// A scheme that does not work over a number of members, and the reason.
+struct Skipped {
+    scheme: String,
+    layout: Layout,
+    reason: String,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let spec = args.spec()?;
+    let workload = Workload::new(&spec.workload, spec.seed, &Patient)?;
+    let schemes =
+        if args.scheme.is_empty() { SCHEMES.map(str::to_owned).to_vec() } else { args.scheme.clone() };
+    let threads =
+        args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
+    let (mut candidates, mut skipped, mut span) = (Vec::new(), Vec::new(), args.span.map(|span| span.0));
+    for layout in args.members.iter() {
+        let of = |schemes: &[&String]| -> Outcome<Study> {
+            let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
+            let span = span.map_or(Span::default(), Span::Bytes);
+            Ok(Study::over(StudySpec { schemes, members: layout, span, ..spec.clone() }, &workload)?)
+        };
+        let mut fit = Vec::new();
+        for scheme in &schemes {
+            // A name or a key that does not exist is the user's mistake, not the scheme's.
+            SchemeSpec::parse(scheme)?;
+            match of(&[scheme]) {
+                Ok(_) => fit.push(scheme),
+                Err(failure) => {
+                    skipped.push(Skipped {
+                        scheme: scheme.clone(),
+                        layout,
+                        reason: failure.message().to_owned(),
+                    });
+                }
+            }
+        }
+        if fit.is_empty() {
+            continue;
+        }
+        let study = of(&fit)?;
+        if span.is_none() && !context.quiet && !args.json {
+            print_settings(&study.settings()?, context)?;
+            context.out.flush()?;
+        }
+        // The fewest members hold the least: all get the requests that these can take.
+        span.get_or_insert(study.span_bytes());
+        let capacities: Vec<u64> = study.capacities().collect();
+        let finished = study::run(&study, threads, context).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let seeds = args.seeds.get() as usize;
+        for ((runs, capacities), scheme) in finished.chunks(seeds).zip(capacities.chunks(seeds)).zip(&fit) {
+            candidates.push(Candidate::of(scheme, layout, capacities[0], runs)?);
+        }
+    }
+    if candidates.is_empty() {
+        let reasons = skipped.first().map_or(String::new(), |first| format!(": {}", first.reason));
+        return Err(Failure::failed(format!("no scheme works over these members{reasons}")));
+    }
+    age(&mut candidates, args.mttf);
+    candidates.sort_by(|a, b| mean(&a.offer.p99_ns).total_cmp(&mean(&b.offer.p99_ns)));
+    let offers: Vec<Offer> = candidates.iter().map(|candidate| candidate.offer.clone()).collect();
+    let beaten = beaten_by(&offers);
+    let span = span.unwrap_or_default();
+    if args.json {
+        return context.json(&args.value(&candidates, &beaten, &skipped, span));
+    }
+    args.print(&candidates, &beaten, &skipped, span, context)
+}
+
+impl Args {
+    fn spec(&self) -> Outcome<StudySpec> {
+        Ok(StudySpec {
+            workload: self.workload.spec()?,
+            pacing: self.pacing,
+            warmup: self.warmup.0,
+            seed: self.seed,
+            seeds: self.seeds,
+            device: Document::find(What::Device, &self.device)?,
+            precondition: self.precondition,
+            settings: self.set.clone(),
+            out: self.out.clone(),
+            ..StudySpec::new(Vec::new())?
+        })
+    }
+
+    /// The command that makes the run of a candidate with the first seed again.
+    fn command(&self, candidate: &Candidate, span: u64) -> String {
+        let mut words = vec!["stripewise".to_owned(), "run".to_owned()];
+        let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        option("scheme", candidate.argument.clone());
+        option("device", self.device.clone());
+        option("members", candidate.layout.to_string());
+        let workload = &self.workload;
+        if let Some(trace) = &workload.trace {
+            option("trace", trace.display().to_string());
+            workload.format.iter().for_each(|format| option("format", format.to_string()));
+            if workload.skip_bad.0 > 0 {
+                option("skip-bad", workload.skip_bad.0.to_string());
+            }
+        }
+        workload.generator.iter().for_each(|generator| option("gen", generator.to_string()));
+        workload.profile.iter().for_each(|profile| option("profile", profile.clone()));
+        workload.requests.iter().for_each(|requests| option("requests", requests.0.to_string()));
+        option("fold", workload.fold.to_string());
+        self.pacing.iter().for_each(|pacing| option("pacing", pacing.to_string()));
+        option("span", format!("{span}B"));
+        option("warmup", self.warmup.0.to_string());
+        option("seed", self.seed.to_string());
+        option("precondition", self.precondition.to_string());
+        self.set.iter().for_each(|setting| option("set", setting.to_string()));
+        option("out", self.out.display().to_string());
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn print(
+        &self,
+        candidates: &[Candidate],
+        beaten: &[Option<usize>],
+        skipped: &[Skipped],
+        span: u64,
+        context: &mut Context<'_>,
+    ) -> Outcome {
+        let mut columns =
+            vec!["scheme", "members", "usable", "p99_ms", "+-", "programs/page", "MTTDL_years", "maps"];
+        if self.all {
+            columns.push("beaten_by");
+        }
+        let mut table = Table::new(&columns);
+        let listed = |at: &usize| self.all || beaten[*at].is_none();
+        for at in (0..candidates.len()).filter(listed) {
+            let Candidate { name, layout, offer, .. } = &candidates[at];
+            let ms = |ns: f64| format!("{:.3}", ns / 1e6);
+            let mut cells = vec![
+                json!(name),
+                json!(layout.to_string()),
+                json!(human::bytes(offer.capacity)),
+                json!(ms(mean(&offer.p99_ns))),
+                json!(margin(&offer.p99_ns).map_or("–".to_owned(), ms)),
+                json!(format!("{:.2}", mean(&offer.programs))),
+                json!(format!("{:.3e}", offer.mttdl_years)),
+                json!(human::bytes(offer.map_bytes)),
+            ];
+            if self.all {
+                let by = |other: usize| format!("{}, {}", candidates[other].name, candidates[other].layout);
+                cells.push(json!(beaten[at].map_or(String::new(), by)));
+            }
+            table.row(cells);
+        }
+        table.print(context, false)?;
+        let others = beaten.iter().flatten().count();
+        let mut text = String::new();
+        if others > 0 && !self.all {
+            let line = format!("\n{others} more candidates are no better in anything; --all lists them");
+            wrap(&line, 0, width(), &mut text);
+        }
+        if self.seeds.get() == 1 {
+            wrap("\nwith one seed no p99 beats another: give --seeds 5", 0, width(), &mut text);
+        }
+        for Skipped { scheme, layout, reason } in skipped {
+            wrap(&format!("\n{scheme} over {layout} was left out: {reason}"), 4, width(), &mut text);
+        }
+        context.out.write_all(text.as_bytes())?;
+        writeln!(context.out, "\nThe runs of the first seed, each by its command:")?;
+        for candidate in (0..candidates.len()).filter(listed).map(|at| &candidates[at]) {
+            writeln!(context.out, "  {}", self.command(candidate, span))?;
+        }
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        candidates: &[Candidate],
+        beaten: &[Option<usize>],
+        skipped: &[Skipped],
+        span: u64,
+    ) -> Value {
+        let names = |at: usize| json!({ "scheme": candidates[at].name, "members": candidates[at].layout });
+        let rows = candidates.iter().zip(beaten).map(|(candidate, beaten)| {
+            let Candidate { name, layout, offer, erases, .. } = candidate;
+            json!({
+                "scheme": name,
+                "members": layout,
+                "capacity_bytes": offer.capacity,
+                "response_p99_ns": mean(&offer.p99_ns),
+                "response_p99_margin_ns": margin(&offer.p99_ns),
+                "programs_per_host_page": mean(&offer.programs),
+                "mttdl_years": offer.mttdl_years,
+                "map_bytes": offer.map_bytes,
+                "erases_a_member": erases,
+                "beaten_by": beaten.map(names),
+                "command": self.command(candidate, span),
+            })
+        });
+        let skipped = skipped.iter().map(|Skipped { scheme, layout, reason }| {
+            json!({ "scheme": scheme, "members": layout, "reason": reason })
+        });
+        json!({
+            "span_bytes": span,
+            "candidates": rows.collect::<Vec<_>>(),
+            "skipped": skipped.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Candidate {
+    fn of(argument: &str, layout: Layout, capacity: u64, runs: &[Finished]) -> Outcome<Self> {
+        let totals =
+            runs.iter().map(|run| run.run.totals()).collect::<Result<Vec<_>, stripewise_results::Error>>()?;
+        let all = |name: &str| -> Vec<f64> {
+            let number = |figure| match figure {
+                Figure::Count(count) => count as f64,
+                Figure::Real(ratio) => ratio,
+            };
+            totals.iter().map(|totals| totals.get(name).map_or(0.0, number)).collect()
+        };
+        let worn = runs.iter().map(|run| Worn::of(&run.run)).collect::<Outcome<Vec<_>>>()?;
+        let erases: Vec<f64> = worn.iter().map(Worn::erases_a_member).collect();
+        Ok(Self {
+            argument: argument.to_owned(),
+            name: runs[0].scheme.clone(),
+            layout,
+            offer: Offer {
+                capacity,
+                mttdl_years: 0.0,
+                map_bytes: all("map_bytes").into_iter().fold(0.0, f64::max) as u64,
+                p99_ns: all("response_p99_ns"),
+                programs: all("programs_per_host_page"),
+            },
+            erases: mean(&erases),
+            worn: worn[0].clone(),
+        })
+    }
+}
+
+/// Fills in the mean times to data loss: a member fails as many times as often as it is erased as often as the one that is
+/// erased least (paper 001, section V-E). Where some candidate erases nothing, all age alike.
+fn age(candidates: &mut [Candidate], mttf: Option<LongTime>) {
+    let least = candidates.iter().map(|candidate| candidate.erases).fold(f64::INFINITY, f64::min);
+    let paper = Model::PAPER001;
+    let failures_per_year = mttf.map_or(paper.failures_per_year, |LongTime(years)| 1.0 / years);
+    for candidate in candidates {
+        let Worn { members, parity, groups, .. } = candidate.worn;
+        let alpha = if least > 0.0 { candidate.erases / least } else { 1.0 };
+        let model = Model { members, parity, groups, failures_per_year, ..paper };
+        candidate.offer.mttdl_years = model.aged(alpha).mttdl_years();
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
