@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "validate" / "queueing"))
+import compare_caches
 from compare import LOADS, POLICIES, both
 
 
@@ -22,3 +23,16 @@ def test_means_of_both_agree(load, policy, tmp_path):
 def test_a_bus_that_is_twice_as_slow_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr("raid5_channels.TRANSFER", 2 * 8192 * 5)
     assert abs(both(LOADS["heavy"], "baseline", 4_000, tmp_path).difference) > 0.05
+
+
+@pytest.mark.parametrize("policy", compare_caches.POLICIES)
+@pytest.mark.parametrize("load", compare_caches.LOADS)
+def test_means_behind_write_caches_agree(load, policy, tmp_path):
+    pair = compare_caches.both(compare_caches.LOADS[load], policy, 1_500, tmp_path)
+    assert abs(pair.difference) < 0.01, pair
+
+
+def test_a_cache_that_frees_room_page_by_page_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr("compare_caches.FREES", "page")
+    load = compare_caches.LOADS["HPC, 1.5 ms"]
+    assert abs(compare_caches.both(load, "siw", 1_500, tmp_path).difference) > 0.05
