@@ -10,11 +10,12 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use stripewise_base::units::{Bytes, Count};
 use stripewise_reliability::Model;
-use stripewise_results::paired::margin;
 use stripewise_results::Figure;
+use stripewise_results::paired::margin;
 use stripewise_sim::{Layout, Pacing, Precondition};
 use stripewise_study::{
     DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, Study, StudySpec, What, Workload,
+    acknowledges,
 };
 
 use crate::compare::print_settings;
@@ -31,17 +32,16 @@ use pareto::{Offer, beaten_by, mean};
 use range::Layouts;
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise advise --device paper001 --trace trace.csv", "a trace over 4 to 8 SSDs"),
     (
-        "stripewise advise --device paper001 --profile paper001/Fin1 -n 200k --members ssd:5..6",
-        "a workload of a paper",
+        "stripewise advise --device paper001 --trace trace.csv --members 4..5 --seeds 2",
+        "a trace over 4 and 5 SSDs",
     ),
     (
-        "stripewise advise --gen zipf:write=0.7,size=8KiB,span=1GiB,requests=50k --members channel --all",
-        "the channels of one SSD, and the schemes that others beat too",
+        "stripewise advise -d paper001 --gen zipf:write=0.7,size=4KiB,span=256MiB,requests=2k -m 4 --seeds 2 --all",
+        "a generated workload, and the schemes that others beat too",
     ),
     (
-        "stripewise advise -d paper001 -t trace.csv -m ssd:6 -s was -s raid6-was --json",
+        "stripewise advise -d paper001 -t trace.csv -m 5..6 -s was -s raid6-was --json",
         "two schemes only, as JSON",
     ),
 ];
@@ -157,6 +157,8 @@ struct Candidate {
     worn: Worn,
     /// Blocks erased a member, the mean over seeds.
     erases: f64,
+    /// The place of a write when it is acknowledged.
+    acknowledges: &'static str,
 }
 
 /// A scheme that does not work over a number of members, and the reason.
@@ -280,15 +282,24 @@ impl Args {
         span: u64,
         context: &mut Context<'_>,
     ) -> Outcome {
-        let mut columns =
-            vec!["scheme", "members", "usable", "p99_ms", "+-", "programs/page", "MTTDL_years", "maps"];
+        let mut columns = vec![
+            "scheme",
+            "members",
+            "usable",
+            "p99_ms",
+            "+-",
+            "programs/page",
+            "MTTDL_years",
+            "maps",
+            "acks_from",
+        ];
         if self.all {
             columns.push("beaten_by");
         }
         let mut table = Table::new(&columns);
         let listed = |at: &usize| self.all || beaten[*at].is_none();
         for at in (0..candidates.len()).filter(listed) {
-            let Candidate { name, layout, offer, .. } = &candidates[at];
+            let Candidate { name, layout, offer, acknowledges, .. } = &candidates[at];
             let ms = |ns: f64| format!("{:.3}", ns / 1e6);
             let mut cells = vec![
                 json!(name),
@@ -299,6 +310,7 @@ impl Args {
                 json!(format!("{:.2}", mean(&offer.programs))),
                 json!(format!("{:.3e}", offer.mttdl_years)),
                 json!(human::bytes(offer.map_bytes)),
+                json!(acknowledges),
             ];
             if self.all {
                 let by = |other: usize| format!("{}, {}", candidates[other].name, candidates[other].layout);
@@ -336,7 +348,7 @@ impl Args {
     ) -> Value {
         let names = |at: usize| json!({ "scheme": candidates[at].name, "members": candidates[at].layout });
         let rows = candidates.iter().zip(beaten).map(|(candidate, beaten)| {
-            let Candidate { name, layout, offer, erases, .. } = candidate;
+            let Candidate { name, layout, offer, erases, acknowledges, .. } = candidate;
             json!({
                 "scheme": name,
                 "members": layout,
@@ -347,6 +359,7 @@ impl Args {
                 "mttdl_years": offer.mttdl_years,
                 "map_bytes": offer.map_bytes,
                 "erases_a_member": erases,
+                "acknowledges_from": acknowledges,
                 "beaten_by": beaten.map(names),
                 "command": self.command(candidate, span),
             })
@@ -387,6 +400,7 @@ impl Candidate {
                 programs: all("programs_per_host_page"),
             },
             erases: mean(&erases),
+            acknowledges: acknowledges(runs[0].run.inputs()).unwrap_or("?"),
             worn: worn[0].clone(),
         })
     }
