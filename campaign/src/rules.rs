@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stripewise_base::suggest;
-use stripewise_base::units::Span;
+use stripewise_base::units::{Bytes, Span};
 use stripewise_results::replicate::{Narrow, Of, Rule};
 use stripewise_results::totals::TOTALS;
 
@@ -133,20 +133,24 @@ pub struct Fail {
     pub stop_after: StopAfter,
     /// The longest time of a run.
     pub run_limit: Option<Duration>,
+    /// The most memory of a worker process of the command, in bytes of address space.
+    pub memory: Option<u64>,
 }
 
 impl Default for Fail {
     fn default() -> Self {
-        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None }
+        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None, memory: None }
     }
 }
 
+/// The least memory of a worker: its program, stacks and heap without a run.
+const MEMORY_LEAST: u64 = 256 << 20;
 /// Runs that must have been tried before a share of them counts.
 const SHARE_OF: u64 = 20;
 
 impl Fail {
     pub(crate) fn read(section: &Section<'_>) -> Result<Self, Error> {
-        section.only(&["retries", "on_error", "stop_after", "run_limit"])?;
+        section.only(&["retries", "on_error", "stop_after", "run_limit", "memory"])?;
         let mut fail = Self::default();
         if let Some(item) = section.get("retries") {
             fail.retries = item.count(0)?;
@@ -186,6 +190,13 @@ impl Fail {
             let limit = seconds.map_or_else(span, Ok);
             fail.run_limit =
                 Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}, 10min or 1h")))?);
+        }
+        if let Some(item) = section.get("memory") {
+            let Bytes(memory) = item.parsed()?;
+            if memory < MEMORY_LEAST {
+                return Err(item.refuse(format!("`memory`: a worker alone takes {}", Bytes(MEMORY_LEAST))));
+            }
+            fail.memory = Some(memory);
         }
         Ok(fail)
     }

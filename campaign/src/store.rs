@@ -159,14 +159,7 @@ impl StudyStore {
     /// # Errors
     /// When a pack cannot be read; [`Error::NotReproduced`].
     pub fn load(&self, figures: &[String]) -> Result<Known, Error> {
-        // Another command may join packs meanwhile; the joined pack is then in the second list.
-        for _ in 0..10 {
-            match self.load_listed(figures) {
-                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                loaded => return loaded,
-            }
-        }
-        self.load_listed(figures)
+        retried(&mut || self.load_listed(figures))
     }
 
     fn load_listed(&self, figures: &[String]) -> Result<Known, Error> {
@@ -290,7 +283,12 @@ impl StudyStore {
     pub fn join(&self) -> Result<(), Error> {
         let (mut group, mut bytes) = (Vec::new(), 0);
         for path in self.packs()? {
-            let size = fs::metadata(&path).map_err(Error::io(&path, "see the file's size"))?.len();
+            let size = match fs::metadata(&path) {
+                Ok(metadata) => metadata.len(),
+                // Another command has joined it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(Error::io(&path, "see the file's size")(error)),
+            };
             if size >= SMALL_BYTES {
                 continue;
             }
@@ -309,10 +307,15 @@ impl StudyStore {
         let mut packs: Vec<(&PathBuf, Vec<RecordBatch>)> = Vec::new();
         for path in paths {
             let mut tables = Vec::new();
-            pack::read(path, None, &mut |table| {
+            let read = pack::read(path, None, &mut |table| {
                 tables.push(table.clone());
                 Ok(())
-            })?;
+            });
+            match read {
+                // Another command joins the same packs.
+                Err(error) if error.is_gone() => return Ok(()),
+                read => read?,
+            }
             packs.push((path, tables));
         }
         // Other versions have other totals.
@@ -331,6 +334,18 @@ impl StudyStore {
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes of packs that are joined to one: they are in memory at a time.
 const JOINED_BYTES: u64 = 16 << 20;
+
+/// Does again what needs a file that is gone: another command may join packs meanwhile, and the joined pack is in the next
+/// list.
+pub(crate) fn retried<T>(what: &mut dyn FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 0..10 {
+        match what() {
+            Err(error) if error.is_gone() => {}
+            done => return done,
+        }
+    }
+    what()
+}
 
 /// The files of a folder with this ending, in the order of their names; none if there is no folder.
 pub(crate) fn list(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {

@@ -1,5 +1,6 @@
 //! `stripewise study`: studies of many runs, described by a file.
 
+mod batches;
 mod check;
 mod open;
 mod run;
@@ -34,6 +35,7 @@ enum Command {
     Check(check::Args),
     Run(run::Args),
     Worker(run::WorkerArgs),
+    Batches(batches::Args),
     Status(status::StatusArgs),
     Show(show::Args),
     Errors(status::ErrorsArgs),
@@ -45,6 +47,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Command::Check(args) => check::run(&args, context),
         Command::Run(args) => run::run(&args, context),
         Command::Worker(args) => run::work(&args, context),
+        Command::Batches(args) => batches::run(&args),
         Command::Status(args) => status::show_status(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Errors(args) => status::show_errors(&args, context),

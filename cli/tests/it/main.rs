@@ -30,6 +30,7 @@ mod serving;
 mod status_page;
 mod stopped_member;
 mod studies;
+mod study_workers;
 mod superblocks;
 mod support;
 mod timeline;
