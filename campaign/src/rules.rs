@@ -145,6 +145,19 @@ impl Default for Fail {
 
 /// The least memory of a worker: its program, stacks and heap without a run.
 const MEMORY_LEAST: u64 = 256 << 20;
+/// A time of runs and files, whose units reach to hours; those of devices end at seconds.
+///
+/// # Errors
+/// What was expected.
+pub fn long_time(text: &str) -> Result<Duration, String> {
+    let seconds = [("h", 3600), ("min", 60)].into_iter().find_map(|(unit, seconds)| {
+        let number = text.strip_suffix(unit)?.trim().parse::<u64>().ok()?;
+        number.checked_mul(seconds).map(Duration::from_secs)
+    });
+    let span = || text.parse::<Span>().map(|span| Duration::from_nanos(span.0));
+    seconds.map_or_else(span, Ok).map_err(|error| format!("{error}, 10min or 1h"))
+}
+
 /// Runs that must have been tried before a share of them counts.
 const SHARE_OF: u64 = 20;
 
@@ -175,21 +188,8 @@ impl Fail {
             };
         }
         if let Some(item) = section.get("run_limit") {
-            let limit = item.string()?;
-            // Units of runs are hours; those of devices end at seconds.
-            let seconds = [("h", 3600), ("min", 60)].into_iter().find_map(|(unit, seconds)| {
-                limit
-                    .strip_suffix(unit)?
-                    .trim()
-                    .parse::<u64>()
-                    .ok()?
-                    .checked_mul(seconds)
-                    .map(Duration::from_secs)
-            });
-            let span = || limit.parse::<Span>().map(|span| Duration::from_nanos(span.0));
-            let limit = seconds.map_or_else(span, Ok);
-            fail.run_limit =
-                Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}, 10min or 1h")))?);
+            let limit = long_time(&item.string()?);
+            fail.run_limit = Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}")))?);
         }
         if let Some(item) = section.get("memory") {
             let Bytes(memory) = item.parsed()?;

@@ -28,6 +28,17 @@ const PARTIAL: &str = "partial";
 /// The age at which such a file belongs to a dead process: writing one takes less than a second.
 const DEAD: Duration = Duration::from_secs(3600);
 
+/// A file that a process has not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The time since it was written to.
+    pub age: Duration,
+}
+
 /// The moments of a commit. A test ends the process at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -260,20 +271,39 @@ impl StudyStore {
         Ok((folder.clone(), folder.join(name)))
     }
 
-    /// Removes files that dead processes left half written.
+    /// Removes files that dead processes left half written, an hour ago or earlier.
     ///
     /// # Errors
     /// When a folder cannot be listed, or a file cannot be removed.
     pub fn sweep(&self) -> Result<(), Error> {
+        self.remove(&self.partials(DEAD)?)
+    }
+
+    /// The half written files that nothing was written to for longer than `age`.
+    ///
+    /// # Errors
+    /// When a folder cannot be listed.
+    pub fn partials(&self, age: Duration) -> Result<Vec<Partial>, Error> {
+        let mut partials = Vec::new();
         for folder in ["runs", "errors", "catalogue"] {
             for path in list(&self.root.join(folder), PARTIAL)? {
-                let written = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
-                if written.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > DEAD) {
-                    remove(&path)?;
+                // A file that is gone now was finished by its process.
+                let Ok(metadata) = fs::metadata(&path) else { continue };
+                let written = metadata.modified().ok().and_then(|time| time.elapsed().ok());
+                if let Some(found) = written.filter(|found| *found > age) {
+                    partials.push(Partial { path, bytes: metadata.len(), age: found });
                 }
             }
         }
-        Ok(())
+        Ok(partials)
+    }
+
+    /// Removes half written files.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn remove(&self, partials: &[Partial]) -> Result<(), Error> {
+        partials.iter().try_for_each(|partial| remove(&partial.path))
     }
 
     /// Joins small packs to larger ones. A command that is killed meanwhile leaves some runs in two packs, which is harmless.

@@ -2,6 +2,7 @@
 
 mod batches;
 mod check;
+mod clean;
 mod open;
 mod run;
 mod show;
@@ -40,6 +41,7 @@ enum Command {
     Show(show::Args),
     Errors(status::ErrorsArgs),
     Index(status::IndexArgs),
+    Clean(clean::Args),
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -52,5 +54,6 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Command::Show(args) => show::run(&args, context),
         Command::Errors(args) => status::show_errors(&args, context),
         Command::Index(args) => status::write_index(&args, context),
+        Command::Clean(args) => clean::run(&args, context),
     }
 }

@@ -37,8 +37,17 @@ pub(crate) struct StoreArgs {
 impl StoreArgs {
     pub(crate) fn open(&self) -> Outcome<(Plan, StudyStore)> {
         let plan = self.study.plan()?;
-        let store = StudyStore::new(self.store.as_ref().unwrap_or(&plan.file().store));
+        let store = self.store_of(plan.file());
         Ok((plan, store))
+    }
+
+    /// The store alone: no trace is read.
+    pub(crate) fn store(&self) -> Outcome<StudyStore> {
+        Ok(self.store_of(&StudyFile::read(&self.study.file)?))
+    }
+
+    fn store_of(&self, file: &StudyFile) -> StudyStore {
+        StudyStore::new(self.store.as_ref().unwrap_or(&file.store))
     }
 }
 

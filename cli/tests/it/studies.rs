@@ -106,6 +106,33 @@ fn mistakes_and_failures_have_exit_codes_of_their_own() {
 }
 
 #[test]
+fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
+    let sandbox = sandbox();
+    assert!(sandbox.run("study clean study.toml").success().starts_with("removed 0 half written files"));
+    sandbox.run("study run study.toml --limit 4").success();
+    let kept = sandbox.run("study status study.toml").success();
+    let partial = |name: &str| sandbox.path().join(format!("study.results/runs/{name}.partial"));
+    for name in ["old", "new"] {
+        std::fs::write(partial(name), [0; 2048]).unwrap();
+    }
+    let before = std::time::SystemTime::now() - Duration::from_secs(7200);
+    std::fs::File::options().write(true).open(partial("old")).unwrap().set_modified(before).unwrap();
+    let told = sandbox.run("study clean study.toml --dry-run").success();
+    assert!(told.starts_with("would remove study.results/runs/old.partial: 2 KiB, 2"), "{told}");
+    assert!(
+        told.ends_with("would remove 1 half written files, 2 KiB\n") && partial("old").exists(),
+        "{told}"
+    );
+    let told = sandbox.run("study clean study.toml").success();
+    assert!(told.starts_with("removed study.results/runs/old.partial"), "{told}");
+    assert!(!partial("old").exists() && partial("new").exists());
+    assert!(sandbox.run("study clean study.toml --older-than soon").failure(2).contains("10min or 1h"));
+    sandbox.run("study clean study.toml --older-than 0s").success();
+    assert!(!partial("new").exists());
+    assert_eq!(sandbox.run("study status study.toml").success(), kept);
+}
+
+#[test]
 fn a_study_that_is_killed_is_resumed_by_the_same_command() {
     let whole = sandbox();
     whole.run("study run study.toml --jobs 1").success();
