@@ -1,13 +1,13 @@
 //! A plan: the points of a study, visited lazily.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::SystemTime;
 
 use stripewise_results::Digest;
 use stripewise_results::replicate::Of;
 use stripewise_study::{Observer, Study, StudySpec, Workload, WorkloadSpec, version};
+use stripewise_trace::Stamp;
 
 use crate::axis::Axis;
 use crate::choice::{Choice, Part, digest};
@@ -117,7 +117,7 @@ impl Plan {
             let origin = stripewise_study::Origin::Trace(path.clone(), options.clone());
             let spec = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
             // Before it is read: a change while it is read is noticed too.
-            let stamp = stamp(path);
+            let stamp = Stamp::of(path).ok();
             let workload = Workload::new(&spec, 1, observer)?;
             let found = workload.digest();
             if let Some(needs) = digests.get(&choice.shown)
@@ -360,15 +360,12 @@ impl Plan {
     pub(crate) fn traces_are_unchanged(&self, observer: &dyn Observer) -> Result<(), Error> {
         for Read { path, stamp: known, digest, .. } in &self.read {
             let lock = || known.lock().expect("no thread panics while it holds a stamp");
-            let now = stamp(path);
+            let now = Stamp::of(path).ok();
             if now == *lock() {
                 continue;
             }
             // A file that was written again with the same content is the same trace.
-            let found = stripewise_trace::digest_while(path, &mut || observer.go_on());
-            let found =
-                found.map_err(stripewise_study::Error::from)?.ok_or(stripewise_study::Error::Stopped)?;
-            let found = format!("blake3:{found}");
+            let found = format!("blake3:{}", stripewise_study::trace_digest(path, observer)?);
             if found != *digest {
                 return Err(Error::TraceChanged { path: path.clone(), was: digest.clone(), is: found });
             }
@@ -458,14 +455,6 @@ struct Read {
     /// Its state when its content had the digest.
     stamp: Mutex<Option<Stamp>>,
     digest: String,
-}
-
-/// Size and time of a file: they change when it is written.
-type Stamp = (u64, SystemTime);
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 /// The order in which choices are made: by key, so that a key means the same in the base and as an axis. A policy stands

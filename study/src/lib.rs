@@ -11,6 +11,7 @@ pub mod bibliography;
 mod catalog;
 mod cpu;
 mod describe;
+mod digests;
 mod error;
 mod missing;
 mod named;
@@ -29,6 +30,7 @@ mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
 pub use describe::{describe_device, describe_members};
+pub use digests::trace_digest;
 pub use error::{Error, What};
 pub use named::Document;
 pub use observer::Observer;

@@ -105,6 +105,35 @@ fn mistakes_and_failures_have_exit_codes_of_their_own() {
     assert!(errors.len() == 8 && errors.iter().all(|error| error["attempts"] == 2), "{errors:?}");
 }
 
+/// The command and its workers take the digest of a trace from the cache, and notice that the trace has changed.
+#[test]
+fn a_trace_is_read_for_its_digest_once_and_again_when_it_has_changed() {
+    let sandbox = Sandbox::with_trace();
+    let text = STUDY.replace("\"uniform:size=8KiB,write=0.5,span=16MiB\"", "{ trace = \"trace.csv\" }");
+    sandbox.write("study.toml", &text);
+    let plan = || json(&sandbox.run("study check study.toml --json").success())["plan"].to_string();
+    let first = plan();
+    let cache = sandbox.path().join("cache/digests");
+    // What was just written may be written again without a change of its times.
+    assert!(!cache.exists());
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(plan(), first);
+    let entries: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [entry] = &entries[..] else { panic!("{entries:?}") };
+    // Another digest in its place shows that the trace is not read.
+    let kept = std::fs::read_to_string(entry).unwrap();
+    let digest = kept.lines().last().unwrap();
+    std::fs::write(entry, kept.replace(digest, &"5".repeat(64))).unwrap();
+    let other = plan();
+    assert_ne!(other, first);
+    sandbox.run("study run study.toml --jobs 2 --limit 4").success();
+    assert_eq!(plan(), other);
+    let trace = sandbox.path().join("trace.csv");
+    let content = std::fs::read(&trace).unwrap();
+    std::fs::write(&trace, content).unwrap();
+    assert_eq!(plan(), first);
+}
+
 #[test]
 fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
     let sandbox = sandbox();
