@@ -12,11 +12,6 @@ use crate::text::{Item, Section};
 
 /// The figure that tables show if the file names none.
 const FIGURE: &str = "response_mean_ns";
-/// Seeds of a point if the file does not say.
-const SEEDS: u32 = 5;
-/// The confidence of intervals if the file does not say.
-const CONFIDENCE: f64 = 0.95;
-
 /// The seeds of a point.
 #[derive(Clone, Debug)]
 pub struct Replicate {
@@ -32,12 +27,19 @@ pub struct Replicate {
 
 impl Default for Replicate {
     fn default() -> Self {
-        let rule = Rule::fixed(SEEDS, CONFIDENCE).expect("five seeds at 95 % are a rule");
+        let rule = Rule::fixed(Self::SEEDS, Self::CONFIDENCE).expect("five seeds at 95 % are a rule");
         Self { first: 1, rule, figure: FIGURE.to_owned(), of: Of::Means }
     }
 }
 
 impl Replicate {
+    /// Seeds of a point, and between two looks at its intervals, if the file does not say.
+    pub const SEEDS: u32 = 5;
+    /// The most seeds of a point whose intervals stay wide, if the file does not say.
+    pub const MOST: u32 = 60;
+    /// The confidence of intervals if the file does not say.
+    pub const CONFIDENCE: f64 = 0.95;
+
     pub(crate) fn read(section: &Section<'_>, schemes: &[String]) -> Result<Self, Error> {
         section.only(&["first", "seeds", "least", "most", "batch", "until"])?;
         let mut replicate = Self::default();
@@ -51,7 +53,7 @@ impl Replicate {
             }
             if let Some(seeds) = section.get("seeds") {
                 replicate.rule =
-                    Rule::fixed(seeds.count(1)?, CONFIDENCE).map_err(|error| seeds.refuse(error))?;
+                    Rule::fixed(seeds.count(1)?, Self::CONFIDENCE).map_err(|error| seeds.refuse(error))?;
             }
             return Ok(replicate);
         };
@@ -76,8 +78,9 @@ impl Replicate {
             None => Of::Means,
         };
         let count = |key: &str, default| section.get(key).map_or(Ok(default), |item| item.count(1));
-        let (least, batch, most) = (count("least", SEEDS)?, count("batch", SEEDS)?, count("most", 60)?);
-        let confidence = table.get("confidence").map_or(Ok(CONFIDENCE), Item::real)?;
+        let (least, batch) = (count("least", Self::SEEDS)?, count("batch", Self::SEEDS)?);
+        let most = count("most", Self::MOST)?;
+        let confidence = table.get("confidence").map_or(Ok(Self::CONFIDENCE), Item::real)?;
         let rule = Rule::until(narrow, confidence, least, batch, most);
         replicate.rule = rule.map_err(|message| until.refuse(message))?;
         Ok(replicate)

@@ -25,6 +25,7 @@ mod pages;
 mod papers;
 mod real_traces;
 mod reliability;
+mod replication;
 mod service;
 mod serving;
 mod status_page;
