@@ -4,6 +4,7 @@ mod batches;
 mod check;
 mod clean;
 mod open;
+mod place;
 mod run;
 mod show;
 mod status;

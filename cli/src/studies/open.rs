@@ -41,6 +41,13 @@ impl StoreArgs {
         Ok((plan, store))
     }
 
+    /// The study file and the folder of results, as arguments of another command.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![self.study.file.display().to_string()];
+        arguments.extend(self.store.iter().map(|store| format!("--store={}", store.display())));
+        arguments
+    }
+
     /// The store alone: no trace is read.
     pub(crate) fn store(&self) -> Outcome<StudyStore> {
         Ok(self.store_of(&StudyFile::read(&self.study.file)?))

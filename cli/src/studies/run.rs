@@ -20,6 +20,7 @@ use crate::human;
 use crate::interrupt;
 use crate::progress::{Bar, Progress};
 use crate::studies::open::{StoreArgs, cpu};
+use crate::studies::place::hand_over;
 use crate::study::{Patient, at_least_one};
 
 const EXAMPLES: &[Example] = &[
@@ -56,6 +57,13 @@ const SOME_FAILED: u8 = 3;
 pub(crate) struct Args {
     #[command(flatten)]
     making: Making,
+
+    /// Make the runs at a place of the study file, a table [on.NAME]: hosts by SSH, Slurm, Kubernetes
+    ///
+    /// Needs the Python package in the same build: pip install 'stripewise[study]'. The first of $STRIPEWISE_PYTHON, the
+    /// active virtual environment, python3 and python that has it is used. The table says how many workers the place has.
+    #[arg(long, value_name = "NAME", conflicts_with = "jobs")]
+    on: Option<String>,
 }
 
 /// Make one share of the runs of a study, as a job that knows nothing of the others
@@ -126,7 +134,20 @@ impl Watch for Shown {
 }
 
 pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    if let Some(name) = &args.on {
+        return hand_over(&elsewhere(&args.making, name, context.quiet));
+    }
     make(&args.making, Shard::ALL, context)
+}
+
+/// The arguments of the Python package's command.
+fn elsewhere(making: &Making, name: &str, quiet: bool) -> Vec<String> {
+    let mut arguments = making.store.arguments();
+    arguments.push(format!("--on={name}"));
+    arguments.push(format!("--build={}", stripewise_study::version()));
+    arguments.extend(making.limit.map(|limit| format!("--limit={}", limit.0)));
+    arguments.extend(quiet.then(|| "--quiet".to_owned()));
+    arguments
 }
 
 pub(crate) fn work(args: &WorkerArgs, context: &mut Context<'_>) -> Outcome {

@@ -134,6 +134,60 @@ fn a_trace_is_read_for_its_digest_once_and_again_when_it_has_changed() {
     assert_eq!(plan(), first);
 }
 
+/// An interpreter that says what it was called with. The one called `python` has the package.
+fn with_interpreters(sandbox: &Sandbox) {
+    let write = |name: &str, script: &str| {
+        let path = sandbox.write(name, script);
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    std::fs::create_dir(sandbox.path().join("bin")).unwrap();
+    write(
+        "bin/python3",
+        "#!/bin/sh\necho 'Traceback:' >&2\necho \"No module named 'stripewise'\" >&2\nexit 1\n",
+    );
+    write("bin/python", "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nprintf '%s\\n' \"$@\"\nexit 3\n");
+}
+
+#[test]
+fn a_study_on_another_place_is_handed_over_to_the_python_package() {
+    let sandbox = sandbox();
+    with_interpreters(&sandbox);
+    let line = "-q study run study.toml --on slurm --store elsewhere --limit 2k";
+    let on = |path: &str, python: Option<&str>| {
+        let mut command = sandbox.command();
+        command.env("PATH", path).env_remove("VIRTUAL_ENV").env_remove("STRIPEWISE_PYTHON");
+        command.envs(python.map(|python| ("STRIPEWISE_PYTHON", python)));
+        let output = command.args(line.split(' ')).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let bin = sandbox.path().join("bin");
+    let (code, said, _) = on(&format!("{}:/usr/bin:/bin", bin.display()), None);
+    let build = format!("--build={}", stripewise_study::version());
+    let expected = [
+        "-m",
+        "stripewise.cluster",
+        "run",
+        "study.toml",
+        "--store=elsewhere",
+        "--on=slurm",
+        &build,
+        "--limit=2000",
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), [&expected[..], &["--quiet"]].concat());
+    assert_eq!(code, Some(3), "the exit code is that of the package");
+
+    // Neither of these has the package.
+    std::fs::remove_file(bin.join("python")).unwrap();
+    let (code, _, error) = on(&bin.display().to_string(), None);
+    assert_eq!(code, Some(2), "{error}");
+    for part in ["pip install 'stripewise[study]'", "python3: No module named 'stripewise'", "\n  python: "] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let (code, _, error) = on("/usr/bin:/bin", Some("no/such/python"));
+    assert!(code == Some(2) && error.contains("no/such/python: ") && !error.contains("python3"), "{error}");
+}
+
 #[test]
 fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
     let sandbox = sandbox();
