@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use stripewise_results::Digest;
 use stripewise_results::replicate::Of;
@@ -32,6 +32,8 @@ pub struct Plan {
     refusals: Mutex<Refusals>,
     workloads: Mutex<BTreeMap<u64, Workload>>,
     counts: Mutex<BTreeMap<u64, Result<u64, String>>>,
+    /// Studies of points and schemes with any seed: to resolve one takes as long as a short run.
+    studies: Mutex<BTreeMap<(u64, usize), Arc<Study>>>,
 }
 
 /// The source of a key's value.
@@ -83,6 +85,8 @@ struct Refusals {
 
 /// Workloads that are kept. Beyond, they are resolved again.
 const WORKLOADS_KEPT: usize = 4096;
+/// Studies that are kept, of some 50 KB each.
+const STUDIES_KEPT: usize = 64;
 
 impl Plan {
     /// Resolves a study file. Reads each trace once, for its digest.
@@ -151,8 +155,21 @@ impl Plan {
         let arrays = SubPoints::new(&file.axes, |axis| axis.values[0].is_of_array());
         let loads = SubPoints::new(&file.axes, is_load);
         let (version, refusals) = (version(), Mutex::default());
-        let (workloads, counts) = (Mutex::default(), Mutex::default());
-        Ok(Self { file, version, order, schemes, traces, read, arrays, loads, refusals, workloads, counts })
+        let (workloads, counts, studies) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self {
+            file,
+            version,
+            order,
+            schemes,
+            traces,
+            read,
+            arrays,
+            loads,
+            refusals,
+            workloads,
+            counts,
+            studies,
+        })
     }
 
     /// The study file.
@@ -271,9 +288,21 @@ impl Plan {
     /// # Errors
     /// A combination that is refused; a workload that cannot be resolved.
     pub fn study(&self, cell: &Cell, scheme: usize, seed: u64) -> Result<Study, Error> {
+        let lock = || self.studies.lock().expect("no thread panics while it holds the studies");
+        let place = (cell.index, scheme);
+        let known = lock().get(&place).cloned();
+        if let Some(known) = known {
+            return Ok(known.with_seed(seed)?);
+        }
         let spec = self.spec(cell, scheme, seed)?;
         let workload = self.workload(cell, &spec)?;
-        Ok(Study::over(spec, &workload)?)
+        let study = Arc::new(Study::over(spec, &workload)?);
+        let mut studies = lock();
+        if studies.len() >= STUDIES_KEPT {
+            studies.clear();
+        }
+        studies.insert(place, Arc::clone(&study));
+        Ok((*study).clone())
     }
 
     /// The workload of a point.

@@ -13,6 +13,7 @@ mod cpu;
 mod describe;
 mod digests;
 mod error;
+mod job;
 mod missing;
 mod named;
 mod observer;
@@ -32,13 +33,14 @@ pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, s
 pub use describe::{describe_device, describe_members};
 pub use digests::trace_digest;
 pub use error::{Error, What};
+pub use job::smallest_bytes;
 pub use named::Document;
 pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
 pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
-pub use study::{Finished, Study, acknowledges, smallest_bytes, version};
+pub use study::{Finished, Study, acknowledges, version};
 pub use watching::InMemory;
 pub use workload::{
     DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,
