@@ -31,6 +31,7 @@ mod serving;
 mod status_page;
 mod stopped_member;
 mod studies;
+mod study_stores;
 mod study_workers;
 mod superblocks;
 mod support;

@@ -61,7 +61,7 @@ fn state(pid: u32) -> Option<(String, u32)> {
 }
 
 /// The processes that a process has started and that live.
-fn children(parent: u32) -> Vec<u32> {
+pub(crate) fn children(parent: u32) -> Vec<u32> {
     let all = Path::new("/proc").read_dir().unwrap();
     let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|&pid| state(pid).is_some_and(|(state, its)| its == parent && state != "Z")).collect()
@@ -73,7 +73,7 @@ fn kill(pid: u32, signal: Signal) {
 }
 
 /// Waits until `what` gives something.
-fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = what() {
