@@ -14,7 +14,7 @@ use crate::pack;
 use crate::plan::{Cell, Plan};
 use crate::row::{hex, unhex};
 use crate::status::visit;
-use crate::store::StudyStore;
+use crate::store::{StudyStore, retried};
 
 /// What the names of the axes' columns begin with: a total may have the name of an axis.
 const AXIS: &str = "axis.";
@@ -25,6 +25,10 @@ const AXIS: &str = "axis.";
 /// # Errors
 /// When the store cannot be read or written.
 pub fn index(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Result<(PathBuf, u64), Error> {
+    retried(&mut || index_listed(plan, store, observer))
+}
+
+fn index_listed(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Result<(PathBuf, u64), Error> {
     let path = store.root().join("catalogue").join(format!("{}.parquet", hex(&plan.digest().0[..8])));
     let mut cells: Vec<Cell> = Vec::new();
     let mut wanted: BTreeMap<[u8; 16], u32> = BTreeMap::new();

@@ -55,12 +55,10 @@ pub enum Next {
     Done,
 }
 
-/// Attempts at a batch whose worker dies. Beyond, it is halved until the run that kills its worker is alone.
-const TRIES: u32 = 3;
-
 /// A batch that was handed out and has not ended.
 struct Out {
     tasks: Vec<Task>,
+    /// Workers of these runs that died.
     lost: u32,
 }
 
@@ -183,14 +181,16 @@ impl Coordinator {
     }
 
     /// The worker of a batch died, or never came back, with the runs of the batch that it has not reported. The batch is
-    /// handed out three times; then it is halved until the run that kills its worker is alone and fails.
+    /// handed out again as often as the study retries a run; then it is halved until the run that kills its worker is alone
+    /// and fails.
     ///
     /// # Errors
     /// A failure that cannot be stored.
     pub fn lost(&mut self, batch: u64, reason: &str) -> Result<Counts, Error> {
         let Some(Out { mut tasks, lost }) = self.out.remove(&batch) else { return Ok(self.counts()) };
         let lost = lost + 1;
-        if lost < TRIES {
+        let tries = self.plan.file().fail.retries.saturating_add(1);
+        if lost < tries {
             self.again.push_back(Out { tasks, lost });
             return Ok(self.counts());
         }
@@ -204,7 +204,7 @@ impl Coordinator {
         let others = tasks.split_off(tasks.len() / 2);
         for half in [tasks, others] {
             // A run that is alone at last may be innocent: it gets all its attempts.
-            let lost = if half.len() == 1 { 0 } else { TRIES - 1 };
+            let lost = if half.len() == 1 { 0 } else { tries - 1 };
             self.again.push_back(Out { tasks: half, lost });
         }
         Ok(self.counts())

@@ -85,6 +85,9 @@ pub enum Error {
         /// The build of the coordinator.
         needs: String,
     },
+    /// A worker process that cannot be started, or the error that it reports.
+    #[error("{0}")]
+    Worker(String),
     /// The file does not say what it must.
     #[error("{0}")]
     Spec(String),
@@ -94,6 +97,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a file is not there any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// An error of the operating system.
     pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), doing, source }

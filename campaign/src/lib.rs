@@ -2,8 +2,8 @@
 //!
 //! [`StudyFile::read`] reads `study.toml`. [`Plan::new`] resolves it: a product of axes, whose points are visited lazily.
 //! A point with one scheme and one seed is a run. [`check`] says what the plan costs and which combinations are refused,
-//! before anything runs. [`run()`] makes the runs on several threads and commits them to a [`StudyStore`]; to resume is to
-//! run again.
+//! before anything runs. [`run_in_processes`] makes the runs in worker processes, [`run()`] on threads, and both commit them
+//! to a [`StudyStore`]; to resume is to run again.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod make;
 mod pack;
 mod plan;
 mod point;
+mod processes;
 mod range;
 mod row;
 mod rules;
@@ -45,11 +46,12 @@ pub use file::StudyFile;
 pub use make::Watch;
 pub use plan::{Cell, Plan};
 pub use point::{Point, Shown};
-pub use rules::{Fail, Replicate, StopAfter, figure_of};
+pub use processes::{Start, run_in_processes, serve};
+pub use rules::{Fail, Replicate, StopAfter, figure_of, long_time};
 pub use run::run;
 pub use schedule::Counts;
 pub use shard::Shard;
 pub use sources::{PolicyLoader, load_policies_by};
 pub use status::{Status, Values, Visitor, reason, status, visit};
-pub use store::{Known, KnownRow, Moment, StudyStore};
+pub use store::{Known, KnownRow, Moment, Partial, StudyStore};
 pub use worker::Worker;

@@ -1,13 +1,13 @@
 //! A plan: the points of a study, visited lazily.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::SystemTime;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use stripewise_results::Digest;
 use stripewise_results::replicate::Of;
 use stripewise_study::{Observer, Study, StudySpec, Workload, WorkloadSpec, version};
+use stripewise_trace::Stamp;
 
 use crate::axis::Axis;
 use crate::choice::{Choice, Part, digest};
@@ -32,6 +32,8 @@ pub struct Plan {
     refusals: Mutex<Refusals>,
     workloads: Mutex<BTreeMap<u64, Workload>>,
     counts: Mutex<BTreeMap<u64, Result<u64, String>>>,
+    /// Studies of points and schemes with any seed: to resolve one takes as long as a short run.
+    studies: Mutex<BTreeMap<(u64, usize), Arc<Study>>>,
 }
 
 /// The source of a key's value.
@@ -83,6 +85,8 @@ struct Refusals {
 
 /// Workloads that are kept. Beyond, they are resolved again.
 const WORKLOADS_KEPT: usize = 4096;
+/// Studies that are kept, of some 50 KB each.
+const STUDIES_KEPT: usize = 64;
 
 impl Plan {
     /// Resolves a study file. Reads each trace once, for its digest.
@@ -117,7 +121,7 @@ impl Plan {
             let origin = stripewise_study::Origin::Trace(path.clone(), options.clone());
             let spec = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
             // Before it is read: a change while it is read is noticed too.
-            let stamp = stamp(path);
+            let stamp = Stamp::of(path).ok();
             let workload = Workload::new(&spec, 1, observer)?;
             let found = workload.digest();
             if let Some(needs) = digests.get(&choice.shown)
@@ -151,8 +155,21 @@ impl Plan {
         let arrays = SubPoints::new(&file.axes, |axis| axis.values[0].is_of_array());
         let loads = SubPoints::new(&file.axes, is_load);
         let (version, refusals) = (version(), Mutex::default());
-        let (workloads, counts) = (Mutex::default(), Mutex::default());
-        Ok(Self { file, version, order, schemes, traces, read, arrays, loads, refusals, workloads, counts })
+        let (workloads, counts, studies) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self {
+            file,
+            version,
+            order,
+            schemes,
+            traces,
+            read,
+            arrays,
+            loads,
+            refusals,
+            workloads,
+            counts,
+            studies,
+        })
     }
 
     /// The study file.
@@ -271,9 +288,21 @@ impl Plan {
     /// # Errors
     /// A combination that is refused; a workload that cannot be resolved.
     pub fn study(&self, cell: &Cell, scheme: usize, seed: u64) -> Result<Study, Error> {
+        let lock = || self.studies.lock().expect("no thread panics while it holds the studies");
+        let place = (cell.index, scheme);
+        let known = lock().get(&place).cloned();
+        if let Some(known) = known {
+            return Ok(known.with_seed(seed)?);
+        }
         let spec = self.spec(cell, scheme, seed)?;
         let workload = self.workload(cell, &spec)?;
-        Ok(Study::over(spec, &workload)?)
+        let study = Arc::new(Study::over(spec, &workload)?);
+        let mut studies = lock();
+        if studies.len() >= STUDIES_KEPT {
+            studies.clear();
+        }
+        studies.insert(place, Arc::clone(&study));
+        Ok((*study).clone())
     }
 
     /// The workload of a point.
@@ -360,15 +389,12 @@ impl Plan {
     pub(crate) fn traces_are_unchanged(&self, observer: &dyn Observer) -> Result<(), Error> {
         for Read { path, stamp: known, digest, .. } in &self.read {
             let lock = || known.lock().expect("no thread panics while it holds a stamp");
-            let now = stamp(path);
+            let now = Stamp::of(path).ok();
             if now == *lock() {
                 continue;
             }
             // A file that was written again with the same content is the same trace.
-            let found = stripewise_trace::digest_while(path, &mut || observer.go_on());
-            let found =
-                found.map_err(stripewise_study::Error::from)?.ok_or(stripewise_study::Error::Stopped)?;
-            let found = format!("blake3:{found}");
+            let found = format!("blake3:{}", stripewise_study::trace_digest(path, observer)?);
             if found != *digest {
                 return Err(Error::TraceChanged { path: path.clone(), was: digest.clone(), is: found });
             }
@@ -458,14 +484,6 @@ struct Read {
     /// Its state when its content had the digest.
     stamp: Mutex<Option<Stamp>>,
     digest: String,
-}
-
-/// Size and time of a file: they change when it is written.
-type Stamp = (u64, SystemTime);
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 /// The order in which choices are made: by key, so that a key means the same in the base and as an axis. A policy stands

@@ -17,12 +17,15 @@ pub struct Point {
     pub values: Vec<Vec<f64>>,
     /// Whether more seeds are needed.
     pub decision: Decision,
+    /// Runs of the seeds that are needed or have ended that the store has, those behind a gap in the seeds included.
+    pub stored: u64,
 }
 
 impl Point {
     /// A point at which no scheme fits.
     pub(crate) fn nowhere(cell: &Cell) -> Self {
-        Self { cell: cell.clone(), schemes: Vec::new(), values: Vec::new(), decision: Decision::Needs(0) }
+        let (schemes, values) = (Vec::new(), Vec::new());
+        Self { cell: cell.clone(), schemes, values, decision: Decision::Needs(0), stored: 0 }
     }
 
     /// Looks at a point. `known` has the deciding figure first.
@@ -54,7 +57,15 @@ impl Point {
             let decision = replicate.rule.decide(of, &taken, is_exact);
             match decision {
                 Decision::Needs(more) if more > needed => needed = more,
-                decision => return Self { cell: cell.clone(), schemes, values, decision },
+                decision => {
+                    let cell = cell.clone();
+                    let mut point = Self { cell, schemes, values, decision, stored: 0 };
+                    point.stored = match point.decision {
+                        Decision::Needs(seeds) => point.found(plan, known, 0..seeds),
+                        Decision::Ends(Ended { seeds, .. }) => u64::from(seeds) * point.schemes.len() as u64,
+                    };
+                    return point;
+                }
             }
         }
     }
@@ -64,6 +75,23 @@ impl Point {
         match self.decision {
             Decision::Ends(Ended { seeds, .. }) => seeds,
             Decision::Needs(_) => self.values.iter().map(Vec::len).min().unwrap_or(0) as u32,
+        }
+    }
+
+    /// The number of its runs with these seeds, counted from 0, that the store has.
+    pub(crate) fn found(&self, plan: &Plan, known: &Known, seeds: std::ops::Range<u32>) -> u64 {
+        let first = plan.file().replicate.first;
+        let has = |scheme: usize, seed: u32| {
+            known.get(&plan.key(&self.cell, scheme, first.wrapping_add(u64::from(seed)))).is_some()
+        };
+        let of = |scheme: &usize| seeds.clone().filter(|&seed| has(*scheme, seed)).count() as u64;
+        self.schemes.iter().map(of).sum()
+    }
+
+    /// The seeds that are needed to decide, or that have ended.
+    pub(crate) fn needs(&self) -> u32 {
+        match self.decision {
+            Decision::Needs(seeds) | Decision::Ends(Ended { seeds, .. }) => seeds,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stripewise_base::suggest;
-use stripewise_base::units::Span;
+use stripewise_base::units::{Bytes, Span};
 use stripewise_results::replicate::{Narrow, Of, Rule};
 use stripewise_results::totals::TOTALS;
 
@@ -12,11 +12,6 @@ use crate::text::{Item, Section};
 
 /// The figure that tables show if the file names none.
 const FIGURE: &str = "response_mean_ns";
-/// Seeds of a point if the file does not say.
-const SEEDS: u32 = 5;
-/// The confidence of intervals if the file does not say.
-const CONFIDENCE: f64 = 0.95;
-
 /// The seeds of a point.
 #[derive(Clone, Debug)]
 pub struct Replicate {
@@ -32,12 +27,19 @@ pub struct Replicate {
 
 impl Default for Replicate {
     fn default() -> Self {
-        let rule = Rule::fixed(SEEDS, CONFIDENCE).expect("five seeds at 95 % are a rule");
+        let rule = Rule::fixed(Self::SEEDS, Self::CONFIDENCE).expect("five seeds at 95 % are a rule");
         Self { first: 1, rule, figure: FIGURE.to_owned(), of: Of::Means }
     }
 }
 
 impl Replicate {
+    /// Seeds of a point, and between two looks at its intervals, if the file does not say.
+    pub const SEEDS: u32 = 5;
+    /// The most seeds of a point whose intervals stay wide, if the file does not say.
+    pub const MOST: u32 = 60;
+    /// The confidence of intervals if the file does not say.
+    pub const CONFIDENCE: f64 = 0.95;
+
     pub(crate) fn read(section: &Section<'_>, schemes: &[String]) -> Result<Self, Error> {
         section.only(&["first", "seeds", "least", "most", "batch", "until"])?;
         let mut replicate = Self::default();
@@ -51,7 +53,7 @@ impl Replicate {
             }
             if let Some(seeds) = section.get("seeds") {
                 replicate.rule =
-                    Rule::fixed(seeds.count(1)?, CONFIDENCE).map_err(|error| seeds.refuse(error))?;
+                    Rule::fixed(seeds.count(1)?, Self::CONFIDENCE).map_err(|error| seeds.refuse(error))?;
             }
             return Ok(replicate);
         };
@@ -76,8 +78,9 @@ impl Replicate {
             None => Of::Means,
         };
         let count = |key: &str, default| section.get(key).map_or(Ok(default), |item| item.count(1));
-        let (least, batch, most) = (count("least", SEEDS)?, count("batch", SEEDS)?, count("most", 60)?);
-        let confidence = table.get("confidence").map_or(Ok(CONFIDENCE), Item::real)?;
+        let (least, batch) = (count("least", Self::SEEDS)?, count("batch", Self::SEEDS)?);
+        let most = count("most", Self::MOST)?;
+        let confidence = table.get("confidence").map_or(Ok(Self::CONFIDENCE), Item::real)?;
         let rule = Rule::until(narrow, confidence, least, batch, most);
         replicate.rule = rule.map_err(|message| until.refuse(message))?;
         Ok(replicate)
@@ -133,12 +136,29 @@ pub struct Fail {
     pub stop_after: StopAfter,
     /// The longest time of a run.
     pub run_limit: Option<Duration>,
+    /// The most memory of a worker process of the command, in bytes of address space.
+    pub memory: Option<u64>,
 }
 
 impl Default for Fail {
     fn default() -> Self {
-        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None }
+        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None, memory: None }
     }
+}
+
+/// The least memory of a worker: its program, stacks and heap without a run.
+const MEMORY_LEAST: u64 = 256 << 20;
+/// A time of runs and files, whose units reach to hours; those of devices end at seconds.
+///
+/// # Errors
+/// What was expected.
+pub fn long_time(text: &str) -> Result<Duration, String> {
+    let seconds = [("h", 3600), ("min", 60)].into_iter().find_map(|(unit, seconds)| {
+        let number = text.strip_suffix(unit)?.trim().parse::<u64>().ok()?;
+        number.checked_mul(seconds).map(Duration::from_secs)
+    });
+    let span = || text.parse::<Span>().map(|span| Duration::from_nanos(span.0));
+    seconds.map_or_else(span, Ok).map_err(|error| format!("{error}, 10min or 1h"))
 }
 
 /// Runs that must have been tried before a share of them counts.
@@ -146,7 +166,7 @@ const SHARE_OF: u64 = 20;
 
 impl Fail {
     pub(crate) fn read(section: &Section<'_>) -> Result<Self, Error> {
-        section.only(&["retries", "on_error", "stop_after", "run_limit"])?;
+        section.only(&["retries", "on_error", "stop_after", "run_limit", "memory"])?;
         let mut fail = Self::default();
         if let Some(item) = section.get("retries") {
             fail.retries = item.count(0)?;
@@ -171,21 +191,15 @@ impl Fail {
             };
         }
         if let Some(item) = section.get("run_limit") {
-            let limit = item.string()?;
-            // Units of runs are hours; those of devices end at seconds.
-            let seconds = [("h", 3600), ("min", 60)].into_iter().find_map(|(unit, seconds)| {
-                limit
-                    .strip_suffix(unit)?
-                    .trim()
-                    .parse::<u64>()
-                    .ok()?
-                    .checked_mul(seconds)
-                    .map(Duration::from_secs)
-            });
-            let span = || limit.parse::<Span>().map(|span| Duration::from_nanos(span.0));
-            let limit = seconds.map_or_else(span, Ok);
-            fail.run_limit =
-                Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}, 10min or 1h")))?);
+            let limit = long_time(&item.string()?);
+            fail.run_limit = Some(limit.map_err(|error| item.refuse(format!("`run_limit`: {error}")))?);
+        }
+        if let Some(item) = section.get("memory") {
+            let Bytes(memory) = item.parsed()?;
+            if memory < MEMORY_LEAST {
+                return Err(item.refuse(format!("`memory`: a worker alone takes {}", Bytes(MEMORY_LEAST))));
+            }
+            fail.memory = Some(memory);
         }
         Ok(fail)
     }

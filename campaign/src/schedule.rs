@@ -40,6 +40,8 @@ struct Open {
     cost_ns: u64,
     /// Its runs that are waiting or being made.
     pending: u32,
+    /// Seeds whose runs were looked for in the store.
+    looked: u32,
     has_failed: bool,
 }
 
@@ -162,19 +164,21 @@ impl Schedule {
         if fitting != 0 {
             let cost_ns = cost_ns(&self.plan, &cell, fitting, observer);
             let index = cell.index;
-            self.open.insert(index, Open { cell, fitting, cost_ns, pending: 0, has_failed: false });
-            self.advance(index, true);
+            self.open
+                .insert(index, Open { cell, fitting, cost_ns, pending: 0, looked: 0, has_failed: false });
+            self.advance(index);
         }
         ControlFlow::Continue(())
     }
 
     /// Decides about a point without pending runs: more seeds, or its end.
-    fn advance(&mut self, index: u64, is_new: bool) {
+    fn advance(&mut self, index: u64) {
         let Some(open) = self.open.get_mut(&index) else { return };
         let point = Point::look(&self.plan, &self.known, &open.cell, open.fitting);
-        if is_new {
-            self.counts.found += point.values.iter().map(|values| values.len() as u64).sum::<u64>();
-        }
+        // Seeds that were not needed before: their runs were not made now. Some may be there behind a gap.
+        let seeds = point.needs();
+        self.counts.found += point.found(&self.plan, &self.known, open.looked..seeds);
+        open.looked = open.looked.max(seeds);
         if let Decision::Needs(seeds) = point.decision {
             let retries = self.plan.file().fail.retries;
             for seed in 0..u64::from(seeds) {
@@ -257,7 +261,7 @@ impl Schedule {
             self.counts.points_failed += 1;
             self.open.remove(&task.cell.index);
         } else {
-            self.advance(task.cell.index, false);
+            self.advance(task.cell.index);
         }
     }
 

@@ -135,7 +135,6 @@ pub fn status(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Resul
         }
         status.points += 1;
         let schemes = point.schemes.len() as u64;
-        let has: u64 = point.values.iter().map(|values| values.len() as u64).sum();
         match point.decision {
             Decision::Ends(_) => {
                 status.runs += u64::from(point.seeds()) * schemes;
@@ -146,9 +145,9 @@ pub fn status(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Resul
                 }
             }
             Decision::Needs(seeds) => {
-                status.runs += has;
-                status.runs_left += (u64::from(seeds) * schemes).saturating_sub(has);
-                status.begun += u64::from(has > 0);
+                status.runs += point.stored;
+                status.runs_left += (u64::from(seeds) * schemes).saturating_sub(point.stored);
+                status.begun += u64::from(point.stored > 0);
             }
         }
         Ok(())

@@ -28,6 +28,17 @@ const PARTIAL: &str = "partial";
 /// The age at which such a file belongs to a dead process: writing one takes less than a second.
 const DEAD: Duration = Duration::from_secs(3600);
 
+/// A file that a process has not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The time since it was written to.
+    pub age: Duration,
+}
+
 /// The moments of a commit. A test ends the process at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -159,14 +170,7 @@ impl StudyStore {
     /// # Errors
     /// When a pack cannot be read; [`Error::NotReproduced`].
     pub fn load(&self, figures: &[String]) -> Result<Known, Error> {
-        // Another command may join packs meanwhile; the joined pack is then in the second list.
-        for _ in 0..10 {
-            match self.load_listed(figures) {
-                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                loaded => return loaded,
-            }
-        }
-        self.load_listed(figures)
+        retried(&mut || self.load_listed(figures))
     }
 
     fn load_listed(&self, figures: &[String]) -> Result<Known, Error> {
@@ -267,20 +271,39 @@ impl StudyStore {
         Ok((folder.clone(), folder.join(name)))
     }
 
-    /// Removes files that dead processes left half written.
+    /// Removes files that dead processes left half written, an hour ago or earlier.
     ///
     /// # Errors
     /// When a folder cannot be listed, or a file cannot be removed.
     pub fn sweep(&self) -> Result<(), Error> {
+        self.remove(&self.partials(DEAD)?)
+    }
+
+    /// The half written files that nothing was written to for longer than `age`.
+    ///
+    /// # Errors
+    /// When a folder cannot be listed.
+    pub fn partials(&self, age: Duration) -> Result<Vec<Partial>, Error> {
+        let mut partials = Vec::new();
         for folder in ["runs", "errors", "catalogue"] {
             for path in list(&self.root.join(folder), PARTIAL)? {
-                let written = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
-                if written.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > DEAD) {
-                    remove(&path)?;
+                // A file that is gone now was finished by its process.
+                let Ok(metadata) = fs::metadata(&path) else { continue };
+                let written = metadata.modified().ok().and_then(|time| time.elapsed().ok());
+                if let Some(found) = written.filter(|found| *found > age) {
+                    partials.push(Partial { path, bytes: metadata.len(), age: found });
                 }
             }
         }
-        Ok(())
+        Ok(partials)
+    }
+
+    /// Removes half written files.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn remove(&self, partials: &[Partial]) -> Result<(), Error> {
+        partials.iter().try_for_each(|partial| remove(&partial.path))
     }
 
     /// Joins small packs to larger ones. A command that is killed meanwhile leaves some runs in two packs, which is harmless.
@@ -290,7 +313,12 @@ impl StudyStore {
     pub fn join(&self) -> Result<(), Error> {
         let (mut group, mut bytes) = (Vec::new(), 0);
         for path in self.packs()? {
-            let size = fs::metadata(&path).map_err(Error::io(&path, "see the file's size"))?.len();
+            let size = match fs::metadata(&path) {
+                Ok(metadata) => metadata.len(),
+                // Another command has joined it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(Error::io(&path, "see the file's size")(error)),
+            };
             if size >= SMALL_BYTES {
                 continue;
             }
@@ -309,10 +337,15 @@ impl StudyStore {
         let mut packs: Vec<(&PathBuf, Vec<RecordBatch>)> = Vec::new();
         for path in paths {
             let mut tables = Vec::new();
-            pack::read(path, None, &mut |table| {
+            let read = pack::read(path, None, &mut |table| {
                 tables.push(table.clone());
                 Ok(())
-            })?;
+            });
+            match read {
+                // Another command joins the same packs.
+                Err(error) if error.is_gone() => return Ok(()),
+                read => read?,
+            }
             packs.push((path, tables));
         }
         // Other versions have other totals.
@@ -331,6 +364,18 @@ impl StudyStore {
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes of packs that are joined to one: they are in memory at a time.
 const JOINED_BYTES: u64 = 16 << 20;
+
+/// Does again what needs a file that is gone: another command may join packs meanwhile, and the joined pack is in the next
+/// list.
+pub(crate) fn retried<T>(what: &mut dyn FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 0..10 {
+        match what() {
+            Err(error) if error.is_gone() => {}
+            done => return done,
+        }
+    }
+    what()
+}
 
 /// The files of a folder with this ending, in the order of their names; none if there is no folder.
 pub(crate) fn list(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {

@@ -26,6 +26,7 @@ mod presets;
 mod progress;
 mod reliability;
 mod renamed;
+mod replicate;
 mod report;
 mod run;
 mod runs;

@@ -306,7 +306,7 @@ impl Observer for Lines {
 }
 
 /// Prints the remarks about `study` that matter before its runs.
-fn remark(study: &Study, context: &Context<'_>) {
+pub(crate) fn remark(study: &Study, context: &Context<'_>) {
     for remark in study.note().iter().chain(study.remarks()) {
         context.remark(remark);
     }
@@ -322,6 +322,11 @@ pub(crate) fn at_least_one<N: TryFrom<NonZero<u64>>>(text: &str) -> Result<N, St
 /// Makes the runs of `study` on `threads` threads, and shows their progress.
 pub(crate) fn run(study: &Study, threads: usize, context: &Context<'_>) -> Vec<Result<Finished, Error>> {
     remark(study, context);
+    make(study, threads, context)
+}
+
+/// [`run`] without remarks, for a study that continues another one.
+pub(crate) fn make(study: &Study, threads: usize, context: &Context<'_>) -> Vec<Result<Finished, Error>> {
     let lines = (0..study.len()).map(|_| Mutex::new(None)).collect();
     study.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
 }

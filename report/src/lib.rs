@@ -38,6 +38,7 @@ pub use run::Source;
 use beside::Beside;
 use run::LoadedRun;
 use set::Set;
+use stripewise_results::paired::Rate;
 use stripewise_results::{RunInputs, settings};
 
 /// A report on runs, which it shows in the order given; the first scheme is what the others are compared with.
@@ -57,12 +58,20 @@ use stripewise_results::{RunInputs, settings};
 pub struct Report {
     sources: Vec<Source>,
     beside: Beside,
+    rate: Rate,
 }
 
 impl Report {
     /// A report on `sources`.
     pub fn new(sources: impl IntoIterator<Item = Source>) -> Self {
-        Self { sources: sources.into_iter().collect(), beside: Beside::default() }
+        Self { sources: sources.into_iter().collect(), beside: Beside::default(), rate: Rate::FIXED }
+    }
+
+    /// Sets the error rate of intervals, for runs whose number of seeds depends on their results.
+    #[must_use]
+    pub fn rate(mut self, rate: Rate) -> Self {
+        self.rate = rate;
+        self
     }
 
     /// Adds the time in nanoseconds that one decision of the update policy `policy` (as schemes name it, for example
@@ -104,7 +113,8 @@ impl Report {
         if self.sources.is_empty() {
             return Err(Error::NoRuns);
         }
-        let runs = self.sources.iter().map(LoadedRun::read).collect::<Result<Vec<_>, _>>()?;
+        let read = |source| LoadedRun::read(source, self.rate);
+        let runs = self.sources.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let mut set = Set::new(runs, self.beside.clone());
         set.runs.iter_mut().try_for_each(LoadedRun::read_time_spent)?;
         page::html(&set)

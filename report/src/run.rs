@@ -1,7 +1,8 @@
 //! The data that a report takes from a finished run: its tables, read once.
 
 use stripewise_array::Scheme;
-use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table, paired};
+use stripewise_results::paired::{Rate, margin_at};
+use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table};
 use stripewise_sim::tables::LatencyKind;
 
 use crate::course::{self, TimeSpent};
@@ -61,6 +62,8 @@ pub(crate) struct LoadedRun {
     /// Where the time of its requests went; none when the run has no row for each request. Of the first seed where
     /// there are several.
     pub(crate) spent: Option<TimeSpent>,
+    /// The error rate of intervals over the seeds.
+    pub(crate) rate: Rate,
 }
 
 /// The run of a further seed.
@@ -75,7 +78,7 @@ pub(crate) struct Seed {
 const DIGITS: usize = 12;
 
 impl LoadedRun {
-    pub(crate) fn read(source: &Source) -> Result<Self, Error> {
+    pub(crate) fn read(source: &Source, rate: Rate) -> Result<Self, Error> {
         let run = &source.run;
         let settings = settings::settings(run.inputs());
         let members = run.columns(Table::Members)?.unwrap_or_default();
@@ -103,6 +106,7 @@ impl LoadedRun {
                 .unwrap_or_default(),
             finished: Some(run.clone()),
             spent: None,
+            rate,
         })
     }
 
@@ -130,7 +134,7 @@ impl LoadedRun {
 
     /// The ends of the 95 % interval of a total's mean; none with one seed, or where the seeds changed nothing.
     pub(crate) fn interval(&self, name: &str) -> Option<(f64, f64)> {
-        let (mean, margin) = (self.total(name)?, paired::margin(&self.values(name)?)?);
+        let (mean, margin) = (self.total(name)?, margin_at(&self.values(name)?, self.rate, 1)?);
         (margin > 0.0).then_some((mean - margin, mean + margin))
     }
 

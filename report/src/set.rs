@@ -136,7 +136,8 @@ impl Set {
         let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
         let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
             paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
-        let found = schemes.into_iter().zip(paired::differences(&samples.iter().collect::<Vec<_>>()));
+        let found =
+            schemes.into_iter().zip(paired::differences_at(&samples.iter().collect::<Vec<_>>(), base.rate));
         if mean <= 0.0 {
             return BTreeMap::new();
         }

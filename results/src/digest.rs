@@ -107,6 +107,12 @@ impl RunInputs {
         &self.replay.text
     }
 
+    /// The same inputs with another seed, for which the requests have this digest.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64, trace_digest: &str) -> Self {
+        Self { seed, trace_digest: trace_digest.to_owned(), ..self.clone() }
+    }
+
     /// The run digest. Layout, comments and order of keys in the TOML do not change it; any other change does.
     pub fn digest(&self) -> Digest {
         let mut hasher = Fields(blake3::Hasher::new_derive_key("stripewise 2026 run digest, format 1"));

@@ -1,12 +1,13 @@
 //! The results of a run: tables in Arrow and Parquet, totals, digests, and the directory that stores them.
 //!
 //! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for one in
-//! memory). [`RunInputs::digest`] names a run before it is made. So [`Store::find`] can report that the run exists
-//! already.
+//! memory, [`DigestSink`] where only digests are needed). [`RunInputs::digest`] names a run before it is made. So
+//! [`Store::find`] can report that the run exists already.
 
 #![forbid(unsafe_code)]
 
 pub mod digest;
+mod digest_sink;
 mod error;
 pub mod figures;
 mod pack;
@@ -25,6 +26,7 @@ pub mod totals;
 mod verify;
 
 pub use digest::{Digest, RunInputs};
+pub use digest_sink::{DigestSink, DigestedRun};
 pub use error::Error;
 pub use figures::{Figure, Figures};
 pub use read::{Batches, Columns};

@@ -19,6 +19,12 @@ pub struct Rate {
     pub looks: u32,
 }
 
+impl Default for Rate {
+    fn default() -> Self {
+        Self::FIXED
+    }
+}
+
 impl Rate {
     /// At 95 %, for a number of seeds that was chosen before.
     pub const FIXED: Self = Self { miss: ERROR_RATE, looks: 1 };

@@ -36,23 +36,100 @@ const GROUP_PAGES: usize = 4;
 /// Bytes given to the operating system at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Writes one table of fixed columns. It keeps a write error until [`TableWriter::finish`] returns it, and drops the
-/// rows after the error. So a simulation need not check every row.
-pub struct TableWriter<R: Row, W: Write + Send> {
-    name: String,
+/// The rows of one table, packed a page of each column at a time, and the digest of the pages.
+pub(crate) struct Pages<R: Row> {
     lanes: Vec<Lane>,
     /// Values in each lane. The first of a lane repeats the last of the previous one, except at the start of a page.
     filled: usize,
     packed_lanes: usize,
-    group_pages: usize,
-    columns: Vec<ColumnWriter>,
+    columns: Vec<PackedPage>,
     /// The current packed page, for the hash and the file.
     page: Vec<u8>,
     rows: u64,
-    file: SerializedFileWriter<BufWriter<W>>,
     hasher: TableHasher,
-    failed: Option<ParquetError>,
     row: PhantomData<R>,
+}
+
+impl<R: Row> Pages<R> {
+    pub(crate) fn new() -> Self {
+        let names = R::COLUMNS.iter().map(|column| (column.name, column.width.data_type().to_string()));
+        Self {
+            lanes: vec![[0; LANE]; R::COLUMNS.len()],
+            filled: 0,
+            packed_lanes: 0,
+            columns: R::COLUMNS.iter().map(|column| PackedPage::new(column.width.parquet_bits())).collect(),
+            page: Vec::new(),
+            rows: 0,
+            hasher: TableHasher::new(R::TABLE, names),
+            row: PhantomData,
+        }
+    }
+
+    /// Adds a row. When the lanes are full, they are to be packed.
+    #[inline]
+    pub(crate) fn push(&mut self, row: &R) -> bool {
+        row.scatter(&mut self.lanes, self.filled);
+        self.filled += 1;
+        self.filled == LANE
+    }
+
+    /// Packs the lanes. When the page is full, it is to be ended.
+    #[inline(never)]
+    pub(crate) fn pack(&mut self) -> bool {
+        for (page, lane) in self.columns.iter_mut().zip(&mut self.lanes) {
+            page.add(lane, self.filled);
+            lane[0] = lane[BLOCK];
+        }
+        self.filled = 1;
+        self.packed_lanes += 1;
+        self.packed_lanes == PAGE_LANES
+    }
+
+    /// Ends a page. `each` gets the page of each column in order: the place of the column, the bytes, which it may take, and
+    /// the number of values.
+    pub(crate) fn end_page(&mut self, each: &mut dyn FnMut(usize, &mut Vec<u8>, u64)) {
+        self.rows += self.columns[0].values();
+        self.filled = 0;
+        self.packed_lanes = 0;
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            self.page.clear();
+            let values = column.values();
+            column.take(&mut self.page);
+            self.hasher.page(&self.page);
+            each(place, &mut self.page, values);
+        }
+    }
+
+    /// Packs the remaining rows. Whether there is a page that is to be ended.
+    pub(crate) fn pack_rest(&mut self) -> bool {
+        // A lane of one value contains no new value, except at the start of a page.
+        if self.filled > usize::from(self.packed_lanes > 0) {
+            self.pack();
+        }
+        self.packed_lanes > 0
+    }
+
+    /// Rows and digest of all pages that have ended.
+    pub(crate) fn digest(&self) -> TableDigest {
+        TableDigest { table: R::TABLE, rows: self.rows, digest: self.hasher.finish() }
+    }
+
+    /// Bytes of memory held for rows that are not written yet.
+    fn memory_bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(PackedPage::memory).sum();
+        size_of_val(&self.lanes[..]) + columns + self.page.capacity()
+    }
+}
+
+/// Writes one table of fixed columns. It keeps a write error until [`TableWriter::finish`] returns it, and drops the
+/// rows after the error. So a simulation need not check every row.
+pub struct TableWriter<R: Row, W: Write + Send> {
+    name: String,
+    pages: Pages<R>,
+    group_pages: usize,
+    columns: Vec<ColumnWriter>,
+    file: SerializedFileWriter<BufWriter<W>>,
+    failed: Option<ParquetError>,
 }
 
 impl<R: Row, W: Write + Send> TableWriter<R, W> {
@@ -64,14 +141,11 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         let failed = |source| Error::Write { table: name.to_owned(), source };
         let schema = schema::<R>();
         let descriptor = ArrowSchemaConverter::new().convert(&schema).map_err(failed)?;
-        let columns = R::COLUMNS.iter().zip(descriptor.columns());
-        let columns = columns.map(|(column, descriptor)| ColumnWriter {
+        let column = |descriptor: &ColumnDescPtr| ColumnWriter {
             descriptor: descriptor.clone(),
-            page: PackedPage::new(column.width.parquet_bits()),
             group: Vec::new(),
             values: 0,
-        });
-        let names = R::COLUMNS.iter().map(|column| (column.name, column.width.data_type().to_string()));
+        };
         let mut properties = properties(R::TABLE, inputs);
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
         let out = BufWriter::with_capacity(WRITE_BYTES, out);
@@ -79,56 +153,29 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
             .map_err(failed)?;
         Ok(Self {
             name: name.to_owned(),
-            lanes: vec![[0; LANE]; R::COLUMNS.len()],
-            filled: 0,
-            packed_lanes: 0,
+            pages: Pages::new(),
             group_pages: 0,
-            columns: columns.collect(),
-            page: Vec::new(),
-            rows: 0,
+            columns: descriptor.columns().iter().map(column).collect(),
             file,
-            hasher: TableHasher::new(R::TABLE, names),
             failed: None,
-            row: PhantomData,
         })
     }
 
     /// Adds a row.
     #[inline]
     pub fn push(&mut self, row: &R) {
-        row.scatter(&mut self.lanes, self.filled);
-        self.filled += 1;
-        if self.filled == LANE {
-            self.pack();
-        }
-    }
-
-    #[inline(never)]
-    fn pack(&mut self) {
-        for (column, lane) in self.columns.iter_mut().zip(&mut self.lanes) {
-            column.page.add(lane, self.filled);
-            lane[0] = lane[BLOCK];
-        }
-        self.filled = 1;
-        self.packed_lanes += 1;
-        if self.packed_lanes == PAGE_LANES {
+        if self.pages.push(row) && self.pages.pack() {
             self.end_page();
         }
     }
 
     fn end_page(&mut self) {
-        self.rows += self.columns[0].page.values();
-        self.filled = 0;
-        self.packed_lanes = 0;
-        for column in &mut self.columns {
-            self.page.clear();
-            let values = column.page.values();
-            column.page.take(&mut self.page);
-            self.hasher.page(&self.page);
-            if self.failed.is_none() {
-                self.failed = column.write_page(&mut self.page, values).err();
+        let Self { pages, columns, failed, .. } = self;
+        pages.end_page(&mut |place, page, values| {
+            if failed.is_none() {
+                *failed = columns[place].write_page(page, values).err();
             }
-        }
+        });
         self.group_pages += 1;
         if self.group_pages == GROUP_PAGES {
             self.end_group();
@@ -156,8 +203,8 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
 
     /// Bytes of memory held for rows that are not written yet.
     pub fn memory_bytes(&self) -> usize {
-        let columns = self.columns.iter().map(|column| column.page.memory() + column.group.capacity());
-        size_of_val(&self.lanes[..]) + columns.sum::<usize>() + self.page.capacity() + WRITE_BYTES
+        let groups: usize = self.columns.iter().map(|column| column.group.capacity()).sum();
+        self.pages.memory_bytes() + groups + WRITE_BYTES
     }
 
     /// Writes the remaining rows and the footer; returns the output and the table's digest.
@@ -165,11 +212,7 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
     /// # Errors
     /// When any part of the table could not be written.
     pub fn finish(mut self) -> Result<(W, TableDigest), Error> {
-        // A lane of one value contains no new value, except at the start of a page.
-        if self.filled > usize::from(self.packed_lanes > 0) {
-            self.pack();
-        }
-        if self.packed_lanes > 0 {
+        if self.pages.pack_rest() {
             self.end_page();
         }
         if self.group_pages > 0 {
@@ -181,14 +224,13 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         };
         let out = written.and_then(|out| out.into_inner().map_err(|error| error.into_error().into()));
         let out = out.map_err(|source| Error::Write { table: self.name, source })?;
-        Ok((out, TableDigest { table: R::TABLE, rows: self.rows, digest: self.hasher.finish() }))
+        Ok((out, self.pages.digest()))
     }
 }
 
 /// One column of the current row group.
 struct ColumnWriter {
     descriptor: ColumnDescPtr,
-    page: PackedPage,
     /// Finished pages, in the form of the file.
     group: Vec<u8>,
     values: u64,

@@ -11,7 +11,9 @@ pub mod bibliography;
 mod catalog;
 mod cpu;
 mod describe;
+mod digests;
 mod error;
+mod job;
 mod missing;
 mod named;
 mod observer;
@@ -29,14 +31,16 @@ mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
 pub use describe::{describe_device, describe_members};
+pub use digests::trace_digest;
 pub use error::{Error, What};
+pub use job::smallest_bytes;
 pub use named::Document;
 pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
 pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
-pub use study::{Finished, Study, acknowledges, smallest_bytes, version};
+pub use study::{Finished, Study, acknowledges, version};
 pub use watching::InMemory;
 pub use workload::{
     DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,

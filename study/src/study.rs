@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stripewise_array::Scheme;
 use stripewise_base::human;
-use stripewise_flash::{DeviceSpec, Shape};
+use stripewise_flash::Shape;
 use stripewise_results::summary::{CPU_NS, Entry};
-use stripewise_results::{Figure, Figures, FinishedRun, MemorySink, Optional, RunInputs, Store, Table};
+use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::{MemberRow, Sink};
-use stripewise_sim::{Pacing, Policies, Precondition, Progress, RunConfig, Totals, capacity};
-use stripewise_trace::Source;
+use stripewise_sim::{Pacing, Precondition, Progress, RunConfig};
 
 use crate::cpu::thread_cpu_ns;
 use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
+use crate::job::{Job, arrays, simulate};
 use crate::observer::Observer;
-use crate::policy::{Failures, NamedPolicy, Routines};
+use crate::policy::NamedPolicy;
 use crate::rows::{Rows, Writing};
-use crate::setting::{self, Overlaid, Setting};
+use crate::setting::{self, Overlaid};
 use crate::shared::Shared;
 use crate::span;
 use crate::spec::StudySpec;
@@ -38,16 +38,6 @@ pub struct Study {
     /// Scheme by scheme, each with all seeds.
     jobs: Vec<Job>,
     remarks: Vec<String>,
-}
-
-/// One run of a study.
-#[derive(Clone, Debug)]
-struct Job {
-    config: RunConfig,
-    /// The index of its workload.
-    workload: usize,
-    capacity: u64,
-    policy: Option<NamedPolicy>,
 }
 
 /// A run that is on disk.
@@ -137,9 +127,7 @@ impl Study {
         let mut idle = Vec::new();
         let workload = workload(&spec)?;
         let last = spec.seed.checked_add(u64::from(spec.seeds.get()) - 1);
-        let seeds = spec.seed..=last.ok_or_else(|| {
-            Error::spec(format!("{} seeds from {} on: the last one is too large", spec.seeds, spec.seed))
-        })?;
+        let seeds = spec.seed..=last.ok_or_else(|| too_large(u64::from(spec.seeds.get()), spec.seed))?;
         let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
         let pacing = spec.pacing.unwrap_or(default);
         let mut jobs: Vec<Job> = Vec::new();
@@ -155,6 +143,22 @@ impl Study {
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
         remarks.extend(setting::remarks(What::Scheme, &idle));
         Ok(Self { spec, workloads, pacing, fold_bytes, jobs, remarks })
+    }
+
+    /// The same study with another first seed. Nothing is resolved again.
+    ///
+    /// # Errors
+    /// A seed that is too large.
+    pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
+        let count = u64::from(self.spec.seeds.get());
+        seed.checked_add(count - 1).ok_or_else(|| too_large(count, seed))?;
+        let mut other = self.clone();
+        other.spec.seed = seed;
+        let at = |place: usize| seed + place as u64;
+        let workloads = other.workloads.iter_mut().enumerate();
+        workloads.for_each(|(place, workload)| *workload = workload.with_seed(at(place)));
+        other.jobs.iter_mut().for_each(|job| job.config.seed = at(job.workload));
+        Ok(other)
     }
 
     /// Bytes of the span that requests are folded onto.
@@ -397,7 +401,7 @@ impl Study {
         self.inputs(self.job(place)?)
     }
 
-    /// Makes the run at `place` with its tables in memory, whether it is in the store or not. Its results digest is that of
+    /// Makes the run at `place` without keeping its tables, whether it is in the store or not. Its results digest is that of
     /// a run in the store that keeps no optional tables.
     ///
     /// # Errors
@@ -407,10 +411,10 @@ impl Study {
         let job = self.job(place)?;
         let inputs = self.inputs(job)?;
         let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
-        let mut sink = Watching::new(MemorySink::in_memory(&inputs, Optional::NONE)?);
+        let mut sink = Watching::default();
         let made = self.simulated(job, &apart, true, observer, place, &mut sink)?;
         let (sink, steady) = sink.finish();
-        let run = sink.finish_in_memory(&made.members, &made.figures(made.cpu_ns)?)?;
+        let run = sink.finish(&made.members, &made.figures(made.cpu_ns)?);
         Ok(InMemory { inputs, run, steady, cpu_ns: made.cpu_ns })
     }
 
@@ -462,6 +466,17 @@ impl Study {
 
     /// All inputs that decide the run.
     fn inputs(&self, job: &Job) -> Result<RunInputs, Error> {
+        let known = match job.inputs.get() {
+            Some(known) => known,
+            None => {
+                let resolved = self.resolved_inputs(job)?;
+                job.inputs.get_or_init(|| resolved)
+            }
+        };
+        Ok(known.with_seed(job.config.seed, &self.workloads[job.workload].digest()))
+    }
+
+    fn resolved_inputs(&self, job: &Job) -> Result<RunInputs, Error> {
         let broken =
             |error: toml::ser::Error| Error::spec(format!("cannot write the configuration: {error}"));
         let mut configuration = toml::Table::new();
@@ -494,103 +509,10 @@ impl Study {
     }
 }
 
-/// The array of each scheme of `spec`, as a run over the first workload. Settings that change nothing are added to
-/// `idle`, each with its scheme.
-///
-/// # Errors
-/// An error in a scheme, or one that does not fit the device; two schemes of one name.
-fn arrays(
-    spec: &StudySpec,
-    pacing: Pacing,
-    for_schemes: &[Setting],
-    device: &DeviceSpec,
-    idle: &mut Vec<(String, Setting)>,
-) -> Result<Vec<Job>, Error> {
-    let mut jobs: Vec<Job> = Vec::new();
-    for named in &spec.schemes {
-        let settings: Vec<Setting> = named.settings.iter().chain(for_schemes).cloned().collect();
-        let Overlaid { spec: mut scheme, idle: its } = setting::overlaid_scheme(&named.document, &settings)?;
-        idle.extend(its.into_iter().map(|setting| (named.document.shown.clone(), setting)));
-        for setting in &named.settings {
-            scheme.name.push_str(&format!(",{setting}"));
-        }
-        if let Some(NamedPolicy { name, .. }) = &named.policy {
-            scheme.name.clone_from(name);
-        }
-        for setting in for_schemes {
-            scheme.name.push_str(&format!(",{setting}"));
-        }
-        if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
-            let remedy = "give each a name of its own, or leave one out";
-            return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
-        }
-        let mut config = config(spec, pacing, scheme, device.clone());
-        if let Some(NamedPolicy { policy, .. }) = &named.policy {
-            policy.axes().into_iter().for_each(|axis| axis.leave(&mut config));
-        }
-        let capacity = capacity(&config)?;
-        jobs.push(Job { config, workload: 0, capacity, policy: named.policy.clone() });
-    }
-    Ok(jobs)
-}
-
-/// The initial content of the smallest array of `spec`, in bytes: the largest span for which all its schemes have
-/// room.
-///
-/// # Errors
-/// A setting that was not understood; a scheme that does not fit the device.
-pub fn smallest_bytes(spec: &StudySpec) -> Result<u64, Error> {
-    let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
-    let device = setting::device(&spec.device, &for_device)?;
-    let arrays = arrays(spec, spec.pacing.unwrap_or_default(), &for_schemes, &device, &mut Vec::new())?;
-    let holds = arrays.iter().map(|array| span::filled(spec.precondition, array.capacity));
-    Ok(holds.min().unwrap_or(0))
-}
-
-/// Makes the run of `job`.
-fn simulate(
-    job: &Job,
-    source: &mut dyn Source,
-    sink: &mut dyn Sink,
-    report: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Totals, Error> {
-    let Some(NamedPolicy { policy, .. }) = &job.policy else {
-        return Ok(stripewise_sim::run(&job.config, source, sink, report)?);
-    };
-    let failed = |source| {
-        let scheme = job.config.scheme.name.clone();
-        Error::Policy { scheme, seed: job.config.seed, source }
-    };
-    let failures = Failures::default();
-    let (mut routines, array, block) = Routines::sort(policy.begin(&failures).map_err(failed)?);
-    let policies = Policies { update: Some(&mut routines), array, block };
-    let totals = stripewise_sim::run_choosing(&job.config, source, sink, policies, &mut |progress| {
-        !failures.is_any() && report(progress)
-    });
-    match failures.take() {
-        Some(failure) => Err(failed(failure)),
-        None => Ok(totals?),
-    }
+fn too_large(count: u64, first: u64) -> Error {
+    Error::spec(format!("{count} seeds from {first} on: the last one is too large"))
 }
 
 fn go_on(observer: &dyn Observer) -> Result<(), Error> {
     if observer.go_on() { Ok(()) } else { Err(Error::Stopped) }
-}
-
-fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) -> RunConfig {
-    RunConfig {
-        members: spec.members,
-        precondition: spec.precondition,
-        pacing,
-        warmup_requests: spec.warmup,
-        // The workload ends by itself, so only replayed requests are folded and counted.
-        limit_requests: u64::MAX,
-        seed: spec.seed,
-        gc_slice: spec.tables.gc_slice,
-        sample_every: spec.tables.sample_every,
-        request_rows: spec.tables.requests,
-        gc_rows: spec.tables.gcs,
-        scheme,
-        device,
-    }
 }

@@ -1,16 +1,16 @@
-//! Runs in memory, whose response times are watched: whether the warm-up is over.
+//! Runs that leave no tables, and whose response times are watched: whether the warm-up is over.
 
 use stripewise_results::steady::{Steady, Warmup};
-use stripewise_results::{MemoryRun, MemorySink, RunInputs};
+use stripewise_results::{DigestSink, DigestedRun, RunInputs};
 use stripewise_sim::tables::{GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
 
-/// A run whose tables are in memory.
+/// A run that is in memory alone: its totals, and the digest of its results.
 #[derive(Clone, Debug)]
 pub struct InMemory {
     /// Its inputs.
     pub inputs: RunInputs,
     /// Its results.
-    pub run: MemoryRun,
+    pub run: DigestedRun,
     /// Whether the warm-up of its response times was over.
     pub steady: Steady,
     /// Its processor time in nanoseconds.
@@ -18,18 +18,15 @@ pub struct InMemory {
 }
 
 /// Passes all rows on.
+#[derive(Default)]
 pub(crate) struct Watching {
-    sink: MemorySink,
+    sink: DigestSink,
     warmup: Warmup,
 }
 
 impl Watching {
-    pub(crate) fn new(sink: MemorySink) -> Self {
-        Self { sink, warmup: Warmup::default() }
-    }
-
     /// The rows, and the verdict.
-    pub(crate) fn finish(self) -> (MemorySink, Steady) {
+    pub(crate) fn finish(self) -> (DigestSink, Steady) {
         (self.sink, self.warmup.verdict())
     }
 }

@@ -12,6 +12,7 @@ use stripewise_trace::{OpenOptions, ReadReport, Request, Source, TraceError};
 
 use crate::ahead::Requests;
 use crate::catalog::builtin_profile;
+use crate::digests::trace_digest;
 use crate::error::{Error, What};
 use crate::named::Document;
 use crate::observer::Observer;
@@ -388,7 +389,7 @@ fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<R
         ));
     }
     let ReadReport { format, note, .. } = stripewise_trace::open(path, &options)?.report();
-    let digest = stripewise_trace::digest_while(path, &mut || observer.go_on())?.ok_or(Error::Stopped)?;
+    let digest = trace_digest(path, observer)?;
     Ok(Resolved::Trace { path: path.to_owned(), options, format, note, digest })
 }
 

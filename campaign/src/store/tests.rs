@@ -110,6 +110,9 @@ fn half_written_files_are_not_read_and_go_when_they_are_old() {
     partials.iter().for_each(|path| fs::write(path, "half").unwrap());
     let before = SystemTime::now() - DEAD - Duration::from_secs(1);
     File::options().write(true).open(&partials[0]).unwrap().set_modified(before).unwrap();
+    let found = store.partials(Duration::from_secs(60)).unwrap();
+    assert_eq!(found.iter().map(|it| (&it.path, it.bytes)).collect::<Vec<_>>(), [(&partials[0], 4)]);
+    assert!(found[0].age > DEAD && partials[0].exists());
     store.sweep().unwrap();
     assert_eq!(store.load(&[]).unwrap().len(), 1);
     assert_eq!(partials.map(|path| path.exists()), [false, true]);

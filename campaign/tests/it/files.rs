@@ -36,6 +36,7 @@ retries = 2
 on_error = "continue"
 stop_after = "5%"
 run_limit = "1h"
+memory = "2GiB"
 "#;
     let file = parse(text).unwrap();
     assert_eq!((file.name.as_str(), file.store.to_str()), ("tails", Some("out/tails")));
@@ -46,7 +47,8 @@ run_limit = "1h"
     assert_eq!(file.replicate.of, Of::DifferencesFrom(0));
     assert_eq!(file.replicate.rule.looks().collect::<Vec<_>>(), [5, 8, 11, 14, 17, 20]);
     let hour = std::time::Duration::from_secs(3600);
-    let expected = Fail { retries: 2, stop_after: StopAfter::Share(0.05), run_limit: Some(hour) };
+    let expected =
+        Fail { retries: 2, stop_after: StopAfter::Share(0.05), run_limit: Some(hour), memory: Some(2 << 30) };
     assert_eq!(file.fail, expected);
 }
 
@@ -89,6 +91,8 @@ fn a_mistake_is_reported_with_file_line_and_remedy() {
         ("seeds = 3", "least = 2\nuntil = { figure = \"p99_ns\", relative = 0.1 }", 12, "3 or more"),
         ("seeds = 3", "[fail]\nstop_after = \"five\"", 12, "as in \"5%\" or 100"),
         ("seeds = 3", "[fail]\nrun_limit = \"1 day\"", 12, "1h"),
+        ("seeds = 3", "[fail]\nmemory = \"2\"", 12, "`memory`"),
+        ("seeds = 3", "[fail]\nmemory = \"2MiB\"", 12, "256MiB"),
         ("seeds = 3", "[[only]]\npace = \"closed:4\"", 12, "unknown axis"),
         ("seeds = 3", "[[except]]\npacing = \"closed:5\"", 12, "value of `pacing`"),
         ("seeds = 3", "[only]\npacing = \"closed:4\"", 11, "[[only]]"),

@@ -99,6 +99,26 @@ fn threads_limits_and_one_thread_make_the_same_runs() {
     assert_eq!((again.made, again.found), (0, counts.made));
 }
 
+/// A command that was killed, or another study, may leave runs of later seeds without those of earlier ones.
+#[test]
+fn runs_behind_a_gap_in_the_seeds_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = QUICK.split("[replicate]").next().unwrap().to_owned();
+    let seeds = |first: u32, seeds: u32| {
+        plan(folder.path(), &format!("{text}[replicate]\nfirst = {first}\nseeds = {seeds}\n"))
+    };
+    // Seeds 2 and 4 to 6 of seeds 1 to 7, of three points with two schemes.
+    assert_eq!((made(&seeds(2, 1), 2).counts.made, made(&seeds(4, 3), 2).counts.made), (6, 18));
+    let whole = seeds(1, 7);
+    // The first look at a point needs two seeds.
+    let before = status(&whole, &store(&whole), &()).unwrap();
+    assert_eq!((before.runs, before.begun, before.runs_left), (6, 3, 6));
+    let counts = made(&whole, 2).counts;
+    assert_eq!((counts.found, counts.made, counts.points_done), (24, 18, 3));
+    let again = made(&whole, 2).counts;
+    assert_eq!((again.found, again.made), (42, 0));
+}
+
 /// What `stripewise compare` makes of one point.
 #[test]
 fn a_run_of_a_study_has_the_results_of_a_comparison() {

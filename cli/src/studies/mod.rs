@@ -1,7 +1,10 @@
 //! `stripewise study`: studies of many runs, described by a file.
 
+mod batches;
 mod check;
+mod clean;
 mod open;
+mod place;
 mod run;
 mod show;
 mod status;
@@ -34,10 +37,12 @@ enum Command {
     Check(check::Args),
     Run(run::Args),
     Worker(run::WorkerArgs),
+    Batches(batches::Args),
     Status(status::StatusArgs),
     Show(show::Args),
     Errors(status::ErrorsArgs),
     Index(status::IndexArgs),
+    Clean(clean::Args),
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -45,9 +50,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Command::Check(args) => check::run(&args, context),
         Command::Run(args) => run::run(&args, context),
         Command::Worker(args) => run::work(&args, context),
+        Command::Batches(args) => batches::run(&args),
         Command::Status(args) => status::show_status(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Errors(args) => status::show_errors(&args, context),
         Command::Index(args) => status::write_index(&args, context),
+        Command::Clean(args) => clean::run(&args, context),
     }
 }

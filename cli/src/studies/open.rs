@@ -37,8 +37,24 @@ pub(crate) struct StoreArgs {
 impl StoreArgs {
     pub(crate) fn open(&self) -> Outcome<(Plan, StudyStore)> {
         let plan = self.study.plan()?;
-        let store = StudyStore::new(self.store.as_ref().unwrap_or(&plan.file().store));
+        let store = self.store_of(plan.file());
         Ok((plan, store))
+    }
+
+    /// The study file and the folder of results, as arguments of another command.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![self.study.file.display().to_string()];
+        arguments.extend(self.store.iter().map(|store| format!("--store={}", store.display())));
+        arguments
+    }
+
+    /// The store alone: no trace is read.
+    pub(crate) fn store(&self) -> Outcome<StudyStore> {
+        Ok(self.store_of(&StudyFile::read(&self.study.file)?))
+    }
+
+    fn store_of(&self, file: &StudyFile) -> StudyStore {
+        StudyStore::new(self.store.as_ref().unwrap_or(&file.store))
     }
 }
 

@@ -1,13 +1,16 @@
 //! `stripewise study run` and `stripewise study worker`: make the runs of a study that are not in its store.
 
 use std::num::NonZero;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use clap::Args as ClapArgs;
-use stripewise_base::units::Count;
+use stripewise_base::units::{Bytes, Count};
 use stripewise_campaign::{
-    Counts, Options, Outcome as Ended, Plan, Shard, StudyStore, Watch, index, run as run_plan,
+    Counts, Error, Options, Outcome as Ended, Plan, Shard, StudyStore, Watch, index, run_in_processes,
 };
 
 use crate::context::Context;
@@ -17,11 +20,12 @@ use crate::human;
 use crate::interrupt;
 use crate::progress::{Bar, Progress};
 use crate::studies::open::{StoreArgs, cpu};
+use crate::studies::place::hand_over;
 use crate::study::{Patient, at_least_one};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise study run study.toml", "all runs that are not there yet"),
-    ("stripewise study run study.toml --jobs 8 --limit 1k", "on eight threads, a thousand runs at most"),
+    ("stripewise study run study.toml --jobs 8 --limit 1k", "in eight processes, a thousand runs at most"),
 ];
 const WORKER_EXAMPLES: &[Example] = &[
     ("stripewise study worker study.toml --shard 3/8", "the third of eight shares"),
@@ -44,14 +48,22 @@ const SOME_FAILED: u8 = 3;
 
 /// Make the runs of a study that are not in its store
 ///
-/// Finished runs are committed in batches of half a minute. To resume a study that was interrupted or killed, run it again.
-/// A run that failed is tried again as often as the study file says; combinations that do not fit are left out. At the end
-/// the catalogue of the study has a row for each run, for polars and DuckDB.
+/// Worker processes make the runs, and commit finished ones in batches of half a minute. To resume a study that was interrupted
+/// or killed, run it again. A run that failed is tried again as often as the study file says; combinations that do not fit are
+/// left out. A run that ends its worker, or needs more memory than the study file allows, fails; the others are made. At the
+/// end the catalogue of the study has a row for each run, for polars and DuckDB.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
     #[command(flatten)]
     making: Making,
+
+    /// Make the runs at a place of the study file, a table [on.NAME]: hosts by SSH, Slurm, Kubernetes
+    ///
+    /// Needs the Python package in the same build: pip install 'stripewise[study]'. The first of $STRIPEWISE_PYTHON, the
+    /// active virtual environment, python3 and python that has it is used. The table says how many workers the place has.
+    #[arg(long, value_name = "NAME", conflicts_with = "jobs")]
+    on: Option<String>,
 }
 
 /// Make one share of the runs of a study, as a job that knows nothing of the others
@@ -122,7 +134,20 @@ impl Watch for Shown {
 }
 
 pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    if let Some(name) = &args.on {
+        return hand_over(&elsewhere(&args.making, name, context.quiet));
+    }
     make(&args.making, Shard::ALL, context)
+}
+
+/// The arguments of the Python package's command.
+fn elsewhere(making: &Making, name: &str, quiet: bool) -> Vec<String> {
+    let mut arguments = making.store.arguments();
+    arguments.push(format!("--on={name}"));
+    arguments.push(format!("--build={}", stripewise_study::version()));
+    arguments.extend(making.limit.map(|limit| format!("--limit={}", limit.0)));
+    arguments.extend(quiet.then(|| "--quiet".to_owned()));
+    arguments
 }
 
 pub(crate) fn work(args: &WorkerArgs, context: &mut Context<'_>) -> Outcome {
@@ -140,7 +165,8 @@ fn make(args: &Making, shard: Shard, context: &mut Context<'_>) -> Outcome {
     let progress = Progress::new(context.quiet);
     let bar = Mutex::new(progress.bar(&plan.file().name));
     let watch = Shown { bar, began: Instant::now(), threads: workers as u64 };
-    let outcome = run_plan(&plan, &store, &options, &watch)?;
+    let memory = plan.file().fail.memory.map(Bytes);
+    let outcome = run_in_processes(&plan, &store, &options, &watch, &|| worker(memory))?;
     drop(watch);
     print(&plan, &store, &outcome, shard, context)?;
     if outcome.counts.failed > 0 {
@@ -149,6 +175,18 @@ fn make(args: &Making, shard: Shard, context: &mut Context<'_>) -> Outcome {
         return Err(Failure::Told(SOME_FAILED));
     }
     Ok(())
+}
+
+/// The command of a worker process: this very program, also when its file has been replaced meanwhile.
+fn worker(memory: Option<Bytes>) -> Result<Command, Error> {
+    let this = Path::new("/proc/self/exe");
+    let found = if this.exists() { Ok(this.to_owned()) } else { std::env::current_exe() };
+    let program =
+        found.map_err(|error| Error::Worker(format!("cannot find this program for workers: {error}")))?;
+    let mut command = Command::new(program);
+    command.arg0("stripewise").args(["study", "batches"]);
+    command.args(memory.map(|memory| format!("--memory={memory}")));
+    Ok(command)
 }
 
 /// Prints what was made. A share has no catalogue: the other shares are still at work.

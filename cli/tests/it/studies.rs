@@ -105,6 +105,116 @@ fn mistakes_and_failures_have_exit_codes_of_their_own() {
     assert!(errors.len() == 8 && errors.iter().all(|error| error["attempts"] == 2), "{errors:?}");
 }
 
+/// The command and its workers take the digest of a trace from the cache, and notice that the trace has changed.
+#[test]
+fn a_trace_is_read_for_its_digest_once_and_again_when_it_has_changed() {
+    let sandbox = Sandbox::with_trace();
+    let text = STUDY.replace("\"uniform:size=8KiB,write=0.5,span=16MiB\"", "{ trace = \"trace.csv\" }");
+    sandbox.write("study.toml", &text);
+    let plan = || json(&sandbox.run("study check study.toml --json").success())["plan"].to_string();
+    let first = plan();
+    let cache = sandbox.path().join("cache/digests");
+    // What was just written may be written again without a change of its times.
+    assert!(!cache.exists());
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(plan(), first);
+    let entries: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [entry] = &entries[..] else { panic!("{entries:?}") };
+    // Another digest in its place shows that the trace is not read.
+    let kept = std::fs::read_to_string(entry).unwrap();
+    let digest = kept.lines().last().unwrap();
+    std::fs::write(entry, kept.replace(digest, &"5".repeat(64))).unwrap();
+    let other = plan();
+    assert_ne!(other, first);
+    sandbox.run("study run study.toml --jobs 2 --limit 4").success();
+    assert_eq!(plan(), other);
+    let trace = sandbox.path().join("trace.csv");
+    let content = std::fs::read(&trace).unwrap();
+    std::fs::write(&trace, content).unwrap();
+    assert_eq!(plan(), first);
+}
+
+/// An interpreter that says what it was called with. The one called `python` has the package.
+fn with_interpreters(sandbox: &Sandbox) {
+    let write = |name: &str, script: &str| {
+        let path = sandbox.write(name, script);
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    std::fs::create_dir(sandbox.path().join("bin")).unwrap();
+    write(
+        "bin/python3",
+        "#!/bin/sh\necho 'Traceback:' >&2\necho \"No module named 'stripewise'\" >&2\nexit 1\n",
+    );
+    write("bin/python", "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nprintf '%s\\n' \"$@\"\nexit 3\n");
+}
+
+#[test]
+fn a_study_on_another_place_is_handed_over_to_the_python_package() {
+    let sandbox = sandbox();
+    with_interpreters(&sandbox);
+    let line = "-q study run study.toml --on slurm --store elsewhere --limit 2k";
+    let on = |path: &str, python: Option<&str>| {
+        let mut command = sandbox.command();
+        command.env("PATH", path).env_remove("VIRTUAL_ENV").env_remove("STRIPEWISE_PYTHON");
+        command.envs(python.map(|python| ("STRIPEWISE_PYTHON", python)));
+        let output = command.args(line.split(' ')).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let bin = sandbox.path().join("bin");
+    let (code, said, _) = on(&format!("{}:/usr/bin:/bin", bin.display()), None);
+    let build = format!("--build={}", stripewise_study::version());
+    let expected = [
+        "-m",
+        "stripewise.cluster",
+        "run",
+        "study.toml",
+        "--store=elsewhere",
+        "--on=slurm",
+        &build,
+        "--limit=2000",
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), [&expected[..], &["--quiet"]].concat());
+    assert_eq!(code, Some(3), "the exit code is that of the package");
+
+    // Neither of these has the package.
+    std::fs::remove_file(bin.join("python")).unwrap();
+    let (code, _, error) = on(&bin.display().to_string(), None);
+    assert_eq!(code, Some(2), "{error}");
+    for part in ["pip install 'stripewise[study]'", "python3: No module named 'stripewise'", "\n  python: "] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let (code, _, error) = on("/usr/bin:/bin", Some("no/such/python"));
+    assert!(code == Some(2) && error.contains("no/such/python: ") && !error.contains("python3"), "{error}");
+}
+
+#[test]
+fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
+    let sandbox = sandbox();
+    assert!(sandbox.run("study clean study.toml").success().starts_with("removed 0 half written files"));
+    sandbox.run("study run study.toml --limit 4").success();
+    let kept = sandbox.run("study status study.toml").success();
+    let partial = |name: &str| sandbox.path().join(format!("study.results/runs/{name}.partial"));
+    for name in ["old", "new"] {
+        std::fs::write(partial(name), [0; 2048]).unwrap();
+    }
+    let before = std::time::SystemTime::now() - Duration::from_secs(7200);
+    std::fs::File::options().write(true).open(partial("old")).unwrap().set_modified(before).unwrap();
+    let told = sandbox.run("study clean study.toml --dry-run").success();
+    assert!(told.starts_with("would remove study.results/runs/old.partial: 2 KiB, 2"), "{told}");
+    assert!(
+        told.ends_with("would remove 1 half written files, 2 KiB\n") && partial("old").exists(),
+        "{told}"
+    );
+    let told = sandbox.run("study clean study.toml").success();
+    assert!(told.starts_with("removed study.results/runs/old.partial"), "{told}");
+    assert!(!partial("old").exists() && partial("new").exists());
+    assert!(sandbox.run("study clean study.toml --older-than soon").failure(2).contains("10min or 1h"));
+    sandbox.run("study clean study.toml --older-than 0s").success();
+    assert!(!partial("new").exists());
+    assert_eq!(sandbox.run("study status study.toml").success(), kept);
+}
+
 #[test]
 fn a_study_that_is_killed_is_resumed_by_the_same_command() {
     let whole = sandbox();

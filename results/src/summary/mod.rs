@@ -15,7 +15,7 @@ pub use digits::significant;
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::figures::{Figure, Figures};
-use crate::paired::{Difference, Pairs, differences, margin};
+use crate::paired::{Difference, Pairs, Rate, differences_at, margin_at};
 use crate::settings::{self, Settings};
 use crate::store::FinishedRun;
 use columns::{GROUPS, SELDOM, real, requests_per_cpu_second, value};
@@ -88,6 +88,7 @@ pub struct Summary {
     differences: Vec<Shown>,
     /// The same for programs: the group, the total, the mean of its base, the difference.
     told: Vec<(usize, &'static str, f64, Difference)>,
+    rate: Rate,
 }
 
 /// A total over the seeds of one row of a comparison.
@@ -118,6 +119,14 @@ impl Summary {
     /// # Errors
     /// When one lacks a total that the comparison shows.
     pub fn new(entries: Vec<Entry>) -> Result<Self, Error> {
+        Self::at(entries, Rate::FIXED)
+    }
+
+    /// [`Self::new`] with intervals of another error rate, as for a number of seeds that depends on their results.
+    ///
+    /// # Errors
+    /// When one lacks a total that the comparison shows.
+    pub fn at(entries: Vec<Entry>, rate: Rate) -> Result<Self, Error> {
         let (groups, rows) = groups(&entries);
         let mut columns = Vec::new();
         let text = |header, of: &dyn Fn(&Group) -> String| Shown {
@@ -148,7 +157,7 @@ impl Summary {
                 }
                 columns.push(column.show(group, &means));
                 if column.ranked && !seldom {
-                    let found = compared(&groups, &entries, &values);
+                    let found = compared(&groups, &entries, &values, rate);
                     let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
                     differing.extend(column.show_differences(group, &of_compared));
                     told.extend(found.into_iter().filter_map(|(place, found)| {
@@ -157,7 +166,7 @@ impl Summary {
                 }
             }
         }
-        Ok(Self { entries, groups, rows, columns, differences: differing, told })
+        Ok(Self { entries, groups, rows, columns, differences: differing, told, rate })
     }
 
     /// The name of the row of each run, in the order of the runs: the scheme, and the settings that distinguish its
@@ -225,7 +234,8 @@ impl Summary {
             let of = |entry: &Entry| entry.totals.get(name).map(real).ok_or_else(|| missing(entry));
             let values: Vec<f64> = self.entries.iter().map(of).collect::<Result<_, _>>()?;
             let optional: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-            let mut differences = compared(&self.groups, &self.entries, &optional).into_iter().peekable();
+            let mut differences =
+                compared(&self.groups, &self.entries, &optional, self.rate).into_iter().peekable();
             for (place, group) in self.groups.iter().enumerate() {
                 let own: Vec<f64> = group.runs.values().map(|&run| values[run]).collect();
                 let difference = differences.next_if(|(of, _)| *of == place).and_then(|(_, found)| found);
@@ -237,7 +247,7 @@ impl Summary {
                         total: (*name).to_owned(),
                         seeds: own.len(),
                         mean: own.iter().sum::<f64>() / own.len() as f64,
-                        margin: margin(&own),
+                        margin: margin_at(&own, self.rate, 1),
                         first: group.first.map(|first| self.groups[first].label.clone()),
                         difference: difference.map(|(_, difference)| difference),
                     },
@@ -300,6 +310,7 @@ fn compared(
     groups: &[Group],
     entries: &[Entry],
     values: &[Option<f64>],
+    rate: Rate,
 ) -> Vec<(usize, Option<(f64, Difference)>)> {
     let varies = |mut runs: Box<dyn Iterator<Item = usize> + '_>| {
         let first = runs.next().map(|run| entries[run].results_digest);
@@ -317,7 +328,7 @@ fn compared(
     let places: Vec<usize> = (0..groups.len()).filter(|&place| groups[place].first.is_some()).collect();
     let pairs: Vec<Option<Pairs>> = places.iter().map(|&place| samples(&groups[place])).collect();
     let complete: Vec<&Pairs> = pairs.iter().flatten().collect();
-    let mut found = differences(&complete).into_iter();
+    let mut found = differences_at(&complete, rate).into_iter();
     let of = |pairs: &Option<Pairs>| {
         let pairs = pairs.as_ref()?;
         let mean = pairs.iter().map(|(first, _)| first).sum::<f64>() / pairs.len() as f64;

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use stripewise_base::prng::Prng;
 use stripewise_results::parquet::TableWriter;
 use stripewise_results::schema::{Row, Width, schema};
-use stripewise_results::{Error, Figure, Figures, MemoryRun, MemorySink, Optional, Table};
+use stripewise_results::{DigestSink, Error, Figure, Figures, MemoryRun, MemorySink, Optional, Table};
 use stripewise_sim::tables::{GcRow, MemberRow, RequestRow, SampleRow, Sink};
 
 use crate::common::{gc, gc_slice, inputs, latency, member, request, rows, sample, update};
@@ -90,6 +90,30 @@ proptest! {
                 prop_assert!(run.batches(Table::Updates).unwrap().is_none());
             }
         }
+    }
+
+    /// Short tables, and some that begin a second page or row group.
+    #[test]
+    fn digests_without_tables_are_those_of_the_tables(
+        seed: u64,
+        counts in prop::array::uniform5(prop_oneof![30 => 0usize..1200, 1 => 65_530usize..65_560]),
+    ) {
+        let mut prng = Prng::new(seed);
+        let (members, samples) = (rows(counts[0] % 40, &mut prng, member), rows(counts[1], &mut prng, sample));
+        let (gcs, slices) = (rows(counts[2], &mut prng, gc), rows(counts[3] % 100, &mut prng, gc_slice));
+        let latencies = rows(counts[4], &mut prng, latency);
+        let fill = |sink: &mut dyn Sink| {
+            samples.iter().for_each(|row| sink.sample(row));
+            gcs.iter().for_each(|row| sink.gc(row));
+            slices.iter().for_each(|row| sink.gc_slice(row));
+            latencies.iter().for_each(|row| sink.latency(row));
+        };
+        let (mut digests, mut tables) =
+            (DigestSink::default(), MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap());
+        fill(&mut digests);
+        fill(&mut tables);
+        let tables = tables.finish_in_memory(&members, &totals()).unwrap();
+        prop_assert_eq!(digests.finish(&members, &totals()).results_digest(), tables.results_digest());
     }
 
     #[test]

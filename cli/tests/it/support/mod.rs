@@ -55,6 +55,7 @@ impl Sandbox {
             .stdin(Stdio::null())
             .env("STRIPEWISE_STATE_DIR", self.path().join("state"))
             .env("STRIPEWISE_RUNTIME_DIR", self.path().join("run"))
+            .env("STRIPEWISE_CACHE_DIR", self.path().join("cache"))
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE");
         command
