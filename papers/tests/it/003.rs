@@ -189,7 +189,8 @@ fn warm_up_writes_an_eighth_of_the_span_or_uses_up_the_reserve() {
         let gib = written as f64 / (1u64 << 30) as f64;
         // A mix may end in the middle of a turn, and has few of them.
         let near = match point.text("part").as_str() {
-            "changing" => 0.3,
+            // Less than two turns.
+            "changing" => 0.6,
             "step" => 0.05,
             // As few as 300 requests.
             _ => 0.15,
