@@ -100,7 +100,8 @@ fn a_plan_is_printed_step_by_step() {
             "explain-raid6-three-failed.txt",
         ),
         (
-            "explain --scheme paper000-baseline --write 40KiB@0 --write 8KiB@8KiB --write 8KiB@80KiB",
+            "explain --scheme paper000-baseline,placement.first_writes=gather --write 40KiB@0 --write 8KiB@8KiB \
+             --write 8KiB@80KiB",
             "explain-gather.txt",
         ),
         ("explain --scheme raid6-logging --write 8KiB@0 --write 16KiB@0", "explain-logging.txt"),

@@ -111,7 +111,7 @@ pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 52] = [
+const ALL_COLUMNS: [&str; 53] = [
     "array_gc_moved_chunks",
     "array_gc_parity_chunks",
     "array_gc_segments",
@@ -152,6 +152,7 @@ const ALL_COLUMNS: [&str; 52] = [
     "response_deviation_ns",
     "response_mean_ns",
     "response_p999_ns",
+    "row_wait_mean_ns",
     "short_stripes",
     "simulated_ns",
     "strip_releases",

@@ -43,7 +43,7 @@ pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     scenes
 }
 
-fn place(run: &LoadedRun) -> Option<usize> {
+pub(super) fn place(run: &LoadedRun) -> Option<usize> {
     match run.settings.get("scheme.cache.policy").map(String::as_str) {
         None | Some("none") => Some(0),
         Some("isc") => Some(1),

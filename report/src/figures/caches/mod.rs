@@ -2,6 +2,7 @@
 
 mod cast;
 mod responses;
+mod sizes;
 mod synchrony;
 
 use crate::set::Set;
@@ -9,13 +10,14 @@ use crate::set::Set;
 use super::figure::Figure;
 pub(super) use synchrony::of_any_runs as together;
 
-/// Every figure of paper 003, in the paper's order.
+/// Every figure of paper 003, in the paper's order, and a map beside them.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     vec![
         responses::compared(set),
         responses::places(set),
         synchrony::distributions(set),
         responses::grid(set),
+        sizes::map(set),
     ]
 }
 
@@ -79,6 +81,28 @@ mod tests {
         assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "up to 1"), "0.600");
         assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "2 or more"), "0.400");
         assert_eq!(cell(&figures[3], &["W(4, 20, 60)-G-5", "hybrid"], "over WOW"), "0.700");
+    }
+
+    #[test]
+    fn the_map_has_siw_over_wow_for_each_size_of_the_cache() {
+        let of = |(workload, size, mean): (&str, &str, u64)| {
+            [("wow", 2_000), ("siw", mean)].map(|(policy, mean)| {
+                let mut run = run(policy, workload, mean, &[]);
+                run.settings.insert("scheme.cache.size".to_owned(), size.to_owned());
+                run
+            })
+        };
+        let all =
+            [("HPC-G-5", "8MiB", 1_500), ("HPC-G-5; 1 MiB", "1MiB", 3_000), ("HPC-G-5; in step", "8MiB", 9)];
+        let set = Set::new(
+            all.into_iter().flat_map(of).collect(),
+            Beside { paper: Some(Paper::P003), ..Beside::default() },
+        );
+        let figures = crate::figures::all(&set).expect("figures");
+        let map = figures.last().expect("a map");
+        assert_eq!(map.id, "paper003-map-sizes");
+        assert_eq!(map.data.rows, [["HPC-G-5", "1MiB", "1.50"], ["HPC-G-5", "8MiB", "0.750"]]);
+        assert_eq!(map.panels.len(), 1, "RAID-5 alone");
     }
 
     #[test]
