@@ -25,6 +25,7 @@ def test_a_bus_that_is_twice_as_slow_is_noticed(tmp_path, monkeypatch):
     assert abs(both(LOADS["heavy"], "baseline", 4_000, tmp_path).difference) > 0.05
 
 
+@pytest.mark.filterwarnings("ignore:setting cache.size")
 @pytest.mark.parametrize("policy", compare_caches.POLICIES)
 @pytest.mark.parametrize("load", compare_caches.LOADS)
 def test_means_behind_write_caches_agree(load, policy, tmp_path):
@@ -33,6 +34,6 @@ def test_means_behind_write_caches_agree(load, policy, tmp_path):
 
 
 def test_a_cache_that_frees_room_page_by_page_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr("compare_caches.FREES", "page")
+    monkeypatch.setattr("compare_caches.VARIANT", ",cache.frees=page")
     load = compare_caches.LOADS["HPC, 1.5 ms"]
     assert abs(compare_caches.both(load, "siw", 1_500, tmp_path).difference) > 0.05
