@@ -142,7 +142,7 @@ pub struct Fail {
 
 impl Default for Fail {
     fn default() -> Self {
-        Self { retries: 1, stop_after: StopAfter::Never, run_limit: None, memory: None }
+        Self { retries: 2, stop_after: StopAfter::Never, run_limit: None, memory: None }
     }
 }
 
