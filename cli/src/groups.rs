@@ -3,7 +3,7 @@
 use clap::builder::Styles;
 
 /// Groups and their commands.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Simulate",
         &[
@@ -21,8 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Traces and presets", &["trace", "scheme", "device", "profile"]),
-    ("Serve", &["create", "serve"]),
-    ("Operate", &["status", "events", "fail", "replace", "spare", "scrub", "rate", "stop"]),
+    ("Serve", &["create", "serve", "status", "events", "fail", "replace", "spare", "scrub", "rate", "stop"]),
     ("Inspect", &["scan", "check", "dump", "upgrade", "replay"]),
     ("Shell", &["completions", "man", "help"]),
 ];

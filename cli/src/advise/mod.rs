@@ -60,7 +60,7 @@ const SCHEMES: [&str; 10] = [
     "raid6-was",
 ];
 
-/// Find the schemes and numbers of members that are worth considering
+/// Find the schemes and numbers of members worth considering
 ///
 /// Every scheme runs over every number of members, with the same requests. A candidate is listed if no other one beats it: is no
 /// worse in capacity, p99, programs a host page, mean time to data loss and memory of maps, and better in one of them. A p99
