@@ -84,7 +84,7 @@ class Entry:
     """Pages that have not left, in the order of their arrival."""
 
     leaving: set[int] = field(default_factory=set)
-    """Pages that are on their way to the SSDs."""
+    """Pages of writes in flight."""
 
     room: int = 0
     """Pages of room that those took, until all are written."""
