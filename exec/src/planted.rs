@@ -12,6 +12,7 @@ impl<M: Memory> Executor<M> {
         self.bug == Some(bug)
     }
 
+    /// False: no bug can be planted.
     #[cfg(not(debug_assertions))]
     #[inline]
     pub fn has_bug(&self, _bug: Bug) -> bool {

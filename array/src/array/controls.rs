@@ -1,6 +1,7 @@
 //! What the owner of an array tells it about its members, and allows it, besides requests.
 
 use stripewise_base::Nanos;
+#[cfg(debug_assertions)]
 use stripewise_core::bugs::Bug;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
