@@ -7,7 +7,6 @@ Prints the mean response times of both, for each load and policy, as a Markdown 
 
 from __future__ import annotations
 
-import random
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -16,35 +15,12 @@ from pathlib import Path
 import stripewise
 
 sys.path.insert(0, str(Path(__file__).parent))
+from loads import Load, write_trace
 from raid5_channels import Array
 
 PAGE = 8192
 MEMBERS = 6
 POLICIES = ("baseline", "adaptive")
-
-
-@dataclass(frozen=True)
-class Load:
-    """Requests of a Poisson process, at uniform addresses."""
-
-    rate: int
-    """Requests a second."""
-    writes: float
-    """Share of writes."""
-    sizes: tuple[int, ...]
-    """Sizes in pages, equally likely."""
-    span: int
-    """Pages that are addressed."""
-
-    def requests(self, count: int, seed: int) -> list[tuple[int, bool, int, int]]:
-        """Arrival in ns, whether it writes, first page, pages. Times are multiples of 100 ns, as in MSR traces."""
-        prng = random.Random(seed)
-        made, now = [], 0.0
-        for _ in range(count):
-            now += prng.expovariate(self.rate) * 1e7
-            pages = prng.choice(self.sizes)
-            made.append((int(now) * 100, prng.random() < self.writes, prng.randrange(self.span - pages), pages))
-        return made
 
 
 LOADS = {
@@ -73,11 +49,7 @@ def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pa
     """Runs both on the same requests; `folder` takes the trace and the results."""
     requests = load.requests(count, seed)
     trace = folder / "trace.csv"
-    lines = (
-        f"{128_166_372_000_000_000 + at // 100},h,0,{'Write' if writes else 'Read'},{first * PAGE},{pages * PAGE},0\n"
-        for at, writes, first, pages in requests
-    )
-    trace.write_text("".join(lines))
+    write_trace(trace, requests, PAGE)
     run = stripewise.run(
         policy,
         stripewise.open_trace(trace),
