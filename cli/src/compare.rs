@@ -18,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::replicate::{Made, Until};
 use crate::report;
-use crate::study::{self, StudyArgs, at_least_one};
+use crate::study::{self, JobsArgs, StudyArgs, at_least_one};
 use crate::wrap::wrap;
 
 const EXAMPLES: &[Example] = &[
@@ -95,9 +95,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIGURE=SHARE", help_heading = "Workload")]
     until: Option<Until>,
 
-    /// The number of runs at a time [default: one per core]
-    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
-    jobs: Option<NonZero<usize>>,
+    #[command(flatten)]
+    jobs: JobsArgs,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -117,15 +116,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         print_settings(&settings, context)?;
         context.out.flush()?;
     }
-    let threads =
-        args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
+    let threads = args.jobs.threads();
     let made = match until {
         None => Made::fixed(&study, threads, context),
         Some((until, rule)) => {
             study::remark(&study, context);
             let more = |before: u32, seeds| {
                 let mut args = args.study.clone();
-                args.setup.seed = args.setup.seed.saturating_add(u64::from(before));
+                args.setup.requests.seed = args.setup.requests.seed.saturating_add(u64::from(before));
                 args.study_of_seeds(&schemes, seeds)
             };
             Made::until(until, rule, schemes.len(), &more, threads, context)?

@@ -88,9 +88,9 @@ pub(crate) struct ArrayArgs {
     pub(crate) members: Layout,
 }
 
-/// What is run, and on what.
+/// Which requests are sent, when, and onto what.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetupArgs {
+pub(crate) struct RequestArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
 
@@ -117,6 +117,13 @@ pub(crate) struct SetupArgs {
     /// The seed of generated requests and of random choices of the device
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
     pub(crate) seed: u64,
+}
+
+/// What is run, and on what.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetupArgs {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs,
 
     #[command(flatten)]
     pub(crate) array: ArrayArgs,
@@ -134,6 +141,20 @@ pub(crate) struct SetupArgs {
     /// If both have the key, write scheme.KEY or device.KEY.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     pub(crate) set: Vec<Setting>,
+}
+
+/// How many runs are made at a time.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct JobsArgs {
+    /// The number of runs at a time [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
+    jobs: Option<NonZero<usize>>,
+}
+
+impl JobsArgs {
+    pub(crate) fn threads(self) -> usize {
+        self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get)
+    }
 }
 
 /// What the runs of a study share.
@@ -204,11 +225,9 @@ impl WorkloadArgs {
     }
 }
 
-impl SetupArgs {
-    /// The specification of the study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, with the tables that every
-    /// study keeps.
-    fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
-        let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
+impl RequestArgs {
+    /// The specification of a study of these requests, with the tables that every study keeps, and no scheme yet.
+    pub(crate) fn spec(&self) -> Outcome<StudySpec> {
         Ok(StudySpec {
             workload: self.workload.spec()?,
             pacing: self.pacing,
@@ -217,11 +236,22 @@ impl SetupArgs {
                 .map_or(stripewise_study::Span::default(), |span| stripewise_study::Span::Bytes(span.0)),
             warmup: self.warmup.0,
             seed: self.seed,
+            ..StudySpec::new(Vec::new())?
+        })
+    }
+}
+
+impl SetupArgs {
+    /// The specification of the study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, with the tables that every
+    /// study keeps.
+    fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
+        Ok(StudySpec {
+            schemes: schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?,
             device: Document::find(What::Device, &self.array.device)?,
             members: self.array.members,
             precondition: self.precondition,
             settings: self.set,
-            ..StudySpec::new(schemes)?
+            ..self.requests.spec()?
         })
     }
 

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
-use stripewise_base::units::{Bytes, Count};
 use stripewise_reliability::Model;
 use stripewise_results::Figure;
 use stripewise_results::paired::margin;
-use stripewise_sim::{Layout, Pacing, Precondition};
+use stripewise_sim::{Layout, Precondition};
 use stripewise_study::{
     DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, Study, StudySpec, What, Workload,
     acknowledges,
@@ -24,7 +23,7 @@ use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::reliability::{LongTime, runs::Worn};
-use crate::study::{self, Patient, WorkloadArgs, at_least_one};
+use crate::study::{self, JobsArgs, Patient, RequestArgs, at_least_one};
 use crate::table::Table;
 use crate::wrap::wrap;
 
@@ -62,7 +61,8 @@ const SCHEMES: [&str; 10] = [
 
 /// Find the schemes and numbers of members worth considering
 ///
-/// Every scheme runs over every number of members, with the same requests. A candidate is listed if no other one beats it: is no
+/// Every scheme runs over every number of members, with the same requests: those that fit onto a fifth of what the fewest members
+/// hold, unless --span says otherwise. A candidate is listed if no other one beats it: is no
 /// worse in capacity, p99, programs a host page, mean time to data loss and memory of maps, and better in one of them. A p99
 /// that is lower only within its 95 % interval beats nothing. The failure rate of a member grows with its erases, as in paper
 /// 001: the member that is erased least lives --mttf. Runs that exist are not computed again.
@@ -70,23 +70,7 @@ const SCHEMES: [&str; 10] = [
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
     #[command(flatten)]
-    workload: WorkloadArgs,
-
-    /// When requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME` [default: open]
-    #[arg(long, value_name = "HOW", help_heading = "Workload")]
-    pacing: Option<Pacing>,
-
-    /// Fold addresses onto this much data [default: a fifth of the data that the fewest members hold]
-    #[arg(long, value_name = "SIZE", help_heading = "Workload")]
-    span: Option<Bytes>,
-
-    /// Do not count the first N requests
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
-    warmup: Count,
-
-    /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
-    seed: u64,
+    requests: RequestArgs,
 
     /// Run each candidate with N seeds, beginning with --seed
     #[arg(
@@ -133,9 +117,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "stripewise-results", help_heading = "Results")]
     out: PathBuf,
 
-    /// The number of runs at a time [default: one per core]
-    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
-    jobs: Option<NonZero<usize>>,
+    #[command(flatten)]
+    jobs: JobsArgs,
 
     /// List the candidates that others beat too
     #[arg(long, help_heading = "Results")]
@@ -165,58 +148,19 @@ struct Candidate {
 struct Skipped {
     scheme: String,
     layout: Layout,
-    reason: String,
+    reason: Failure,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let spec = args.spec()?;
-    let workload = Workload::new(&spec.workload, spec.seed, &Patient)?;
-    let schemes =
-        if args.scheme.is_empty() { SCHEMES.map(str::to_owned).to_vec() } else { args.scheme.clone() };
-    let threads =
-        args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
-    let (mut candidates, mut skipped, mut span) = (Vec::new(), Vec::new(), args.span.map(|span| span.0));
+    let mut search = Search::new(&args)?;
     for layout in args.members.iter() {
-        let of = |schemes: &[&String]| -> Outcome<Study> {
-            let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
-            let span = span.map_or(Span::default(), Span::Bytes);
-            Ok(Study::over(StudySpec { schemes, members: layout, span, ..spec.clone() }, &workload)?)
-        };
-        let mut fit = Vec::new();
-        for scheme in &schemes {
-            // A name or a key that does not exist is the user's mistake, not the scheme's.
-            SchemeSpec::parse(scheme)?;
-            match of(&[scheme]) {
-                Ok(_) => fit.push(scheme),
-                Err(failure) => {
-                    skipped.push(Skipped {
-                        scheme: scheme.clone(),
-                        layout,
-                        reason: failure.message().to_owned(),
-                    });
-                }
-            }
-        }
-        if fit.is_empty() {
-            continue;
-        }
-        let study = of(&fit)?;
-        if span.is_none() && !context.quiet && !args.json {
-            print_settings(&study.settings()?, context)?;
-            context.out.flush()?;
-        }
-        // The fewest members hold the least: all get the requests that these can take.
-        span.get_or_insert(study.span_bytes());
-        let capacities: Vec<u64> = study.capacities().collect();
-        let finished = study::run(&study, threads, context).into_iter().collect::<Result<Vec<_>, _>>()?;
-        let seeds = args.seeds.get() as usize;
-        for ((runs, capacities), scheme) in finished.chunks(seeds).zip(capacities.chunks(seeds)).zip(&fit) {
-            candidates.push(Candidate::of(scheme, layout, capacities[0], runs)?);
-        }
+        search.consider(layout, context)?;
     }
+    let Search { mut candidates, skipped, span, .. } = search;
     if candidates.is_empty() {
-        let reasons = skipped.first().map_or(String::new(), |first| format!(": {}", first.reason));
-        return Err(Failure::failed(format!("no scheme works over these members{reasons}")));
+        let reason = skipped.into_iter().next().map(|first| first.reason);
+        let none = || Failure::usage("there is no scheme to consider");
+        return Err(reason.unwrap_or_else(none).within("no scheme works over these members"));
     }
     age(&mut candidates, args.mttf);
     candidates.sort_by(|a, b| mean(&a.offer.p99_ns).total_cmp(&mean(&b.offer.p99_ns)));
@@ -229,19 +173,76 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     args.print(&candidates, &beaten, &skipped, span, context)
 }
 
+/// Makes the runs of all candidates.
+struct Search<'a> {
+    args: &'a Args,
+    schemes: Vec<String>,
+    spec: StudySpec,
+    workload: Workload,
+    /// Bytes that requests are folded onto: by default what the first number of members, the fewest, can take.
+    span: Option<u64>,
+    candidates: Vec<Candidate>,
+    skipped: Vec<Skipped>,
+}
+
+impl<'a> Search<'a> {
+    fn new(args: &'a Args) -> Outcome<Self> {
+        let spec = args.spec()?;
+        let workload = Workload::new(&spec.workload, spec.seed, &Patient)?;
+        workload.check_warmup(spec.warmup, &Patient)?;
+        let given = || args.scheme.clone();
+        let schemes = if args.scheme.is_empty() { SCHEMES.map(str::to_owned).to_vec() } else { given() };
+        let span = args.requests.span.map(|span| span.0);
+        Ok(Self { args, schemes, spec, workload, span, candidates: Vec::new(), skipped: Vec::new() })
+    }
+
+    fn study(&self, schemes: &[String], layout: Layout) -> Outcome<Study> {
+        let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
+        let span = self.span.map_or(Span::default(), Span::Bytes);
+        let spec = StudySpec { schemes, members: layout, span, ..self.spec.clone() };
+        Ok(Study::over(spec, &self.workload)?)
+    }
+
+    /// Runs every scheme that works over these members.
+    fn consider(&mut self, layout: Layout, context: &mut Context<'_>) -> Outcome {
+        let mut fit = Vec::new();
+        for scheme in self.schemes.clone() {
+            // A name or a key that does not exist is the user's mistake, not the scheme's.
+            SchemeSpec::parse(&scheme)?;
+            match self.study(std::slice::from_ref(&scheme), layout) {
+                Ok(_) => fit.push(scheme),
+                Err(reason) => self.skipped.push(Skipped { scheme, layout, reason }),
+            }
+        }
+        if fit.is_empty() {
+            return Ok(());
+        }
+        let study = self.study(&fit, layout)?;
+        if self.candidates.is_empty() && !context.quiet && !self.args.json {
+            print_settings(&study.settings()?, context)?;
+            context.out.flush()?;
+        }
+        self.span.get_or_insert(study.span_bytes());
+        let capacities: Vec<u64> = study.capacities().collect();
+        let finished = study::run(&study, self.args.jobs.threads(), context);
+        let finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let seeds = self.args.seeds.get() as usize;
+        for ((runs, capacities), scheme) in finished.chunks(seeds).zip(capacities.chunks(seeds)).zip(&fit) {
+            self.candidates.push(Candidate::of(scheme, layout, capacities[0], runs)?);
+        }
+        Ok(())
+    }
+}
+
 impl Args {
     fn spec(&self) -> Outcome<StudySpec> {
         Ok(StudySpec {
-            workload: self.workload.spec()?,
-            pacing: self.pacing,
-            warmup: self.warmup.0,
-            seed: self.seed,
             seeds: self.seeds,
             device: Document::find(What::Device, &self.device)?,
             precondition: self.precondition,
             settings: self.set.clone(),
             out: self.out.clone(),
-            ..StudySpec::new(Vec::new())?
+            ..self.requests.spec()?
         })
     }
 
@@ -252,7 +253,7 @@ impl Args {
         option("scheme", candidate.argument.clone());
         option("device", self.device.clone());
         option("members", candidate.layout.to_string());
-        let workload = &self.workload;
+        let RequestArgs { workload, pacing, warmup, seed, .. } = &self.requests;
         if let Some(trace) = &workload.trace {
             option("trace", trace.display().to_string());
             workload.format.iter().for_each(|format| option("format", format.to_string()));
@@ -264,10 +265,10 @@ impl Args {
         workload.profile.iter().for_each(|profile| option("profile", profile.clone()));
         workload.requests.iter().for_each(|requests| option("requests", requests.0.to_string()));
         option("fold", workload.fold.to_string());
-        self.pacing.iter().for_each(|pacing| option("pacing", pacing.to_string()));
+        pacing.iter().for_each(|pacing| option("pacing", pacing.to_string()));
         option("span", format!("{span}B"));
-        option("warmup", self.warmup.0.to_string());
-        option("seed", self.seed.to_string());
+        option("warmup", warmup.0.to_string());
+        option("seed", seed.to_string());
         option("precondition", self.precondition.to_string());
         self.set.iter().for_each(|setting| option("set", setting.to_string()));
         option("out", self.out.display().to_string());
@@ -291,7 +292,7 @@ impl Args {
             "programs/page",
             "MTTDL_years",
             "maps",
-            "acks_from",
+            "ack",
         ];
         if self.all {
             columns.push("beaten_by");
@@ -329,7 +330,12 @@ impl Args {
             wrap("\nwith one seed no p99 beats another: give --seeds 5", 0, width(), &mut text);
         }
         for Skipped { scheme, layout, reason } in skipped {
-            wrap(&format!("\n{scheme} over {layout} was left out: {reason}"), 4, width(), &mut text);
+            wrap(
+                &format!("\n{scheme} over {layout} was left out: {}", reason.message()),
+                4,
+                width(),
+                &mut text,
+            );
         }
         context.out.write_all(text.as_bytes())?;
         writeln!(context.out, "\nThe runs of the first seed, each by its command:")?;
@@ -359,13 +365,13 @@ impl Args {
                 "mttdl_years": offer.mttdl_years,
                 "map_bytes": offer.map_bytes,
                 "erases_a_member": erases,
-                "acknowledges_from": acknowledges,
+                "acknowledges": acknowledges,
                 "beaten_by": beaten.map(names),
                 "command": self.command(candidate, span),
             })
         });
         let skipped = skipped.iter().map(|Skipped { scheme, layout, reason }| {
-            json!({ "scheme": scheme, "members": layout, "reason": reason })
+            json!({ "scheme": scheme, "members": layout, "reason": reason.message() })
         });
         json!({
             "span_bytes": span,
