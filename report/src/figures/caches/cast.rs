@@ -31,7 +31,7 @@ impl Scene<'_> {
 /// semicolon in the name marks variants and runs outside the paper's comparison; these are left out.
 pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();
-    for run in set.runs.iter().filter(|run| !run.scheme.contains(',') && !run.workload.contains(';')) {
+    for run in set.runs.iter().filter(|run| is_preset(run) && !run.workload.contains(';')) {
         let Some(place) = place(run).filter(|_| run.workload.starts_with("W(") == of_table) else { continue };
         let at = scenes.iter().position(|scene| scene.workload == run.workload).unwrap_or(scenes.len());
         if at == scenes.len() {
@@ -43,6 +43,12 @@ pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     scenes
 }
 
+/// Whether a run's scheme is a preset as it is, except for the level: the paper has each cache over RAID-0 and RAID-5.
+pub(super) fn is_preset(run: &LoadedRun) -> bool {
+    run.scheme.split(',').skip(1).all(|setting| setting == "geometry.level=raid0")
+}
+
+/// The place of a run's cache among [`CACHES`].
 pub(super) fn place(run: &LoadedRun) -> Option<usize> {
     match run.settings.get("scheme.cache.policy").map(String::as_str) {
         None | Some("none") => Some(0),
