@@ -9,11 +9,14 @@ impl Scheme {
     /// without every key that has its default.
     pub fn to_settings(&self) -> String {
         let bare = Self { description: String::new(), ..self.clone() };
-        let mut told = Table::try_from(&bare).expect("a scheme holds nothing that TOML cannot say");
+        let told = table(&bare);
+        // Most keys have their defaults, and one look finds these. Each other key costs a look at the whole scheme.
+        let less = without_defaults(&told, &bare.name);
+        let mut told = if means(&less, &bare) { less } else { told };
         for path in paths(&told) {
             let mut less = told.clone();
             remove(&mut less, &path);
-            if less.clone().try_into().is_ok_and(|read: Self| read == bare) {
+            if means(&less, &bare) {
                 told = less;
             }
         }
@@ -29,6 +32,29 @@ impl Scheme {
         let name = toml::Value::from(name);
         Self::from_toml("the settings in the superblock", &format!("name = {name}\n{settings}"))
     }
+}
+
+fn table(scheme: &Scheme) -> Table {
+    Table::try_from(scheme).expect("a scheme holds nothing that TOML cannot say")
+}
+
+fn means(told: &Table, scheme: &Scheme) -> bool {
+    told.clone().try_into().is_ok_and(|read: Scheme| read == *scheme)
+}
+
+/// `told` without the keys and sections that a scheme called `name` has if nothing else is said.
+fn without_defaults(told: &Table, name: &str) -> Table {
+    let silent = Table::from_iter([("name".to_owned(), name.into())]);
+    let Ok(defaults) = silent.try_into().map(|scheme: Scheme| table(&scheme)) else { return told.clone() };
+    let mut less = told.clone();
+    less.retain(|key, value| {
+        if let (Some(section), Some(toml::Value::Table(plain))) = (value.as_table_mut(), defaults.get(key)) {
+            section.retain(|key, value| plain.get(key) != Some(value));
+            return !section.is_empty();
+        }
+        key == "name" || defaults.get(key) != Some(value)
+    });
+    less
 }
 
 /// All keys of a scheme; the keys of a section follow the section.
@@ -79,6 +105,18 @@ mod tests {
         assert!(error.contains("the settings in the superblock"), "{error}");
     }
 
+    /// Drops one key after another, as long as the rest means the same.
+    fn slowly(scheme: &Scheme) -> String {
+        let mut told = table(scheme);
+        for path in paths(&told) {
+            let mut less = told.clone();
+            remove(&mut less, &path);
+            told = if means(&less, scheme) { less } else { told };
+        }
+        told.remove("name");
+        told.to_string()
+    }
+
     #[test]
     fn what_ships_fits_into_a_superblock_and_is_read_again() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemes");
@@ -89,6 +127,7 @@ mod tests {
             let mut scheme = Scheme::from_toml("test", &text).unwrap();
             scheme.description.clear();
             let settings = scheme.to_settings();
+            assert_eq!(settings, slowly(&scheme), "{}", path.display());
             assert_eq!(Scheme::from_settings(&scheme.name, &settings), Ok(scheme), "{}", path.display());
             assert!(
                 settings.len() <= settings_bytes_max(VERSION, SUPERBLOCK_MEMBERS_MAX),
