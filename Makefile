@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-slurm test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-slurm test-objects test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -46,6 +46,21 @@ python: $(VENV)/ready ## Build the Python package as the tests use it, and insta
 
 test-slurm: python ## Run the tests of studies by SSH and by a Slurm of this machine
 	$(VENV)/bin/python -m pytest -rs python/tests/test_places.py
+
+# What plays S3 in the tests of studies in buckets.
+MOTO := $(TARGET)/moto
+
+$(MOTO)/ready:
+	$(PYTHON) -m venv $(MOTO)
+	$(MOTO)/bin/pip install --quiet --disable-pip-version-check 'moto[server]==5.2.5'
+	touch $@
+
+# Seeds of `make test-objects`.
+SEEDS ?= 3
+
+test-objects: $(MOTO)/ready ## Run the tests of studies in a bucket, behind a proxy that fails (SEEDS=3)
+	STRIPEWISE_MOTO=$(abspath $(MOTO))/bin/python STRIPEWISE_OBJECT_SEEDS=$(SEEDS) \
+	    $(CARGO) test -p stripewise --features object-stores --test objects --locked -- --nocapture
 
 # Rounds of each test of `make test-kills`.
 KILLS ?= 3

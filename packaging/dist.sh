@@ -102,14 +102,14 @@ fi
 if builds wheel; then
     say "wheel, $WHEEL_POLICY"
     # maturin puts files named LICENSE-* into the wheel. The licences of linked crates are known only now.
-    python3 packaging/licenses.py --package stripewise-python --target x86_64-unknown-linux-gnu >LICENSE-third-party
-    "$tools/bin/maturin" build --quiet --locked --compatibility "$WHEEL_POLICY" --auditwheel check --out "$out"
+    python3 packaging/licenses.py --package stripewise-python --features stripewise-python/object-stores --target x86_64-unknown-linux-gnu >LICENSE-third-party
+    "$tools/bin/maturin" build --quiet --locked --features object-stores --compatibility "$WHEEL_POLICY" --auditwheel check --out "$out"
     rm LICENSE-third-party
 fi
 
 # --- The command, for the system's C library (Debian package) and with its own (archive). ---------------------------
 compile() {
-    "$cargo" rustc --quiet --release --locked -p stripewise --bin stripewise "$@" -- -C strip=symbols
+    "$cargo" rustc --quiet --release --locked -p stripewise --features object-stores --bin stripewise "$@" -- -C strip=symbols
 }
 if builds deb; then
     say "command for glibc"
@@ -144,7 +144,7 @@ if builds static; then
     cp -r "$staged/man" "$staged/completions" "$tree/$name/"
     cp packaging/*.service packaging/*.timer "$tree/$name/systemd/"
     cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/$name/"
-    python3 packaging/licenses.py --package stripewise --target "$MUSL" --musl >"$tree/$name/LICENSE-third-party"
+    python3 packaging/licenses.py --package stripewise --features stripewise/object-stores --target "$MUSL" --musl >"$tree/$name/LICENSE-third-party"
     archive "$tree" "$name" >"$out/$name.tar.gz"
 fi
 
@@ -162,7 +162,7 @@ if builds deb; then
     gzip -9n <CHANGELOG.md >"$staged/changelog.gz"
     cp -r "$staged/man" "$staged/man-gz"
     gzip -9n "$staged"/man-gz/*
-    python3 packaging/licenses.py --package stripewise --target x86_64-unknown-linux-gnu |
+    python3 packaging/licenses.py --package stripewise --features stripewise/object-stores --target x86_64-unknown-linux-gnu |
         gzip -9n >"$staged/THIRD-PARTY.gz"
     "$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path cli/Cargo.toml \
         ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$out"

@@ -53,10 +53,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--package", required=True)
     parser.add_argument("--target", required=True)
+    parser.add_argument("--features", help="features that are on beside the default ones")
     parser.add_argument("--musl", action="store_true", help="the program contains musl")
     args = parser.parse_args()
     command = [os.environ.get("CARGO", "cargo"), "metadata", "--format-version", "1", "--locked",
-               "--filter-platform", args.target]
+               "--filter-platform", args.target, *(["--features", args.features] if args.features else [])]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     packages = linked(metadata, args.package)
 

@@ -53,10 +53,10 @@ fn index_listed(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Res
         return Err(none());
     }
     let mut rows = 0;
-    store.put(&path, &|_| (), |file| {
+    store.put(&path, |file| {
         let (mut file, mut writer) = (Some(file), None);
         for pack in store.packs()? {
-            pack::read(&pack, None, &mut |table| {
+            pack::read(&pack, store.read(&pack)?, None, &mut |table| {
                 for table in counted(plan, &pack, table, &cells, &mut wanted)? {
                     rows += table.num_rows() as u64;
                     let started = match file.take() {

@@ -56,7 +56,8 @@ impl Check {
 pub(crate) fn cost_ns(plan: &Plan, cell: &Cell, fitting: u64, observer: &dyn Observer) -> u64 {
     let pages = plan.flash_pages(cell, fitting.trailing_zeros() as usize).unwrap_or(0);
     let requests = plan.requests(cell, observer).unwrap_or(0);
-    PAGE_NS.saturating_mul(pages).saturating_add(REQUEST_NS.saturating_mul(requests))
+    let passes = if plan.finds_warmup(cell) { 2 } else { 1 };
+    PAGE_NS.saturating_mul(pages).saturating_add(REQUEST_NS.saturating_mul(requests)).saturating_mul(passes)
 }
 
 /// Visits all points of a plan.

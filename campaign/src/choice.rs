@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_sim::{Layout, Pacing, Precondition};
-use stripewise_study::{Document, Origin, Setting, StudySpec, What};
+use stripewise_study::{Document, Origin, Setting, StudySpec, WarmUp, What};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::{FormatName, OpenOptions};
 use toml::de::DeValue;
@@ -35,7 +35,7 @@ pub(crate) enum Part {
     Fold(Fold),
     Pacing(Pacing),
     Span(u64),
-    Warmup(u64),
+    Warmup(WarmUp),
     Device(Document),
     Members(Layout),
     Precondition(Precondition),
@@ -91,7 +91,7 @@ impl Choice {
             "fold" => Part::Fold(read(key, shown)?),
             "pacing" => Part::Pacing(read(key, shown)?),
             "span" => Part::Span(read::<Bytes>(key, shown)?.0),
-            "warmup" => Part::Warmup(count()?),
+            "warmup" => Part::Warmup(read(key, shown)?),
             "device" => Part::Device(sources.document(What::Device, shown)?),
             "members" => Part::Members(read(key, shown)?),
             "precondition" => Part::Precondition(read(key, shown)?),
@@ -199,7 +199,8 @@ fn canonical(part: &Part, shown: &str) -> String {
             _ => shown.to_owned(),
         },
         Part::Trace(..) => shown.to_owned(),
-        Part::Requests(count) | Part::Span(count) | Part::Warmup(count) => count.to_string(),
+        Part::Requests(count) | Part::Span(count) => count.to_string(),
+        Part::Warmup(warmup) => warmup.to_string(),
         Part::Fold(fold) => fold.to_string(),
         Part::Pacing(pacing) => pacing.to_string(),
         Part::Device(document) => digest("device", &document.text),

@@ -1,14 +1,13 @@
 //! Failed runs, as the store keeps them: a small JSON file each.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::row::{hex, unhex};
-use crate::store::{StudyStore, list, remove};
+use crate::store::StudyStore;
 
 /// The last failure of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +35,14 @@ impl StudyStore {
     /// When one cannot be read.
     pub fn failures(&self) -> Result<BTreeMap<[u8; 16], Failed>, Error> {
         let mut failures = BTreeMap::new();
-        for path in list(&self.root().join("errors"), "json")? {
+        for path in self.failure_files()? {
             let wrong = |message: &str| Error::Pack { path: path.clone(), message: message.to_owned() };
-            let text = match fs::read_to_string(&path) {
+            let bytes = match self.read(&path) {
                 // The run has succeeded meanwhile.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                text => text.map_err(Error::io(&path, "read the failure"))?,
+                Err(error) if error.is_gone() => continue,
+                bytes => bytes?,
             };
-            let value: Value = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
+            let value: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
             let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
             let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
             let key = unhex(name).ok_or_else(|| wrong("its name is no key"))?;
@@ -65,11 +64,11 @@ impl StudyStore {
             "attempts": failed.attempts,
             "refused": failed.is_refused,
         });
-        self.put_bytes(&self.failure(&failed.key), format!("{value:#}\n").as_bytes(), &|_| ())
+        self.put_bytes(&self.failure(&failed.key), format!("{value:#}\n").into_bytes())
     }
 
     /// Forgets the failure of a run that has a result now.
     pub(crate) fn recovered(&self, key: &[u8; 16]) -> Result<(), Error> {
-        remove(&self.failure(key))
+        self.remove_file(&self.failure(key))
     }
 }

@@ -37,7 +37,7 @@ pub struct StudyFile {
     pub path: PathBuf,
     /// Its label.
     pub name: String,
-    /// The directory of its results.
+    /// The place of its results: a folder, or a URL.
     pub store: PathBuf,
     /// The schemes of each point, as the file names them.
     pub schemes: Vec<String>,
@@ -116,9 +116,6 @@ impl StudyFile {
             }
             if let Some(item) = study.get("store") {
                 store = item.string()?;
-                if store.contains("://") {
-                    return Err(item.refuse("this version stores results in a folder; give its path"));
-                }
             }
         }
         let (schemes, specs) = schemes(&whole, section("compare")?, text, &sources)?;
@@ -143,7 +140,7 @@ impl StudyFile {
         let replicate = section("replicate")?;
         let replicate = replicate.map_or(Ok(Replicate::default()), |it| Replicate::read(&it, &schemes))?;
         let fail = section("fail")?.map_or(Ok(Fail::default()), |section| Fail::read(&section))?;
-        let store = sources.path(&store).into();
+        let store = if store.contains("://") { store.into() } else { sources.path(&store).into() };
         let file = Self {
             path: path.into(),
             name,

@@ -17,7 +17,11 @@ mod error;
 mod failures;
 mod file;
 mod filter;
+mod folder;
 mod make;
+mod media;
+#[cfg(feature = "object-stores")]
+mod objects;
 mod pack;
 mod plan;
 mod point;

@@ -2,7 +2,7 @@
 //!
 //! A run alone would take 20 KB, most of it for the names of its columns; in a pack of some it takes about one.
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::row::{Row, hex};
 /// Rows that are read at a time.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// The table of some runs. All have the same totals.
+/// The table of some runs. A run has nothing in the columns of totals that only others have.
 pub(crate) fn table(rows: &[Row]) -> RecordBatch {
     let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
     let texts = |of: &dyn Fn(&Row) -> String| -> ArrayRef {
@@ -58,7 +58,8 @@ pub(crate) fn table(rows: &[Row]) -> RecordBatch {
     add("trace_digest", false, shared(&|row| row.trace_digest.clone()));
     add("configuration", false, shared(&|row| row.configuration.clone()));
     add("replay", false, shared(&|row| row.replay.clone()));
-    for total in rows.first().iter().flat_map(|row| row.totals.iter()) {
+    let mut names = BTreeSet::new();
+    for total in rows.iter().flat_map(|row| row.totals.iter()).filter(|total| names.insert(&total.name)) {
         let values = rows.iter().map(|row| row.totals.get(&total.name));
         let column: ArrayRef = match total.value {
             Figure::Count(_) => Arc::new(UInt64Array::from_iter(values.map(|value| match value {
@@ -113,23 +114,22 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 /// The tables of a pack, all columns or those of these names; fewer where the pack has not all of them.
 ///
 /// # Errors
-/// When the file cannot be read, or has not the bytes that its name says.
+/// When the bytes are not those that the name of the file says, or no Parquet file; those of `each`.
 pub(crate) fn read(
     path: &Path,
+    bytes: Bytes,
     names: Option<&[&str]>,
     each: &mut dyn FnMut(&RecordBatch) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let wrong =
         |error: &dyn std::fmt::Display| Error::Pack { path: path.to_owned(), message: error.to_string() };
-    let bytes = fs::read(path).map_err(Error::io(path, "read the pack of runs"))?;
     if path.file_stem().and_then(|stem| stem.to_str()) != Some(&name(&bytes)) {
         let remedy = "remove it, and `stripewise study run` makes its runs again";
         return Err(wrong(&format_args!(
             "this pack of runs is damaged: its name is not the digest of its bytes; {remedy}"
         )));
     }
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|error| wrong(&error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| wrong(&error))?;
     let mask = match names {
         Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
         None => ProjectionMask::all(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use stripewise_results::Digest;
 use stripewise_results::replicate::Of;
-use stripewise_study::{Observer, Study, StudySpec, Workload, WorkloadSpec, version};
+use stripewise_study::{Observer, Study, StudySpec, WarmUp, Workload, WorkloadSpec, version};
 use stripewise_trace::Stamp;
 
 use crate::axis::Axis;
@@ -411,6 +411,11 @@ impl Plan {
     /// A run, for people.
     pub(crate) fn name_of_run(&self, cell: &Cell, scheme: usize, seed: u64) -> String {
         format!("{}, seed {seed}", crate::check::name(self, cell, scheme))
+    }
+
+    /// Whether the runs of a point find the end of their warm-up.
+    pub(crate) fn finds_warmup(&self, cell: &Cell) -> bool {
+        self.choices(cell).any(|choice| matches!(choice.part, Part::Warmup(WarmUp::Auto)))
     }
 
     /// Pages of flash of a run.

@@ -1,30 +1,30 @@
-//! The folder with the results of a study.
+//! The results of a study, in a folder or in a bucket of an object store.
 //!
-//! - `runs/NAME.parquet`: packs of finished runs. The name is the digest of the file's bytes, which every reader verifies. A
-//!   pack is written under another name and renamed when all of it is on the disk, so a pack is complete, whatever was killed
-//!   meanwhile.
+//! - `runs/NAME.parquet`: packs of finished runs. The name is the digest of the file's bytes, which every reader verifies. In a
+//!   folder, a pack is written under another name and renamed when all of it is on the disk; in a bucket, it is put where there
+//!   is none of its name. So a pack is complete, whatever was killed meanwhile.
 //! - `errors/KEY.json`: the last failure of a run that has no result.
 //! - `catalogue/PLAN.parquet`: the runs of a plan with its axes. A cache; it is made from the packs.
 //!
 //! There are no locks. Two commands that make the same runs at the same time write two packs with equal results.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
+use bytes::Bytes;
 use parquet::arrow::arrow_writer::ArrowWriter;
 use stripewise_results::Digest;
 
 use crate::error::Error;
+use crate::folder::Folder;
+use crate::media::{self, Media};
 use crate::pack;
 use crate::row::{Row, unhex};
 
-/// The ending of files that are being written.
-const PARTIAL: &str = "partial";
 /// The age at which such a file belongs to a dead process: writing one takes less than a second.
 const DEAD: Duration = Duration::from_secs(3600);
 
@@ -52,10 +52,11 @@ pub enum Moment {
     Committed,
 }
 
-/// The folder of a study.
+/// The results of a study.
 #[derive(Clone, Debug)]
 pub struct StudyStore {
     root: PathBuf,
+    media: Arc<dyn Media>,
 }
 
 /// All finished runs, without their tables.
@@ -134,25 +135,26 @@ fn figure(row: &Row, name: &str) -> f64 {
 }
 
 impl StudyStore {
-    /// The results under `root`, which need not exist yet.
+    /// The results in the folder `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), media: Arc::new(Folder) }
     }
 
-    /// The store at a place, as [`Self::place`] names it.
+    /// The results at a place: a folder, or `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`.
     ///
     /// # Errors
-    /// A place of unknown form.
-    pub(crate) fn open(place: &str) -> Result<Self, Error> {
-        Ok(Self::new(place))
+    /// A place of unknown form; settings of an object store that are missing or wrong; a program without object stores.
+    pub fn open(place: &Path) -> Result<Self, Error> {
+        let (root, media) = media::open(place)?;
+        Ok(Self { root, media })
     }
 
     /// The place of the store, for other processes.
-    pub(crate) fn place(&self) -> String {
-        std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone()).display().to_string()
+    pub fn place(&self) -> String {
+        self.media.place(&self.root)
     }
 
-    /// The folder.
+    /// The place of the store, as it was given.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -160,9 +162,24 @@ impl StudyStore {
     /// The packs, in the order of their names.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// When they cannot be listed.
     pub(crate) fn packs(&self) -> Result<Vec<PathBuf>, Error> {
-        list(&self.root.join("runs"), "parquet")
+        Ok(self.sized_packs()?.into_iter().map(|(path, _)| path).collect())
+    }
+
+    fn sized_packs(&self) -> Result<Vec<(PathBuf, u64)>, Error> {
+        self.media.list(&self.root.join("runs"), "parquet")
+    }
+
+    /// The failures, one file each.
+    pub(crate) fn failure_files(&self) -> Result<Vec<PathBuf>, Error> {
+        let files = self.media.list(&self.root.join("errors"), "json")?;
+        Ok(files.into_iter().map(|(path, _)| path).collect())
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn read(&self, path: &Path) -> Result<Bytes, Error> {
+        self.media.read(path)
     }
 
     /// Reads all finished runs, with the values of `figures`.
@@ -178,10 +195,11 @@ impl StudyStore {
         // The first result of each run, and the pack that has it.
         let mut results: BTreeMap<Digest, (Digest, u32)> = BTreeMap::new();
         let packs = self.packs()?;
+        self.media.prefetch(&packs)?;
         let mut names = vec!["key", "run_digest", "results_digest", "steady", CPU_NS];
         names.extend(figures.iter().map(String::as_str));
         for (number, path) in packs.iter().enumerate() {
-            pack::read(path, Some(&names), &mut |batch| {
+            pack::read(path, self.read(path)?, Some(&names), &mut |batch| {
                 let wrong = |message: &str| Error::Pack { path: path.clone(), message: message.to_owned() };
                 let text = |name| {
                     pack::text_column(batch, name).ok_or_else(|| wrong("it has not the columns of runs"))
@@ -234,41 +252,43 @@ impl StudyStore {
     fn put_pack(&self, tables: &[RecordBatch], at: &dyn Fn(Moment)) -> Result<PathBuf, Error> {
         let bytes = pack::bytes(tables)?;
         let path = self.root.join("runs").join(format!("{}.parquet", pack::name(&bytes)));
-        self.put_bytes(&path, &bytes, at)?;
+        self.media.put_pack(&path, bytes, at)?;
         Ok(path)
     }
 
-    /// Writes a Parquet file under another name, brings it to the disk, and gives it its name.
+    /// Writes a Parquet file in the place of the one that is there.
     pub(crate) fn put(
         &self,
         path: &Path,
-        at: &dyn Fn(Moment),
         write: impl FnOnce(File) -> Result<ArrowWriter<File>, Error>,
     ) -> Result<(), Error> {
-        let (folder, partial) = self.partial(path)?;
-        let file = File::create_new(&partial).map_err(Error::io(&partial, "make the file"))?;
-        let written = write(file).and_then(|writer| Ok(writer.into_inner()?));
-        finish(written, &partial, path, &folder, at)
+        self.media.write(path, Box::new(|file| Ok(write(file)?.into_inner()?)))
     }
 
     /// Writes a small file in the same way.
-    pub(crate) fn put_bytes(&self, path: &Path, bytes: &[u8], at: &dyn Fn(Moment)) -> Result<(), Error> {
-        let (folder, partial) = self.partial(path)?;
-        let mut file = File::create_new(&partial).map_err(Error::io(&partial, "make the file"))?;
-        let written = file.write_all(bytes).map_err(Error::io(&partial, "write the file"));
-        finish(written.map(|()| file), &partial, path, &folder, at)
+    pub(crate) fn put_bytes(&self, path: &Path, bytes: Vec<u8>) -> Result<(), Error> {
+        self.media.replace(path, bytes)
     }
 
-    /// The folder of a file, which exists from now on, and the name under which the file is written.
-    fn partial(&self, path: &Path) -> Result<(PathBuf, PathBuf), Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        fs::create_dir_all(&folder).map_err(Error::io(&folder, "make the folder"))?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // The time keeps apart processes of equal number on several hosts that share the folder.
-        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let name = format!("{time:x}-{}-{number}.{PARTIAL}", std::process::id());
-        Ok((folder.clone(), folder.join(name)))
+    /// Keeps a text under a name in a folder of the store; what is there already stays, and is returned.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn kept(&self, folder: &str, name: &str, text: &str) -> Result<Option<String>, Error> {
+        let path = self.root.join(folder).join(name);
+        match self.read(&path) {
+            Ok(there) => Ok(Some(String::from_utf8_lossy(&there).into_owned())),
+            Err(error) if error.is_gone() => {
+                self.put_bytes(&path, text.as_bytes().to_vec())?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a file, which another command may have removed.
+    pub(crate) fn remove_file(&self, path: &Path) -> Result<(), Error> {
+        self.media.remove(path)
     }
 
     /// Removes files that dead processes left half written, an hour ago or earlier.
@@ -284,18 +304,7 @@ impl StudyStore {
     /// # Errors
     /// When a folder cannot be listed.
     pub fn partials(&self, age: Duration) -> Result<Vec<Partial>, Error> {
-        let mut partials = Vec::new();
-        for folder in ["runs", "errors", "catalogue"] {
-            for path in list(&self.root.join(folder), PARTIAL)? {
-                // A file that is gone now was finished by its process.
-                let Ok(metadata) = fs::metadata(&path) else { continue };
-                let written = metadata.modified().ok().and_then(|time| time.elapsed().ok());
-                if let Some(found) = written.filter(|found| *found > age) {
-                    partials.push(Partial { path, bytes: metadata.len(), age: found });
-                }
-            }
-        }
-        Ok(partials)
+        self.media.partials(&self.root, age)
     }
 
     /// Removes half written files.
@@ -303,7 +312,7 @@ impl StudyStore {
     /// # Errors
     /// When one cannot be removed.
     pub fn remove(&self, partials: &[Partial]) -> Result<(), Error> {
-        partials.iter().try_for_each(|partial| remove(&partial.path))
+        partials.iter().try_for_each(|partial| self.media.remove(&partial.path))
     }
 
     /// Joins small packs to larger ones. A command that is killed meanwhile leaves some runs in two packs, which is harmless.
@@ -312,13 +321,7 @@ impl StudyStore {
     /// When a pack cannot be read or written.
     pub fn join(&self) -> Result<(), Error> {
         let (mut group, mut bytes) = (Vec::new(), 0);
-        for path in self.packs()? {
-            let size = match fs::metadata(&path) {
-                Ok(metadata) => metadata.len(),
-                // Another command has joined it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(Error::io(&path, "see the file's size")(error)),
-            };
+        for (path, size) in self.sized_packs()? {
             if size >= SMALL_BYTES {
                 continue;
             }
@@ -337,9 +340,11 @@ impl StudyStore {
         let mut packs: Vec<(&PathBuf, Vec<RecordBatch>)> = Vec::new();
         for path in paths {
             let mut tables = Vec::new();
-            let read = pack::read(path, None, &mut |table| {
-                tables.push(table.clone());
-                Ok(())
+            let read = self.read(path).and_then(|bytes| {
+                pack::read(path, bytes, None, &mut |table| {
+                    tables.push(table.clone());
+                    Ok(())
+                })
             });
             match read {
                 // Another command joins the same packs.
@@ -356,7 +361,7 @@ impl StudyStore {
         }
         let tables: Vec<RecordBatch> = packs.iter().flat_map(|(_, tables)| tables).cloned().collect();
         let path = self.put_pack(&tables, &|_| ())?;
-        packs.iter().filter(|(old, _)| **old != path).try_for_each(|(old, _)| remove(old))
+        packs.iter().filter(|(old, _)| **old != path).try_for_each(|(old, _)| self.media.remove(old))
     }
 }
 
@@ -375,55 +380,6 @@ pub(crate) fn retried<T>(what: &mut dyn FnMut() -> Result<T, Error>) -> Result<T
         }
     }
     what()
-}
-
-/// The files of a folder with this ending, in the order of their names; none if there is no folder.
-pub(crate) fn list(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.and_then(Iterator::collect::<io::Result<Vec<_>>>),
-    };
-    let entries = entries.map_err(Error::io(folder, "list the folder"))?;
-    let paths = entries.into_iter().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|it| it == ending)).collect();
-    paths.sort();
-    Ok(paths)
-}
-
-/// Removes a file, which another command may have removed.
-pub(crate) fn remove(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io(path, "remove the file")(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Brings a written file to the disk and gives it its name.
-fn finish(
-    written: Result<File, Error>,
-    partial: &Path,
-    path: &Path,
-    folder: &Path,
-    at: &dyn Fn(Moment),
-) -> Result<(), Error> {
-    let named = written.and_then(|file| {
-        file.sync_all().map_err(Error::io(partial, "bring the file to the disk"))?;
-        at(Moment::Written);
-        fs::rename(partial, path).map_err(Error::io(path, "give the file its name"))
-    });
-    if named.is_err() {
-        // The error is reported; a file that cannot be removed is swept later.
-        let _ = fs::remove_file(partial);
-    }
-    named?;
-    at(Moment::Renamed);
-    let sync = File::open(folder).and_then(|folder| folder.sync_all());
-    sync.map_err(Error::io(folder, "bring the folder to the disk"))?;
-    at(Moment::Committed);
-    Ok(())
 }
 
 #[cfg(test)]

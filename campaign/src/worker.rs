@@ -1,6 +1,7 @@
 //! A worker: makes batches that a coordinator elsewhere has handed out.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::batch::{Received, Report};
@@ -47,7 +48,7 @@ impl Worker {
     ) -> Result<(), Error> {
         let received = Received::from_bytes(batch, &self.name, &self.build)?;
         let plan = self.plan(&received, watch)?;
-        let store = StudyStore::open(&received.store)?;
+        let store = StudyStore::open(Path::new(&received.store))?;
         let mut tasks = Vec::with_capacity(received.runs.len());
         for (index, scheme, seed) in received.runs {
             let cell = plan.cell(index).filter(|cell| scheme < 64 && cell.schemes >> scheme & 1 == 1);

@@ -6,10 +6,11 @@ use std::path::Path;
 use clap::Args as ClapArgs;
 use serde_json::json;
 use stripewise_report::{Report, Source};
-use stripewise_results::Figure;
 use stripewise_results::paired::Rate;
 use stripewise_results::replicate::Rule;
 use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
+use stripewise_results::{Figure, looks};
 use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
 
 use crate::context::{Context, width};
@@ -145,6 +146,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         } else {
             print(entries, rate, ended, &finished, study.out(), context)?;
         }
+        if let Some(until) = &args.until {
+            let runs = finished.iter().map(|run| run.run.inputs().digest()).collect();
+            looks::record(study.out(), &until.figure, rate, &runs).map_err(Error::from)?;
+        }
         let report = Report::new(finished.iter().map(|run| Source::from(run.run.clone()))).rate(rate);
         let file = study.out().join(report::FILE);
         if json {
@@ -211,7 +216,7 @@ fn print(
     context: &mut Context<'_>,
 ) -> Outcome {
     if let Some(first) = entries.first() {
-        let remarks = remarks(first);
+        let remarks = remarks(first).into_iter().chain(warmups(&entries)).collect::<Vec<_>>();
         let summary = Summary::at(entries, rate)?.text(width());
         context.out.write_all(summary.as_bytes())?;
         writeln!(context.out)?;
@@ -264,6 +269,33 @@ pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
         if count(name) > 0 {
             lines.push(format!("note      {} {what}", human::count(count(name))));
         }
+    }
+    lines
+}
+
+/// What an automatic warm-up left out.
+pub(crate) fn warmups(entries: &[Entry]) -> Vec<String> {
+    let counts = |name: &str| -> Vec<u64> {
+        let of = |entry: &Entry| match entry.totals.get(name) {
+            Some(Figure::Count(count)) => Some(count),
+            _ => None,
+        };
+        entries.iter().filter_map(of).collect()
+    };
+    let (left_out, unfinished) = (counts(WARMUP_REQUESTS), counts(WARMUP_UNFINISHED));
+    let (Some(&least), Some(&most)) = (left_out.iter().min(), left_out.iter().max()) else {
+        return Vec::new();
+    };
+    let least = if least == most { String::new() } else { format!("{} to ", human::count(least)) };
+    let mut lines =
+        vec![format!("warm-up   {least}{} requests at the start were left out", human::count(most))];
+    let drifting: u64 = unfinished.iter().sum();
+    if drifting > 0 {
+        let all = unfinished.len();
+        lines.push(format!(
+            "note      {drifting} of {all} runs end before their response times are steady: nothing was left out of them; make \
+             them longer"
+        ));
     }
     lines
 }

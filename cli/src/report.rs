@@ -1,10 +1,13 @@
 //! `stripewise report`: draws the figures of existing runs in one HTML file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args as ClapArgs;
 use stripewise_report::{Report, Source};
+use stripewise_results::paired::Rate;
+use stripewise_results::{FinishedRun, looks};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -55,8 +58,33 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let first = args.runs.first().map_or(Path::new("."), PathBuf::as_path);
     let out = args.out.unwrap_or_else(|| store_of(first).join(FILE));
-    write(Report::new(runs.into_iter().map(Source::from)), &out, context)?;
+    let rate = rate(&runs)?;
+    write(Report::new(runs.into_iter().map(Source::from)).rate(rate), &out, context)?;
+    if rate.looks > 1 && !context.quiet {
+        let looks = rate.looks;
+        writeln!(
+            context.out,
+            "intervals are wider, as seeds ended when one was narrow: up to {looks} looks (compare --until)"
+        )?;
+    }
     if args.open { open(&out) } else { Ok(()) }
+}
+
+/// The error rate of the intervals: that of the comparisons that the runs are of.
+fn rate(runs: &[FinishedRun]) -> Outcome<Rate> {
+    let mut of_stores: BTreeMap<&Path, BTreeSet<_>> = BTreeMap::new();
+    for run in runs {
+        of_stores
+            .entry(run.path().parent().unwrap_or(Path::new(".")))
+            .or_default()
+            .insert(run.inputs().digest());
+    }
+    let mut widest = Rate::FIXED;
+    for (store, runs) in of_stores {
+        let rate = looks::rate_of(store, &runs).map_err(stripewise_study::Error::from)?;
+        widest.looks = widest.looks.max(rate.looks);
+    }
+    Ok(widest)
 }
 
 /// Writes a report, and prints its path.

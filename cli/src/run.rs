@@ -5,7 +5,7 @@ use serde_json::json;
 use stripewise_results::summary::{Summary, significant};
 use stripewise_results::{Figure, Table};
 
-use crate::compare::{print_place, print_settings, remarks};
+use crate::compare::{print_place, print_settings, remarks, warmups};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -118,7 +118,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     context.out.write_all(grouped(&totals, args.all).as_bytes())?;
     writeln!(context.out)?;
     members::print(&finished.run, context)?;
-    for remark in remarks(&entry) {
+    for remark in remarks(&entry).into_iter().chain(warmups(std::slice::from_ref(&entry))) {
         writeln!(context.out, "{remark}")?;
     }
     print_place(&finished, context)?;

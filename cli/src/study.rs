@@ -9,7 +9,7 @@ use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_study::{
     DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer, Origin,
-    SchemeSpec, Setting, Study, StudySpec, Tables, What, WorkloadSpec,
+    SchemeSpec, Setting, Study, StudySpec, Tables, WarmUp, What, WorkloadSpec,
 };
 use stripewise_trace::fold::Fold;
 use stripewise_trace::generate::Generator;
@@ -110,9 +110,12 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Workload")]
     pub(crate) span: Option<Bytes>,
 
-    /// Do not count the first N requests
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
-    pub(crate) warmup: Count,
+    /// Do not count the first N requests; `auto` for those before the response times of a run are steady
+    ///
+    /// `auto` makes each run twice. MSER-5 finds in the response times of the first pass where they are steady from, and the
+    /// second pass leaves out the requests before that. The totals say how many; a run that is too short says so.
+    #[arg(long, value_name = "N|auto", default_value = "0", help_heading = "Workload")]
+    pub(crate) warmup: WarmUp,
 
     /// The seed of generated requests and of random choices of the device
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
@@ -234,7 +237,7 @@ impl RequestArgs {
             span: self
                 .span
                 .map_or(stripewise_study::Span::default(), |span| stripewise_study::Span::Bytes(span.0)),
-            warmup: self.warmup.0,
+            warmup: self.warmup,
             seed: self.seed,
             ..StudySpec::new(Vec::new())?
         })
@@ -278,6 +281,10 @@ impl StudyArgs {
     /// # Errors
     /// As [`Self::study`].
     pub(crate) fn study_of_seeds(self, schemes: &[String], seeds: NonZero<u32>) -> Outcome<Study> {
+        if self.out.to_str().is_some_and(|out| out.contains("://")) {
+            let remedy = "give a directory; the runs of a study file may be in a bucket: `stripewise study run --store`";
+            return Err(Failure::usage(format!("--out {}: {remedy}", self.out.display())));
+        }
         let tables = Tables {
             requests: self.rows,
             updates: self.update_rows,

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use minijinja::value::Value;
 use stripewise_base::suggest::unknown;
 use stripewise_study::{
-    Document as Preset, Error as StudyError, Origin, SchemeSpec, Setting, Span, StudySpec, Tables, What,
-    Workload, WorkloadSpec, smallest_bytes,
+    Document as Preset, Error as StudyError, Origin, SchemeSpec, Setting, Span, StudySpec, Tables, WarmUp,
+    What, Workload, WorkloadSpec, smallest_bytes,
 };
 use stripewise_trace::OpenOptions;
 use stripewise_trace::fold::Fold;
@@ -205,7 +205,7 @@ impl Paper {
         let mut study = StudySpec {
             workload: WorkloadSpec { origin, requests, fold: self.parse(&spec.fold, &names)? },
             pacing: if pacing.is_empty() { None } else { Some(self.parse(&spec.pacing, &names)?) },
-            warmup,
+            warmup: WarmUp::Requests(warmup),
             seed: asked.seed,
             device: Preset::find(What::Device, &text(&spec.device)?)
                 .map_err(|error| self.language.error(&spec.device, error))?,

@@ -51,7 +51,7 @@ impl Plan {
                 Some(text) => StudyFile::parse(&path, text)?,
                 None => StudyFile::read(&path)?,
             };
-            let store = StudyStore::new(store.map_or_else(|| file.store.clone(), PathBuf::from));
+            let store = StudyStore::open(&store.map_or_else(|| file.store.clone(), PathBuf::from))?;
             Ok((Arc::new(campaign::Plan::new(file, stop)?), store))
         };
         let resolved = patiently(py, stop, |_| Ok(()), resolve)?;
@@ -74,8 +74,7 @@ impl Plan {
     /// The place of the results.
     #[getter]
     fn store(&self) -> String {
-        std::path::absolute(self.store.root())
-            .map_or_else(|_| self.store.root().display().to_string(), |path| path.display().to_string())
+        self.store.place()
     }
 
     /// The schemes that are compared.
@@ -166,6 +165,11 @@ impl Plan {
             })?;
             Ok(sums.into_iter().map(|sum| sum / f64::from(points)).collect())
         })
+    }
+
+    /// Keeps a text under a name in the store's folder of trials; gives the one that is there already.
+    fn kept(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<Option<String>> {
+        self.patiently(py, |_, store| store.kept("tune", name, text))
     }
 
     /// The digests of each run in the store and of its results, also of runs of other studies.

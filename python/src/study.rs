@@ -37,7 +37,7 @@ impl Study {
         precondition: &str,
         pacing: Option<&str>,
         span: Option<&str>,
-        warmup: u64,
+        warmup: &str,
         seed: u64,
         seeds: std::num::NonZero<u32>,
         settings: Vec<String>,
@@ -74,7 +74,7 @@ impl Study {
                     stripewise_base::units::parse_bytes(size).map(Span::Bytes)
                 })
                 .map_err(|error| refuse(format!("span: {error}")))?,
-            warmup,
+            warmup: warmup.parse().map_err(|error| refuse(format!("warmup: {error}")))?,
             seed,
             seeds,
             device: device.document.clone(),

@@ -441,6 +441,9 @@ class Plan:
     def means(self, figures: list[str]) -> list[float]:
         """The mean of each of `figures` over all points, each the mean over its seeds and schemes."""
 
+    def kept(self, name: str, text: str) -> str | None:
+        """Keeps a text under a name in the store's folder of trials; gives the one that is there already."""
+
     def digests(self) -> list[tuple[str, str]]:
         """The digests of each run in the store and of its results, also of runs of other studies."""
 
@@ -615,7 +618,7 @@ class Study:
         precondition: str,
         pacing: str | None,
         span: str | None,
-        warmup: int,
+        warmup: str,
         seed: int,
         seeds: int,
         settings: list[str],

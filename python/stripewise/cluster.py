@@ -43,15 +43,15 @@ FRUITLESS = 3
 """How often all jobs may end before a worker of theirs has connected."""
 
 
-def _import(name: str) -> Any:
-    """A module of the extra `study`."""
+def _import(name: str, remedy: str = REMEDY) -> Any:
+    """A module of the extra `study`, or of another package."""
     import importlib
 
     try:
         return importlib.import_module(name)
     except ImportError as error:
         missing = error.name or name
-        raise SettingError(f"{missing} is not installed, which this study needs; install it with {REMEDY}") from error
+        raise SettingError(f"{missing} is not installed, which this study needs; install it with {remedy}") from error
 
 
 def _only(table: Mapping[str, Any], name: str, known: tuple[str, ...]) -> None:
@@ -229,15 +229,16 @@ def seconds_of(walltime: str, name: str) -> int:
 
 def _kubernetes(name: str, table: Mapping[str, Any]) -> tuple[Any, None]:
     _only(table, name, ("image", "workers", "namespace", "resources"))
-    operator = _import("dask_kubernetes.operator")
     if "image" not in table:
         raise SettingError(f"[on.{name}]: image is missing: a container image with this build of stripewise")
+    operator = _import("dask_kubernetes.operator", "pip install dask-kubernetes")
     options = {key: table[key] for key in ("namespace", "resources") if key in table}
     cluster = operator.KubeCluster(
         name="stripewise",
         image=table["image"],
         n_workers=_whole(table, name, "workers", 1),
-        worker_command=["dask-worker", "--nthreads", "1"],
+        # The limit of the pod counts, as at the other places.
+        worker_command=["dask-worker", "--nthreads", "1", "--memory-limit", "0"],
         **options,
     )
     return cluster, None

@@ -35,7 +35,7 @@ def compare(
     precondition: str = "steady:70%",
     pacing: str | None = None,
     span: str | None = None,
-    warmup: int = 0,
+    warmup: int | str = 0,
     seed: int = 1,
     seeds: int = 1,
     settings: Settings | None = None,
@@ -69,7 +69,8 @@ def compare(
             times, or `closed:16` where they have none.
         span: how much data addresses are folded onto, `4GiB`; by default a fifth of what the members hold, whatever
             the schemes are.
-        warmup: number of requests at the start that are not counted.
+        warmup: number of requests at the start that are not counted, or `auto` for those before the response times of a
+            run are steady (MSER-5): each run is then made twice.
         seed: seed of everything random.
         seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals. The command's default is
             5; here it is 1, so that a cell of a notebook takes a fifth of the time and a scheme's name means one run. With
@@ -256,8 +257,10 @@ def _specify(
     schemes = list(schemes)
     if not schemes:
         raise SettingError("schemes is empty; name at least one, as in ['baseline']")
-    for name, least in (("seed", 0), ("seeds", 1), ("warmup", 0)):
+    for name, least in (("seed", 0), ("seeds", 1)):
         _whole(given, name, least)
+    if given["warmup"] != "auto":
+        _whole(given, "warmup", 0)
     if workload is None:
         name, requests = DEFAULT_WORKLOAD
         workload = Workload.generated(name, requests=requests)
@@ -269,6 +272,7 @@ def _specify(
         "workload": workload,
         "device": Device.of(given["device"]),
         "settings": typed(given["settings"]),
+        "warmup": str(given["warmup"]),
         "out": os.fspath(given["out"]),
     }
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _toml
@@ -250,22 +248,14 @@ def _evaluate(
 
 def _log(study: Study, number: int, rows: list[dict[str, Any]]) -> None:
     """Keeps a batch of trials in the store, and compares it with what a former search kept there."""
-    if "://" in study.store:
-        return
-    name = hashlib.sha256(study.path.read_bytes()).hexdigest()[:16]
-    path = Path(study.store) / "tune" / f"{name}-{number:06}.json"
+    name = f"{hashlib.sha256(study.path.read_bytes()).hexdigest()[:16]}-{number:06}.json"
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    if path.exists():
-        if path.read_text(encoding="utf-8") != text:
-            raise RunError(
-                f"{path}: an earlier search of this file tried other points, or has other results: the versions of Optuna or "
-                "of stripewise differ. Move the folder away to search again from the first trial"
-            )
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    there = study._plan.kept(name, text)
+    if there is not None and there != text:
+        raise RunError(
+            f"{study.store}/tune/{name}: an earlier search of this file tried other points, or has other results: the versions "
+            "of Optuna or of stripewise differ. Move the folder away to search again from the first trial"
+        )
 
 
 def search(

@@ -2,6 +2,7 @@
 (Debian: `apt-get install openssh-server slurm-wlm munge`); `make test-slurm` runs them."""
 
 import getpass
+import inspect
 import os
 import secrets
 import shutil
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
+import types
 
 import pytest
 import stripewise
@@ -89,6 +92,68 @@ def test_ssh_gives_the_same_results(tmp_path, sshd, expected):
     )
     assert cluster.main(["run", str(path), "--on", "ssh", "--quiet", "--batch-seconds", str(BATCH)]) == 0
     assert stripewise.study(path).digests() == expected
+
+
+KUBERNETES = """[on.kubernetes]
+image = "registry/stripewise:1"
+workers = 2
+namespace = "lab"
+resources = { limits = { cpu = "1", memory = "2Gi" } }
+"""
+
+
+def test_kubernetes_is_asked_for_the_cluster_of_the_file_and_runs_on_its_workers(tmp_path, expected, monkeypatch):
+    """A stand-in for the operator, since no cluster is here: it notes what it is asked for, and has workers of this machine."""
+    import distributed
+
+    asked = []
+
+    def cluster_of(**options):
+        asked.append(options)
+        count = options["n_workers"]
+        return distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
+
+    monkeypatch.setitem(sys.modules, "dask_kubernetes", types.ModuleType("dask_kubernetes"))
+    operator = types.ModuleType("dask_kubernetes.operator")
+    operator.KubeCluster = cluster_of
+    monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", operator)
+    path = tmp_path / "study.toml"
+    path.write_text(TEXT + KUBERNETES)
+    assert cluster.main(["run", str(path), "--on", "kubernetes", "--quiet", "--batch-seconds", str(BATCH)]) == 0
+    assert stripewise.study(path).digests() == expected
+    assert asked == [
+        {
+            "name": "stripewise",
+            "image": "registry/stripewise:1",
+            "n_workers": 2,
+            "namespace": "lab",
+            "resources": {"limits": {"cpu": "1", "memory": "2Gi"}},
+            "worker_command": ["dask-worker", "--nthreads", "1", "--memory-limit", "0"],
+        }
+    ]
+
+
+def test_dask_kubernetes_makes_pods_of_one_run_each_of_the_configuration(monkeypatch):
+    operator = pytest.importorskip("dask_kubernetes.operator")
+    asked = {}
+    monkeypatch.setattr(operator, "KubeCluster", lambda **options: asked.update(options))
+    table = {key: value for key, value in tomllib.loads(KUBERNETES)["on"]["kubernetes"].items()}
+    cluster._kubernetes("kubernetes", table)
+    monkeypatch.undo()
+    inspect.signature(operator.KubeCluster).bind(**asked)
+    asked.pop("namespace")
+    worker = operator.make_cluster_spec(**asked)["spec"]["worker"]
+    (container,) = worker["spec"]["containers"]
+    assert worker["replicas"] == 2 and container["image"] == "registry/stripewise:1"
+    assert container["args"][:5] == ["dask-worker", "--nthreads", "1", "--memory-limit", "0"]
+    assert container["resources"] == {"limits": {"cpu": "1", "memory": "2Gi"}}
+
+
+def test_a_place_in_kubernetes_names_its_image(tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(TEXT + "[on.kubernetes]\nworkers = 2\n")
+    assert cluster.main(["run", str(path), "--on", "kubernetes", "--quiet"]) != 0
+    assert "image is missing" in capsys.readouterr().err
 
 
 @pytest.fixture

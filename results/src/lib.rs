@@ -10,6 +10,7 @@ pub mod digest;
 mod digest_sink;
 mod error;
 pub mod figures;
+pub mod looks;
 mod pack;
 pub mod paired;
 pub mod parquet;

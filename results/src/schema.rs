@@ -1,7 +1,7 @@
 //! The tables of a run: their columns, types and meanings, in one list. The Arrow schemas, the files' columns and
 //! `docs/reference/results.md` are all generated from it.
 
-use crate::totals::TOTALS;
+use crate::totals::{OF_WARMUP, TOTALS};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -291,9 +291,13 @@ columns!(GcSliceRow is GcSlices {
 pub fn documentation() -> String {
     let mut text = String::from(include_str!("results.md"));
     text.push_str("\n| column | meaning |\n| --- | --- |\n");
-    for (name, meaning) in TOTALS {
-        writeln!(text, "| `{name}` | {meaning} |").expect("a string takes all");
-    }
+    let rows = |totals: &[(&str, &str)]| -> String {
+        totals.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |\n")).collect()
+    };
+    text.push_str(&rows(TOTALS));
+    text.push_str("\nRuns with an automatic warm-up (`--warmup auto`) have two more:\n");
+    text.push_str("\n| column | meaning |\n| --- | --- |\n");
+    text.push_str(&rows(OF_WARMUP));
     let mut part = |title: &str, intro: &str, columns: &[Column]| {
         write!(text, "\n## {title}\n{intro}\n\n| column | type | meaning |\n| --- | --- | --- |\n")
             .expect("a string takes all");

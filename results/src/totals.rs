@@ -1,5 +1,22 @@
 //! The meaning of each total of a run, for the documentation; a test compares the list with the totals of runs.
 
+/// Requests at the start that a run with an automatic warm-up left out.
+pub const WARMUP_REQUESTS: &str = "warmup_requests";
+/// Whether that run was too short to find its warm-up.
+pub const WARMUP_UNFINISHED: &str = "warmup_unfinished";
+
+/// Name and meaning of the totals that only runs with an automatic warm-up have, after the others.
+pub const OF_WARMUP: &[(&str, &str)] = &[
+    (
+        WARMUP_REQUESTS,
+        "Requests at the start that were left out, because the response times were not steady before (MSER-5).",
+    ),
+    (
+        WARMUP_UNFINISHED,
+        "1 if the response times still drift in the second half of the run, or are too few to tell; nothing is left out then.",
+    ),
+];
+
 /// Name and meaning of every total, in the order of the table's columns.
 pub const TOTALS: &[(&str, &str)] = &[
     ("requests", "Host requests served; warm-up is excluded here and in all totals below."),

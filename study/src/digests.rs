@@ -28,10 +28,16 @@ pub fn trace_digest(path: &Path, observer: &dyn Observer) -> Result<String, Erro
 
 /// The folder of the digests; none where the user has no folder.
 fn folder() -> Option<PathBuf> {
+    Some(cache_folder()?.join("digests"))
+}
+
+/// The folder of what can be made again: `$STRIPEWISE_CACHE_DIR`, `$XDG_CACHE_HOME/stripewise` or `~/.cache/stripewise`; none
+/// where the user has no folder.
+pub fn cache_folder() -> Option<PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
     let cache = of("STRIPEWISE_CACHE_DIR").or_else(|| Some(user()?.join("stripewise")))?;
-    cache.is_absolute().then(|| cache.join("digests"))
+    cache.is_absolute().then_some(cache)
 }
 
 fn digest(

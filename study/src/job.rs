@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::policy::{Failures, NamedPolicy, Routines};
 use crate::setting::{self, Overlaid, Setting};
 use crate::span;
-use crate::spec::StudySpec;
+use crate::spec::{StudySpec, WarmUp};
 
 /// One run of a study.
 #[derive(Clone, Debug)]
@@ -112,7 +112,10 @@ fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
         members: spec.members,
         precondition: spec.precondition,
         pacing,
-        warmup_requests: spec.warmup,
+        warmup_requests: match spec.warmup {
+            WarmUp::Requests(requests) => requests,
+            WarmUp::Auto => 0,
+        },
         // The workload ends by itself, so only replayed requests are folded and counted.
         limit_requests: u64::MAX,
         seed: spec.seed,

@@ -31,7 +31,7 @@ mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
 pub use describe::{describe_device, describe_members};
-pub use digests::trace_digest;
+pub use digests::{cache_folder, trace_digest};
 pub use error::{Error, What};
 pub use job::smallest_bytes;
 pub use named::Document;
@@ -39,7 +39,7 @@ pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
-pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
+pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables, WarmUp};
 pub use study::{Finished, Study, acknowledges, version};
 pub use watching::InMemory;
 pub use workload::{

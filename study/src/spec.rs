@@ -1,7 +1,9 @@
 //! The specification of a study, as plain data.
 
+use std::fmt;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use stripewise_base::units;
 use stripewise_flash::{Share, State};
@@ -29,8 +31,8 @@ pub struct StudySpec {
     pub pacing: Option<Pacing>,
     /// The range of addresses that requests are folded onto.
     pub span: Span,
-    /// Requests at the start that are not counted.
-    pub warmup: u64,
+    /// The start of each run that is not counted.
+    pub warmup: WarmUp,
     /// Seed of everything random: generated requests, random choices of the device.
     pub seed: u64,
     /// The number of seeds for each scheme, beginning with `seed`.
@@ -63,7 +65,7 @@ impl StudySpec {
             workload: WorkloadSpec::default(),
             pacing: None,
             span: Span::default(),
-            warmup: 0,
+            warmup: WarmUp::default(),
             seed: 1,
             seeds: NonZero::<u32>::MIN,
             device: Document::find(What::Device, DEFAULT_DEVICE)?,
@@ -75,6 +77,43 @@ impl StudySpec {
             out: "stripewise-results".into(),
             force: false,
         })
+    }
+}
+
+/// The start of a run that is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// This many requests.
+    Requests(u64),
+    /// The requests before the response times are steady. A run is made twice: once to find them, and once without them.
+    Auto,
+}
+
+impl Default for WarmUp {
+    fn default() -> Self {
+        Self::Requests(0)
+    }
+}
+
+impl FromStr for WarmUp {
+    type Err = String;
+
+    /// `auto`, or a count.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let count: Result<units::Count, _> = text.parse();
+        count.map(|count| Self::Requests(count.0)).map_err(|error| format!("{error}, or `auto`"))
+    }
+}
+
+impl fmt::Display for WarmUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Requests(requests) => requests.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
     }
 }
 

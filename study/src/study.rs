@@ -7,10 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use stripewise_array::Scheme;
 use stripewise_base::human;
 use stripewise_flash::Shape;
+use stripewise_results::steady::Steady;
 use stripewise_results::summary::{CPU_NS, Entry};
+use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::{MemberRow, Sink};
-use stripewise_sim::{Pacing, Precondition, Progress, RunConfig};
+use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals};
+use stripewise_trace::ReadReport;
+use stripewise_trace::fold::FoldReport;
 
 use crate::cpu::thread_cpu_ns;
 use crate::describe::{self, describe_device, describe_members};
@@ -22,8 +26,8 @@ use crate::rows::{Rows, Writing};
 use crate::setting::{self, Overlaid};
 use crate::shared::Shared;
 use crate::span;
-use crate::spec::StudySpec;
-use crate::watching::{InMemory, Watching};
+use crate::spec::{StudySpec, WarmUp};
+use crate::watching::{InMemory, ResponseTimes, Watching};
 use crate::workload::{Folding, Workload};
 
 /// A study that can be run: all names are resolved and all settings are parsed.
@@ -68,6 +72,16 @@ impl Finished {
 struct Simulated {
     members: Vec<MemberRow>,
     figures: Figures,
+    cpu_ns: u64,
+    /// The end of the warm-up, where the run was to find it.
+    found: Option<Steady>,
+}
+
+/// What a pass over the requests of a run yields beside its rows.
+struct Pass {
+    totals: Totals,
+    fold: FoldReport,
+    read: ReadReport,
     cpu_ns: u64,
 }
 
@@ -177,8 +191,12 @@ impl Study {
         lines.push(("device", describe_device(&job.config.device)?));
         lines.push(("members", describe_members(self.spec.members, &job.config.device)?));
         lines.push(("pacing", describe::pacing(self.pacing)));
-        if self.spec.warmup > 0 {
-            lines.push(("warm-up", format!("{} requests", human::count(self.spec.warmup))));
+        match self.spec.warmup {
+            WarmUp::Requests(0) => {}
+            WarmUp::Requests(requests) => {
+                lines.push(("warm-up", format!("{} requests", human::count(requests))))
+            }
+            WarmUp::Auto => lines.push(("warm-up", "until response times are steady (MSER-5)".to_owned())),
         }
         lines.push(("state", describe::state(self.spec.precondition)));
         lines.push(("span", format!("{}{}", human::bytes(self.fold_bytes), self.spec.span.describe())));
@@ -414,6 +432,7 @@ impl Study {
         let mut sink = Watching::default();
         let made = self.simulated(job, &apart, true, observer, place, &mut sink)?;
         let (sink, steady) = sink.finish();
+        let steady = made.found.unwrap_or(steady);
         let run = sink.finish(&made.members, &made.figures(made.cpu_ns)?);
         Ok(InMemory { inputs, run, steady, cpu_ns: made.cpu_ns })
     }
@@ -434,30 +453,63 @@ impl Study {
         place: usize,
         sink: &mut dyn Sink,
     ) -> Result<Simulated, Error> {
+        let mut job = job.clone();
+        let (mut found, mut cpu_ns) = (None, 0);
+        if self.spec.warmup == WarmUp::Auto {
+            let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
+            let mut times = ResponseTimes::default();
+            job.config.request_rows = true;
+            let passed = self.replayed(&job, &apart, observer, (place, 0), &mut times)?;
+            let steady = times.verdict();
+            if let Steady::From(first) = steady {
+                job.config.warmup_requests = first;
+            }
+            (found, cpu_ns) = (Some(steady), passed.cpu_ns);
+        }
+        job.config.request_rows = request_rows;
+        let pass = u32::from(found.is_some());
+        let Pass { totals, fold, read, cpu_ns: again_ns } =
+            self.replayed(&job, shared, observer, (place, pass), sink)?;
+        let mut figures = Figures::from_list(&totals.figures())?;
+        figures.add("array_bytes", Figure::Count(job.capacity))?;
+        figures.add("folded_requests", Figure::Count(fold.moved))?;
+        figures.add("shifted_requests", Figure::Count(fold.shifted))?;
+        figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
+        figures.add("clamped_times", Figure::Count(read.clamped_times))?;
+        if let Some(steady) = found {
+            figures.add(WARMUP_REQUESTS, Figure::Count(job.config.warmup_requests))?;
+            figures.add(WARMUP_UNFINISHED, Figure::Count(u64::from(!matches!(steady, Steady::From(_)))))?;
+        }
+        Ok(Simulated { members: totals.members, figures, cpu_ns: cpu_ns + again_ns, found })
+    }
+
+    /// Replays the requests of `job`: its only pass over them if the pass is 0 and the warm-up is given, else the first or
+    /// the second of two.
+    fn replayed(
+        &self,
+        job: &Job,
+        shared: &Shared,
+        observer: &dyn Observer,
+        (place, pass): (usize, u32),
+        sink: &mut dyn Sink,
+    ) -> Result<Pass, Error> {
         let workload = &self.workloads[job.workload];
         let feed = shared.feed(self.requests_of(job));
         let mut source = workload.folded_from(Some(feed), self.fold_bytes, observer)?;
-        let mut job = job.clone();
-        job.config.request_rows = request_rows;
         let limit = workload.limit();
+        let passes = if self.spec.warmup == WarmUp::Auto { 2.0 } else { 1.0 };
         let began_ns = thread_cpu_ns();
-        let totals = simulate(&job, &mut source, sink, &mut |progress| {
+        let totals = simulate(job, &mut source, sink, &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
+            let share = share.map(|share| (f64::from(pass) + share) / passes);
             observer.advanced(place, Progress { share, ..progress });
             observer.go_on()
         })?;
         let cpu_ns = source.source().source().cpu_ns(thread_cpu_ns() - began_ns);
         // The stream ends early when the observer stops the study: the computed run is then incomplete.
         go_on(observer)?;
-        let mut figures = Figures::from_list(&totals.figures())?;
-        let fold = source.report();
-        let read = source.source().source().report().unwrap_or_default();
-        figures.add("array_bytes", Figure::Count(job.capacity))?;
-        figures.add("folded_requests", Figure::Count(fold.moved))?;
-        figures.add("shifted_requests", Figure::Count(fold.shifted))?;
-        figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
-        figures.add("clamped_times", Figure::Count(read.clamped_times))?;
-        Ok(Simulated { members: totals.members, figures, cpu_ns })
+        let (fold, read) = (source.report().clone(), source.source().source().report().unwrap_or_default());
+        Ok(Pass { totals, fold, read, cpu_ns })
     }
 
     fn optional(&self) -> Optional {
@@ -493,7 +545,7 @@ impl Study {
         let mut set = |key: &str, value: String| _ = replay.insert(key.to_owned(), value.into());
         set("pacing", self.pacing.to_string());
         set("precondition", job.config.precondition.to_string());
-        set("warmup_requests", job.config.warmup_requests.to_string());
+        set("warmup_requests", self.spec.warmup.to_string());
         set("fold", workload.fold().to_string());
         set("fold_bytes", self.fold_bytes.to_string());
         set("gc_slice", job.config.gc_slice.to_string());

@@ -17,6 +17,24 @@ pub struct InMemory {
     pub cpu_ns: u64,
 }
 
+/// Looks at response times alone.
+#[derive(Default)]
+pub(crate) struct ResponseTimes(Warmup);
+
+impl ResponseTimes {
+    /// Whether the warm-up was over, and where.
+    pub(crate) fn verdict(&self) -> Steady {
+        self.0.verdict()
+    }
+}
+
+impl Sink for ResponseTimes {
+    #[inline]
+    fn request(&mut self, row: &RequestRow) {
+        self.0.push(row.latency_ns as f64);
+    }
+}
+
 /// Passes all rows on.
 #[derive(Default)]
 pub(crate) struct Watching {

@@ -17,6 +17,7 @@ use crate::error::{Error, What};
 use crate::named::Document;
 use crate::observer::Observer;
 use crate::shared::{Feed, Replayed};
+use crate::spec::WarmUp;
 
 /// The default profile: paper 000, Table III and IV.
 pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
@@ -225,15 +226,12 @@ impl Workload {
         Ok(Slice::new(Watched { observer, requests }, selection)?)
     }
 
-    /// Checks that a warm-up of this number of requests leaves some to count. Stops reading when it has found one
-    /// more.
+    /// Checks that a warm-up leaves some requests to count. Stops reading when it has found one more.
     ///
     /// # Errors
     /// A warm-up as long as the workload, or longer; a trace that cannot be read; [`Error::Stopped`].
-    pub fn check_warmup(&self, warmup: u64, observer: &dyn Observer) -> Result<(), Error> {
-        if warmup == 0 {
-            return Ok(());
-        }
+    pub fn check_warmup(&self, warmup: WarmUp, observer: &dyn Observer) -> Result<(), Error> {
+        let WarmUp::Requests(warmup @ 1..) = warmup else { return Ok(()) };
         let mut stream = self.open(observer)?;
         let (mut batch, mut requests) = (Vec::with_capacity(4096), 0);
         while requests <= warmup {

@@ -1,4 +1,8 @@
+use std::fs::{self, File};
+use std::time::SystemTime;
+
 use super::*;
+use crate::folder::PARTIAL;
 use stripewise_results::steady::Steady;
 use stripewise_results::{Figure, Figures};
 

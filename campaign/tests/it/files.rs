@@ -96,7 +96,6 @@ fn a_mistake_is_reported_with_file_line_and_remedy() {
         ("seeds = 3", "[[only]]\npace = \"closed:4\"", 12, "unknown axis"),
         ("seeds = 3", "[[except]]\npacing = \"closed:5\"", 12, "value of `pacing`"),
         ("seeds = 3", "[only]\npacing = \"closed:4\"", 11, "[[only]]"),
-        ("seeds = 3", "[study]\nstore = \"s3://bucket\"", 12, "folder"),
         ("seeds = 3", "seeds = ", 11, ""),
     ] {
         let text = SMALL.replace(from, to);

@@ -267,7 +267,7 @@ impl Args {
         option("fold", workload.fold.to_string());
         pacing.iter().for_each(|pacing| option("pacing", pacing.to_string()));
         option("span", format!("{span}B"));
-        option("warmup", warmup.0.to_string());
+        option("warmup", warmup.to_string());
         option("seed", seed.to_string());
         option("precondition", self.precondition.to_string());
         self.set.iter().for_each(|setting| option("set", setting.to_string()));

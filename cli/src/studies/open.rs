@@ -29,19 +29,22 @@ pub(crate) struct StoreArgs {
     #[command(flatten)]
     study: FileArgs,
 
-    /// The folder of results [default: the one that the study file names]
-    #[arg(long, value_name = "DIR")]
+    /// The results: a folder, or a URL as in s3://BUCKET/PREFIX [default: what the study file names]
+    ///
+    /// Also gs://BUCKET/PREFIX and az://CONTAINER/PREFIX. Credentials are in the environment variables of the vendor's own
+    /// programs, such as AWS_ACCESS_KEY_ID.
+    #[arg(long, value_name = "PLACE")]
     store: Option<PathBuf>,
 }
 
 impl StoreArgs {
     pub(crate) fn open(&self) -> Outcome<(Plan, StudyStore)> {
         let plan = self.study.plan()?;
-        let store = self.store_of(plan.file());
+        let store = self.store_of(plan.file())?;
         Ok((plan, store))
     }
 
-    /// The study file and the folder of results, as arguments of another command.
+    /// The study file and the place of results, as arguments of another command.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.study.file.display().to_string()];
         arguments.extend(self.store.iter().map(|store| format!("--store={}", store.display())));
@@ -50,11 +53,11 @@ impl StoreArgs {
 
     /// The store alone: no trace is read.
     pub(crate) fn store(&self) -> Outcome<StudyStore> {
-        Ok(self.store_of(&StudyFile::read(&self.study.file)?))
+        self.store_of(&StudyFile::read(&self.study.file)?)
     }
 
-    fn store_of(&self, file: &StudyFile) -> StudyStore {
-        StudyStore::new(self.store.as_ref().unwrap_or(&file.store))
+    fn store_of(&self, file: &StudyFile) -> Outcome<StudyStore> {
+        Ok(StudyStore::open(self.store.as_ref().unwrap_or(&file.store))?)
     }
 }
 

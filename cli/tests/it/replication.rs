@@ -62,6 +62,17 @@ fn seeds_that_change_nothing_are_two_and_the_output_says_why_seeds_ended() {
     // A run that is there already is not made again, and the seeds are the same.
     let again = sandbox.run(&format!("compare {WORKLOAD} --until mean_ns=0.01%")).success();
     assert!(!again.contains("computed in"), "{again}");
+    // A report of these runs has the wider intervals, as that of the comparison itself.
+    let page = || std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
+    let compared = page();
+    let told = sandbox.run("report").success();
+    assert!(
+        told.contains("intervals are wider, as seeds ended when one was narrow: up to 12 looks"),
+        "{told}"
+    );
+    std::fs::remove_dir_all(sandbox.path().join("stripewise-results/until")).unwrap();
+    assert!(!sandbox.run("report").success().contains("intervals"));
+    assert_ne!(page(), compared);
 }
 
 #[test]

@@ -4,8 +4,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use stripewise_results::Figure;
+use stripewise_results::steady::Steady;
+use stripewise_results::totals::{OF_WARMUP, TOTALS};
 use stripewise_sim::Progress;
-use stripewise_study::{Error, Observer, Origin, SchemeSpec, Study, StudySpec, WorkloadSpec};
+use stripewise_study::{
+    Error, InMemory, Observer, Origin, SchemeSpec, Study, StudySpec, WarmUp, WorkloadSpec,
+};
 use stripewise_trace::OpenOptions;
 use stripewise_trace::fold::Fold;
 
@@ -155,7 +160,7 @@ fn what_is_asked_for_in_vain_is_reported_before_anything_runs() {
     let setting = refusal(&|spec| spec.settings.push("gc.victm=fifo".parse().unwrap()));
     assert!(setting.contains("setting gc.victm=fifo") && setting.contains("victim"), "{setting}");
     for (warmup, requests) in [(500, 500), (501, 500), (u64::MAX, 500)] {
-        let none = refusal(&|spec| spec.warmup = warmup);
+        let none = refusal(&|spec| spec.warmup = WarmUp::Requests(warmup));
         assert!(none.contains(&format!("{warmup} requests leaves none")), "{none}");
         assert!(none.contains(&format!("the workload has {requests}")), "{none}");
     }
@@ -167,7 +172,7 @@ fn settings_that_change_nothing_are_remarked_and_the_study_is_made() {
     let remarks = |settings: &[&str]| {
         let mut spec = spec(folder.path(), 500, &["baseline", "raid0"]);
         spec.settings = settings.iter().map(|setting| setting.parse().unwrap()).collect();
-        spec.warmup = 499;
+        spec.warmup = WarmUp::Requests(499);
         Study::new(spec, &()).unwrap().remarks().to_vec()
     };
     assert_eq!(remarks(&["geometry.chunk=8KiB", "gc.victim=fifo"]), [""; 0]);
@@ -185,8 +190,76 @@ fn every_total_of_a_run_is_documented_in_its_place() {
     let made = study.run(1, &()).remove(0).unwrap();
     let totals = made.run.totals().unwrap();
     let names: Vec<_> = totals.iter().map(|total| total.name.as_str()).collect();
-    let documented: Vec<_> = stripewise_results::totals::TOTALS.iter().map(|&(name, _)| name).collect();
+    let documented: Vec<_> = TOTALS.iter().map(|&(name, _)| name).collect();
     assert_eq!(names, documented);
+}
+
+/// A run with this warm-up. The first tenth of its requests comes at once, and the others one after the other.
+fn warmed(warmup: WarmUp, requests: u64) -> InMemory {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(folder.path(), requests, &["baseline"]);
+    let trace = folder.path().join("trace.csv");
+    let line = |number: u64| {
+        let after_ms = number.saturating_sub(400) * 10;
+        // Sizes without a pattern: equal response times would be steadier the fewer there are.
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let (offset, size) = (mixed % 4096 * 65536, (1 + mixed / 4096 % 6) * 8192);
+        format!("{},host,0,Write,{offset},{size},100\n", 128_166_372_000_000_000 + after_ms * 10_000)
+    };
+    std::fs::write(&trace, (0..4000).map(line).collect::<String>()).unwrap();
+    spec.workload.origin = Origin::Trace(trace, OpenOptions::default());
+    spec.warmup = warmup;
+    Study::new(spec, &()).unwrap().in_memory(0, &()).unwrap()
+}
+
+fn count(made: &InMemory, name: &str) -> u64 {
+    match made.run.totals().get(name) {
+        Some(Figure::Count(count)) => count,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_automatic_warm_up_leaves_out_what_the_whole_run_says_and_nothing_else() {
+    let (whole, auto) = (warmed(WarmUp::Requests(0), 4000), warmed(WarmUp::Auto, 4000));
+    let Steady::From(first) = whole.steady else { panic!("the run is long enough: {:?}", whole.steady) };
+    assert!((1..1000).contains(&first), "the start differs, and no more than that: {first}");
+    assert_eq!(auto.steady, whole.steady);
+    assert_eq!((count(&auto, "warmup_requests"), count(&auto, "warmup_unfinished")), (first, 0));
+    assert_eq!(count(&auto, "requests"), 4000 - first);
+
+    let given = warmed(WarmUp::Requests(first), 4000);
+    assert_ne!(auto.inputs.digest(), given.inputs.digest());
+    let totals = |made: &InMemory| -> Vec<_> {
+        let all = made.run.totals().iter().filter(|total| total.name != "cpu_ns");
+        all.map(|total| (total.name.clone(), total.value)).collect()
+    };
+    let (auto_totals, given) = (totals(&auto), totals(&given));
+    let (same, more) = auto_totals.split_at(given.len());
+    assert_eq!(same, given);
+    assert_eq!(given.len(), TOTALS.len() - 1, "a run whose warm-up is given has no others");
+    let names: Vec<&str> = more.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, OF_WARMUP.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    assert_eq!(warmed(WarmUp::Auto, 4000).run.results_digest(), auto.run.results_digest());
+}
+
+#[test]
+fn a_run_that_is_too_short_for_its_warm_up_says_so_and_counts_everything() {
+    let short = warmed(WarmUp::Auto, 40);
+    assert!(!matches!(short.steady, Steady::From(_)), "{:?}", short.steady);
+    assert_eq!((count(&short, "warmup_requests"), count(&short, "warmup_unfinished")), (0, 1));
+    assert_eq!(count(&short, "requests"), 40);
+}
+
+#[test]
+fn a_warm_up_is_a_count_or_auto() {
+    for (text, expected) in [("auto", WarmUp::Auto), ("2k", WarmUp::Requests(2000)), ("0", WarmUp::default())]
+    {
+        let read: WarmUp = text.parse().unwrap();
+        assert_eq!(read, expected);
+        assert_eq!(read.to_string().parse(), Ok(expected));
+    }
+    assert!("often".parse::<WarmUp>().unwrap_err().contains("or `auto`"));
 }
 
 #[test]
