@@ -26,8 +26,8 @@ impl Log {
 
     /// Number of copies of a summary in `group`: enough that one survives as many losses as parity tolerates.
     fn copies_of_group<M: Memory>(&self, group: u32, exec: &Executor<M>) -> u32 {
-        let living = exec.geometry.columns - exec.failed_of_group(group);
-        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry.parity() + 1 };
+        let living = exec.geometry.width - exec.failed_of_group(group);
+        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry.tolerance() + 1 };
         copies.min(living)
     }
 
@@ -97,7 +97,9 @@ impl Log {
     /// Records that a stripe that ends before `open.next` began in the batch of `stream`, and closes the batch if it has no
     /// room for another.
     pub(crate) fn extend_batch<M: Memory>(&mut self, stream: usize, open: &Open, exec: &mut Executor<M>) {
-        let columns = u64::from(exec.geometry.columns);
+        let (columns, is_deep) = (u64::from(exec.geometry.columns), exec.geometry.depth > 1);
+        // A deep stripe does not shrink where its first slot is on a failed member, but begins later.
+        let columns = if is_deep { columns + u64::from(exec.geometry.tolerance()) } else { columns };
         let Some(durable) = self.durable.as_mut() else { return };
         let room = u64::from(durable.room);
         let Some(batch) = durable.open_batch(stream) else { return };
@@ -174,7 +176,7 @@ impl Log {
             log.encode_summary(first, members, exec.memory.bytes_mut(page));
         }
         let end = self.durable_mut().batch_of(first).map_or(first, |batch| batch.end);
-        let limit = end.min(first + u64::from(exec.geometry.columns));
+        let limit = end.min(first + u64::from(exec.geometry.width));
         let base = (plan * exec.stride) as usize;
         let mut count = 0;
         for slot in first..limit {

@@ -10,6 +10,7 @@ use crate::hotness::HotnessPolicy;
 use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{ClassBy, Dimensions};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
+use crate::read::ReadPolicy;
 
 /// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.
 const WINDOW_MIN: u64 = 1_000_000;
@@ -133,6 +134,10 @@ impl Scheme {
         }
         if let Some(zones) = zones {
             geometry = geometry.with_zones(zones[0].1, &zones[1..]);
+        }
+        if self.code.kind == Some(Kind::XCode) {
+            self.check_deep(&geometry)?;
+            geometry = geometry.deep();
         }
         self.code(&geometry, members.page_bytes)?;
         if window > 0 && self.queues.plans <= geometry.data {
@@ -335,6 +340,49 @@ impl Scheme {
         Ok(())
     }
 
+    /// Checks that stripes as deep as they are wide have a meaning for this scheme.
+    fn check_deep(&self, geometry: &Geometry) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let kind = || format!("\"{}\"", Kind::XCode.name());
+        if self.placement.policy != PlacementPolicy::Elastic {
+            let reason = "has stripes as many pages deep as there are members, which only a log writes; use \
+                placement.policy = \"elastic\", or \"pq\" or \"rdp\"";
+            return refuse("code.kind", kind(), reason);
+        }
+        if geometry.level != Level::Raid6 {
+            let reason = if geometry.level == Level::Raid0 {
+                "has no meaning without parity; leave it out with RAID-0"
+            } else {
+                "makes two parity chunks; use \"xor\" with RAID-5"
+            };
+            return refuse("code.kind", kind(), reason);
+        }
+        if !matches!(geometry.width, 5 | 7) {
+            let reason = "needs 5 or 7 members a group: a prime number of them, whose stripes, as deep as they are wide, have \
+                at most 64 chunks; use another number of members or geometry.groups, or \"pq\" or \"rdp\"";
+            return refuse("code.kind", kind(), reason);
+        }
+        if self.code.prime.is_some() {
+            let reason = "is the number of members of a group with \"x-code\"; leave it out";
+            return refuse("code.prime", self.code.prime.unwrap_or_default().to_string(), reason);
+        }
+        if self.read.policy != ReadPolicy::Direct {
+            let reason = "decodes a chunk from one row, and \"x-code\" has parity along diagonals; use \"direct\"";
+            return refuse("read.policy", format!("\"{}\"", self.read.policy.name()), reason);
+        }
+        if !self.elastic.chunks.is_empty() {
+            let reason = "writes bands of stripes that are one row deep, which those of \"x-code\" are not; leave it out";
+            return refuse("elastic.chunks", format!("{:?}", self.elastic.chunks), reason);
+        }
+        if self.elastic.segment_rows < geometry.width {
+            let reason = "is less than the rows of a stripe of \"x-code\", as many as a group has members; use more";
+            return refuse("elastic.segment_rows", self.elastic.segment_rows.to_string(), reason);
+        }
+        Ok(())
+    }
+
     /// The code of this scheme's parity over rows of pages of `page_bytes`; `None` without parity.
     ///
     /// # Errors
@@ -350,11 +398,6 @@ impl Scheme {
             (Level::Raid0, Some(kind)) => {
                 let reason = "has no meaning without parity; leave it out with RAID-0";
                 return refuse("code.kind", name(kind), reason);
-            }
-            (_, Some(Kind::XCode)) => {
-                let reason = "has stripes as many pages deep as there are members, which no placement writes; use \"pq\" or \
-                    \"rdp\"";
-                return refuse("code.kind", name(Kind::XCode), reason);
             }
             (Level::Raid5, None | Some(Kind::Xor)) => Kind::Xor,
             (Level::Raid5, Some(kind)) => {
