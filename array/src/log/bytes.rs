@@ -125,7 +125,8 @@ impl Log {
     }
 
     /// The columns of a stripe with columns `present` from which those in `lost` are decoded: the remaining data columns, and
-    /// as many parity columns as data columns are lost; or, in a deep stripe, the diagonals of those that are `wanted`.
+    /// as many parity columns as data columns are lost; or, in a deep stripe, the other `wanted` ones and the diagonals of
+    /// those that are lost.
     pub(crate) fn stripe_sources<M: Memory>(
         &self,
         present: u64,
@@ -134,7 +135,7 @@ impl Log {
         exec: &Executor<M>,
     ) -> u64 {
         if self.depth > 1 {
-            return self.deep_sources(lost, wanted, exec) & present;
+            return (self.deep_sources(lost, wanted, exec) | wanted & !lost) & present;
         }
         let data = exec.geometry.data_columns() & present;
         let needed = (lost & data).count_ones() as usize;

@@ -70,7 +70,11 @@ impl Log {
         }
         let parity = exec.code.as_ref().map_or(0, |code| code.parities_of(data));
         for number in 0..2 * self.width {
-            let (slot, column) = (first + u64::from(column + number), self.data + number);
+            let mut slot = first + u64::from(column + number);
+            if number >= self.width && exec.has_bug(Bug::DiagonalShifted) {
+                slot = first + u64::from(column + self.width + (number + 1) % self.width);
+            }
+            let column = self.data + number;
             if parity >> column & 1 == 0 {
                 self.directory.skip(slot);
             } else {

@@ -169,6 +169,9 @@ impl Log {
             let is_its = |slot: u64| slot == its || slot != NOWHERE && self.member(slot).0 == rebuild.member;
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
             exec.plans[plan as usize].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
+            if exec.has_bug(Bug::FirstRowRebuilt) {
+                exec.plans[plan as usize].wanted &= exec.plans[plan as usize].wanted.wrapping_neg();
+            }
             exec.begin(plan, self, driver);
         }
         true

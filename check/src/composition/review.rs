@@ -54,8 +54,17 @@ pub const REVIEW: &[Reviewed] = &[
     line(
         "code.kind",
         "has stripes as many pages deep",
-        NotBuilt,
-        "X-Code keeps parity in the data columns: it needs a log whose stripes have as many rows as there are members",
+        NoMeaning,
+        "parity of X-Code lies inside the members: a row in place has none of its own",
+    ),
+    line("code.kind", "needs 5 or 7 members", NotBuilt, "a plan has at most 64 chunks, and a stripe of 11 members has 121"),
+    line("read.policy", "decodes a chunk from one row", NotBuilt, "a redirected read would take one of two diagonals"),
+    line("elastic.chunks", "writes bands of stripes", NotBuilt, "a chunk of several pages would lie across rows of a stripe"),
+    line(
+        "elastic.segment_rows",
+        "is less than the rows of a stripe",
+        NoMeaning,
+        "a stripe of X-Code has as many rows as a group has members",
     ),
     line("parity.window", "has no meaning without parity", NoMeaning, "RAID-0 has no parity to defer"),
     line(

@@ -1,5 +1,6 @@
 //! Stripes that are as deep as they are wide, with parity along diagonals: X-Code in the log.
 
+use stripewise_check::crash::{Checker, Kind};
 use stripewise_check::{Options, Summary, run, stress};
 
 /// The runs of these seeds.
@@ -18,4 +19,12 @@ fn the_first_seeds_keep_every_promise() {
         count += 1;
     }
     assert!(failed < count / 4, "few lose more than two members: {failed}");
+}
+
+#[test]
+fn power_and_members_are_lost_at_any_time_and_durable_data_survives() {
+    let mut checker = Checker::new(None);
+    for seed in 0..150 {
+        checker.seed(seed, &[Kind::LogDeep]).unwrap_or_else(|failure| panic!("seed {seed}: {}", failure.what));
+    }
 }

@@ -212,11 +212,13 @@ impl Geometry {
         self.level.parity()
     }
 
-    /// Data chunks of one stripe on `members` of the members of its group.
+    /// Data chunks of one stripe on `members` of the members of its group; 0 if too many are missing.
     #[inline]
     pub fn data_on(&self, members: u32) -> u32 {
         if self.depth == 1 {
             members.saturating_sub(self.parity())
+        } else if members + self.tolerance() < self.width {
+            0
         } else {
             members * (self.depth - self.tolerance())
         }
