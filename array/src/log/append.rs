@@ -152,8 +152,7 @@ impl Log {
             durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
         let parity = exec.geometry.parity();
         if self.depth > 1 {
-            let end = self.first_living(first, exec) + u64::from(exec.geometry.columns);
-            let is_room = end <= open.end.min(of_summary);
+            let is_room = first + u64::from(exec.geometry.columns) <= open.end.min(of_summary);
             return if is_room { self.data_of_group(self.group(open.segment), exec) } else { 0 };
         }
         let slots = first..open.end.min(first + u64::from(exec.geometry.columns)).min(of_summary);

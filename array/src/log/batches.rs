@@ -97,9 +97,7 @@ impl Log {
     /// Records that a stripe that ends before `open.next` began in the batch of `stream`, and closes the batch if it has no
     /// room for another.
     pub(crate) fn extend_batch<M: Memory>(&mut self, stream: usize, open: &Open, exec: &mut Executor<M>) {
-        let (columns, is_deep) = (u64::from(exec.geometry.columns), exec.geometry.depth > 1);
-        // A deep stripe does not shrink where its first slot is on a failed member, but begins later.
-        let columns = if is_deep { columns + u64::from(exec.geometry.tolerance()) } else { columns };
+        let columns = u64::from(exec.geometry.columns);
         let Some(durable) = self.durable.as_mut() else { return };
         let room = u64::from(durable.room);
         let Some(batch) = durable.open_batch(stream) else { return };
@@ -283,6 +281,7 @@ impl Log {
         };
         let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
         let checksum = checksum.filter(|_| is_part).unwrap_or(0);
-        Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, write_seq, checksum }
+        let is_first = (is_part || role == EntryRole::Skipped) && self.directory.is_first(slot);
+        Entry { role, is_first, chunk, write_seq, checksum }
     }
 }

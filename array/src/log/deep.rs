@@ -5,8 +5,9 @@
 //! have parity of the rising and of the falling diagonals. A shorter stripe has fewer rows of data: its parity follows its
 //! last row, and what it lacks counts as zeros. Neither data that it lacks nor parity of diagonals without data is stored.
 //!
-//! A stripe that is written while members are missing has no data on them. The parity that belongs there is lost from the
-//! start, and is rebuilt with the member: such a stripe tolerates as many more losses as the array does.
+//! A stripe that is written while members are missing has no data on them, not even in its first slot. The parity that
+//! belongs there is lost from the start, and is rebuilt with the member: such a stripe tolerates as many more losses as the
+//! array does.
 //!
 //! Source: Xu and Bruck, IEEE Transactions on Information Theory 45(1), 1999 (the code); how a log writes it is ours.
 
@@ -20,11 +21,6 @@ use crate::log::contents::Content;
 use crate::log::{Log, Open, Role};
 
 impl Log {
-    /// The first slot from `slot` on whose member is in service.
-    pub(crate) fn first_living<M: Memory>(&self, slot: u64, exec: &Executor<M>) -> u64 {
-        (slot..slot + u64::from(self.width)).find(|&slot| !self.is_on_failed(slot, exec)).unwrap_or(slot)
-    }
-
     /// See [`Log::columns_of`].
     pub(crate) fn columns_of_deep(&self, (first, end): (u64, u64), mut found: impl FnMut(u32, u64)) {
         for slot in first..end {
@@ -47,14 +43,19 @@ impl Log {
         open: &mut Open,
         exec: &mut Executor<M>,
     ) -> u32 {
-        let first = self.first_living(open.next, exec);
+        let first = open.next;
         exec.plans[plan as usize].row = first;
         let mut place = self.buffer.first(stream);
+        // The stream of a plan is that of its first column, even if that column has no chunk.
+        self.set_place(plan, 0, place);
         let (mut column, mut data, mut left) = (0, 0u64, count);
         // Whole rows: what the last one lacks is skipped.
         while left > 0 || column % self.width != 0 {
             let slot = first + u64::from(column);
-            if left == 0 || self.is_on_failed(slot, exec) && !exec.has_bug(Bug::FailedSlotUsed) {
+            let is_failed = self.is_on_failed(slot, exec) && !exec.has_bug(Bug::FailedSlotUsed);
+            if is_failed && column == 0 {
+                self.directory.skip_first(slot);
+            } else if is_failed || left == 0 {
                 self.directory.skip(slot);
             } else {
                 let write_seq = self.write_seq_of(place);

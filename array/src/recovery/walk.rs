@@ -3,12 +3,12 @@
 use super::site::ROUND_PAGES;
 use std::collections::BTreeMap;
 
+use stripewise_code::{Code, Kind};
 use stripewise_core::format::checkpoint::{body_bytes, segment};
 use stripewise_core::format::{
     CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
 };
 use stripewise_core::geometry::Geometry;
-use stripewise_code::{Code, Kind};
 use stripewise_core::media::{At, Media};
 
 /// The newest checkpoint that is whole.
@@ -287,10 +287,10 @@ impl WalkFindings<'_> {
         };
         for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
             let parity = match entry.role {
-                EntryRole::Skipped => continue,
+                EntryRole::Skipped if !entry.is_first => continue,
                 EntryRole::Copy | EntryRole::Vain if is_over(&mut stripe) => continue,
                 EntryRole::Copy | EntryRole::Vain => return false,
-                EntryRole::Data => None,
+                EntryRole::Skipped | EntryRole::Data => None,
                 EntryRole::P => Some(0),
                 EntryRole::Q => Some(1),
             };
@@ -299,6 +299,9 @@ impl WalkFindings<'_> {
                     return false;
                 }
                 stripe = Some((slot, 0, None));
+            }
+            if entry.role == EntryRole::Skipped {
+                continue;
             }
             let Some((first, columns, rows)) = &mut stripe else { return false };
             let place = slot - *first;

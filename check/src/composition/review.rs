@@ -57,9 +57,24 @@ pub const REVIEW: &[Reviewed] = &[
         NoMeaning,
         "parity of X-Code lies inside the members: a row in place has none of its own",
     ),
-    line("code.kind", "needs 5 or 7 members", NotBuilt, "a plan has at most 64 chunks, and a stripe of 11 members has 121"),
-    line("read.policy", "decodes a chunk from one row", NotBuilt, "a redirected read would take one of two diagonals"),
-    line("elastic.chunks", "writes bands of stripes", NotBuilt, "a chunk of several pages would lie across rows of a stripe"),
+    line(
+        "code.kind",
+        "needs 5 or 7 members",
+        NotBuilt,
+        "a plan has at most 64 chunks, and a stripe of 11 members has 121",
+    ),
+    line(
+        "read.policy",
+        "decodes a chunk from one row",
+        NotBuilt,
+        "a redirected read would take one of two diagonals",
+    ),
+    line(
+        "elastic.chunks",
+        "writes bands of stripes",
+        NotBuilt,
+        "a chunk of several pages would lie across rows of a stripe",
+    ),
     line(
         "elastic.segment_rows",
         "is less than the rows of a stripe",

@@ -165,7 +165,8 @@ pub(crate) fn deepen(draw: &mut Draw, scheme: &mut Scheme, width: u32) {
     scheme.code.kind = Some(Kind::XCode);
     scheme.code.prime = None;
     scheme.elastic.chunks.clear();
-    let stripes = draw.one_of(&[1, 1, 2, 3]) + u32::from(scheme.elastic.classes == ClassBy::HotnessAndMix) * 3;
+    let stripes =
+        draw.one_of(&[1, 1, 2, 3]) + u32::from(scheme.elastic.classes == ClassBy::HotnessAndMix) * 3;
     // Rows that are too few for a stripe stay empty.
     scheme.elastic.segment_rows = width * stripes + draw.one_of(&[0, 0, 1, 4]);
 }

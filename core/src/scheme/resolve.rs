@@ -369,7 +369,8 @@ impl Scheme {
             return refuse("code.prime", self.code.prime.unwrap_or_default().to_string(), reason);
         }
         if self.read.policy != ReadPolicy::Direct {
-            let reason = "decodes a chunk from one row, and \"x-code\" has parity along diagonals; use \"direct\"";
+            let reason =
+                "decodes a chunk from one row, and \"x-code\" has parity along diagonals; use \"direct\"";
             return refuse("read.policy", format!("\"{}\"", self.read.policy.name()), reason);
         }
         if !self.elastic.chunks.is_empty() {
@@ -377,7 +378,8 @@ impl Scheme {
             return refuse("elastic.chunks", format!("{:?}", self.elastic.chunks), reason);
         }
         if self.elastic.segment_rows < geometry.width {
-            let reason = "is less than the rows of a stripe of \"x-code\", as many as a group has members; use more";
+            let reason =
+                "is less than the rows of a stripe of \"x-code\", as many as a group has members; use more";
             return refuse("elastic.segment_rows", self.elastic.segment_rows.to_string(), reason);
         }
         Ok(())
