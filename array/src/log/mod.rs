@@ -219,7 +219,7 @@ impl Log {
             // The addresses after the slots are those of the places, and the mark of lost chunks.
             map: Addresses::new(capacity, slots + places + 1),
             directory: Directory::new(slots, segment_slots, (!has_summaries).then_some(capacity)),
-            segments: Segments::new(segments as u32, section.segment_rows / geometry.depth * geometry.data),
+            segments: Segments::new(segments as u32, section.segment_rows * geometry.data / geometry.depth),
             buffer: Buffer::new(places as u32, streams as u32),
             merges: Vec::with_capacity(plans as usize),
             hotness,
