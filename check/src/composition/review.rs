@@ -55,31 +55,7 @@ pub const REVIEW: &[Reviewed] = &[
         "code.kind",
         "has stripes as many pages deep",
         NoMeaning,
-        "parity of X-Code lies inside the members: a row in place has none of its own",
-    ),
-    line(
-        "code.kind",
-        "needs 5 or 7 members",
-        NotBuilt,
-        "a plan has at most 64 chunks, and a stripe of 11 members has 121",
-    ),
-    line(
-        "read.policy",
-        "decodes a chunk from one row",
-        NotBuilt,
-        "a redirected read would take one of two diagonals",
-    ),
-    line(
-        "elastic.chunks",
-        "writes bands of stripes",
-        NotBuilt,
-        "a chunk of several pages would lie across rows of a stripe",
-    ),
-    line(
-        "elastic.segment_rows",
-        "is less than the rows of a stripe",
-        NoMeaning,
-        "a stripe of X-Code has as many rows as a group has members",
+        "a row in place has no parity of X-Code; a log over RAID-6 writes it, which takes one setting more than a pair has",
     ),
     line("parity.window", "has no meaning without parity", NoMeaning, "RAID-0 has no parity to defer"),
     line(
