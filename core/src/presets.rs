@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that is part of the program.
-pub const PRESETS: [(&str, &str); 56] = [
+pub const PRESETS: [(&str, &str); 55] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
@@ -36,7 +36,6 @@ pub const PRESETS: [(&str, &str); 56] = [
     ("raid6-was-xcode", include_str!("../../schemes/raid6-was-xcode.toml")),
     ("durable-was", include_str!("../../schemes/durable-was.toml")),
     ("durable-raid6-was", include_str!("../../schemes/durable-raid6-was.toml")),
-    ("durable-raid6-xcode", include_str!("../../schemes/durable-raid6-xcode.toml")),
     ("durable-raid5", include_str!("../../schemes/durable-raid5.toml")),
     ("durable-raid6", include_str!("../../schemes/durable-raid6.toml")),
     ("sync-fifo", include_str!("../../schemes/sync-fifo.toml")),

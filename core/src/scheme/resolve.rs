@@ -504,9 +504,31 @@ mod tests {
         assert!(of("raid0", "kind = 'xor'").contains("has no meaning without parity"));
         assert!(of("raid5", "kind = 'pq'").contains("makes two parity chunks"));
         assert!(of("raid6", "kind = 'xor'").contains("makes one parity chunk"));
-        assert!(of("raid6", "kind = 'x-code'").contains("which no placement writes"));
+        assert!(of("raid6", "kind = 'x-code'").contains("which only a log writes"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
+    }
+
+    #[test]
+    fn deep_stripes_without_meaning_are_refused_with_the_reason() {
+        let of = |level: &str, text: &str| {
+            let scheme = format!(
+                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'elastic'\n[code]\nkind = 'x-code'\n{text}"
+            );
+            let scheme = Scheme::from_toml("test", &scheme).unwrap();
+            let members = |count| Members { count, pages: 512, ..MEMBERS };
+            [5, 6].map(|count| scheme.resolve(&members(count), false).map_err(|error| error.to_string()))
+        };
+        let [five, six] = of("raid6", "[elastic]\nsegment_rows = 10");
+        let geometry = five.expect("five members are a prime number of them");
+        assert_eq!((geometry.columns, geometry.data, geometry.depth, geometry.tolerance()), (25, 15, 5, 2));
+        assert!(six.expect_err("a refusal").contains("needs 5 or 7 members"));
+        let refused = |level: &str, text: &str| of(level, text)[0].clone().expect_err("a refusal");
+        assert!(refused("raid5", "").contains("makes two parity chunks"));
+        assert!(refused("raid6", "prime = 5").contains("is the number of members"));
+        assert!(refused("raid6", "[read]\npolicy = 'hedged'").contains("parity along diagonals"));
+        assert!(refused("raid6", "[elastic]\nchunks = ['8KiB']").contains("one row deep"));
+        assert!(refused("raid6", "[elastic]\nsegment_rows = 4").contains("less than the rows of a stripe"));
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! The tests of the engine, in one program, because linking one is faster than linking 14.
+//! The tests of the engine, in one program, because linking one is faster than linking 13.
 
 mod any_requests;
 mod controller;
-mod deep_stripes;
 mod errors;
 mod raid6;
 mod read_policies;
