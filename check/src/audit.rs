@@ -358,7 +358,7 @@ impl Audit<'_> {
         let lost = |group: u32| {
             geometry.group(group).filter(|&member| self.array.is_failed(member as u16)).count() as u32
         };
-        (0..geometry.groups).any(|group| lost(group) > geometry.parity())
+        (0..geometry.groups).any(|group| lost(group) > geometry.tolerance())
     }
 
     /// Whether a request to these pages may fail, given the faults that happened and the parity columns that could

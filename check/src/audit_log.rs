@@ -100,12 +100,20 @@ impl LogAudit<'_> {
         Some(row.swap_remove(number as usize))
     }
 
+    /// Whether the columns in `lost` cannot all be decoded from the rest of their stripe.
+    pub(crate) fn is_beyond(&self, lost: u64) -> bool {
+        self.array.code().is_none_or(|code| code.sources(lost, lost).is_none())
+    }
+
     /// Checks the parity of a stripe that is wholly written, as far as the code tolerates its losses.
     fn stripe(&self, stripe: &StripeView) -> Result<(), String> {
         let geometry = self.array.geometry();
-        let parity = stripe.columns.iter().filter(|column| column.0 >= geometry.data).count() as u32;
-        if parity != geometry.parity() || stripe.columns.len() as u32 == parity {
-            return Err(format!("a stripe of {} members has {parity} of parity", stripe.columns.len()));
+        let columns = stripe.columns.iter().fold(0u64, |mask, column| mask | 1 << column.0);
+        let (data, parity) = (columns & geometry.data_columns(), columns & geometry.parity_columns());
+        let due = self.array.code().map_or(0, |code| code.parities_of(data));
+        if parity != due || data == 0 {
+            let (chunks, parity) = (stripe.columns.len(), parity.count_ones());
+            return Err(format!("a stripe of {chunks} chunks has {parity} of parity"));
         }
         let (mut row, lost) = self.columns(stripe);
         let Some(code) = self.array.code() else { return Ok(()) };
@@ -122,7 +130,7 @@ impl LogAudit<'_> {
             None => Ok(()),
             Some(nth) => {
                 let (_, member, page, _) = stripe.columns[0];
-                let name = ["P", "Q"][nth];
+                let name = ["P", "Q"][nth * 2 / geometry.parity().max(2) as usize];
                 Err(format!("{name} of the stripe that begins on member {member}, page {page} is wrong"))
             }
         }
@@ -204,17 +212,18 @@ impl LogAudit<'_> {
     pub(crate) fn bound(&self) -> u64 {
         let (geometry, scheme) = (self.array.geometry(), self.array.scheme());
         let rows = u64::from(scheme.elastic.segment_rows);
+        let stripes = rows / u64::from(geometry.depth);
         let each = geometry.rows() / u64::from(geometry.groups) / rows;
         let living = |group: u32| {
             geometry.group(group).filter(|&member| !self.array.is_failed(member as u16)).count() as u32
         };
         let data: Vec<u64> = (0..geometry.groups)
-            .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))
+            .map(|group| u64::from(geometry.data_on(living(group))))
             .filter(|&data| data > 0)
             .collect();
         let relocation_streams = u64::from(scheme.elastic.classes.tendencies());
         let hosts = u64::from(scheme.tiers()) * relocation_streams;
         let segments = (data.len() as u64 * each).saturating_sub(hosts + 2 * relocation_streams + 1);
-        segments * (rows - relocation_streams) * data.iter().min().copied().unwrap_or(0)
+        segments * stripes.saturating_sub(relocation_streams) * data.iter().min().copied().unwrap_or(0)
     }
 }

@@ -97,7 +97,7 @@ where
         event: &'a Cell<u64>,
     ) -> Result<Self, String> {
         let geometry = case.geometry()?;
-        if case.losses_in_a_group(&geometry) > geometry.parity() {
+        if case.losses_in_a_group(&geometry) > geometry.tolerance() {
             return Err("the case loses more members than parity tolerates".into());
         }
         let shape = Shape::new(&case.device, case.members.level, case.members.devices)
@@ -136,7 +136,7 @@ where
         // Whatever parity still tolerates is lost as well.
         let geometry = self.case.geometry()?;
         let failed = (0..geometry.members as u16).filter(|&member| self.simulation.array.is_failed(member));
-        for nth in failed.count() as u32..geometry.parity() {
+        for nth in failed.count() as u32..geometry.tolerance() {
             let first = (self.case.seed as u32 + nth) % geometry.members;
             let live = (0..geometry.members).map(|nth| ((first + nth) % geometry.members) as u16);
             let mut live = live.filter(|&member| !self.simulation.array.is_failed(member));

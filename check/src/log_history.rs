@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use stripewise_array::geometry::Geometry;
 use stripewise_array::{StripeColumn, StripeView};
 
 use crate::audit_log::{At, LogAudit};
@@ -84,7 +85,7 @@ impl LogHistory {
         let known = std::mem::take(&mut self.known);
         for stripe in audit.array.stripes().into_iter().map(Rc::new) {
             if !known.contains(&stripe.columns) {
-                self.check_places(&stripe, appended)?;
+                self.check_places(&stripe, appended, audit.array.geometry())?;
                 self.note_durable(audit, &stripe);
             }
             self.known.insert(stripe.columns.clone());
@@ -113,11 +114,18 @@ impl LogHistory {
     }
 
     /// Checks that a new stripe has no column on a member that had failed before the stripe was begun.
-    fn check_places(&self, stripe: &StripeView, appended: &BTreeMap<(u16, u32), u64>) -> Result<(), String> {
+    fn check_places(
+        &self,
+        stripe: &StripeView,
+        appended: &BTreeMap<(u16, u32), u64>,
+        geometry: &Geometry,
+    ) -> Result<(), String> {
         let begun = stripe.columns.iter().filter_map(|column| appended.get(&(column.1, column.2))).max();
         let Some(&begun) = begun else { return Ok(()) };
-        let is_dead = |&&(_, member, ..): &&(u32, u16, u32, Option<u64>)| {
-            self.failed[usize::from(member)].is_some_and(|failed| failed < begun)
+        // Parity of a deep stripe has its place even on a member that is missing, and gets there when the member returns.
+        let data = if geometry.depth > 1 { geometry.data } else { u32::MAX };
+        let is_dead = |&&(number, member, ..): &&(u32, u16, u32, Option<u64>)| {
+            number < data && self.failed[usize::from(member)].is_some_and(|failed| failed < begun)
         };
         match stripe.columns.iter().find(is_dead) {
             None => Ok(()),
@@ -197,7 +205,8 @@ impl LogHistory {
                 audit.array.is_failed(member)
                     || faults.iter().any(|fault| (fault.member, fault.page) == (member, page))
             };
-            stripe.columns.iter().filter(is_lost).count() > audit.array.geometry().parity() as usize
+            let lost = stripe.columns.iter().filter(is_lost).fold(0u64, |mask, column| mask | 1 << column.0);
+            audit.is_beyond(lost)
         })
     }
 

@@ -546,8 +546,8 @@ impl<'a> CaseRun<'a> {
         for group in 0..geometry.groups {
             let is_live = |member: &u16| !self.simulation.array.is_failed(*member);
             let live: Vec<u16> = geometry.group(group).map(|member| member as u16).filter(is_live).collect();
-            let failed = geometry.columns - live.len() as u32;
-            let together = geometry.parity().saturating_sub(failed) as usize;
+            let failed = geometry.width - live.len() as u32;
+            let together = geometry.tolerance().saturating_sub(failed) as usize;
             if together == 0 {
                 continue;
             }

@@ -20,6 +20,7 @@ use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::update::Update;
 use stripewise_array::{Acknowledge, Merge, Metadata, Parity, Rows, WindowSize};
 use stripewise_base::prng::Prng;
+use stripewise_code::Kind;
 
 pub(crate) use self::draw::Draw;
 use self::faults::{faults, late_answers, log_losses, losses, slow_members};
@@ -50,7 +51,9 @@ pub fn case(seed: u64) -> Case {
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             rows(&mut Draw(Prng::stream(seed, 0x726F_7773)), &mut case.scheme.parity);
-            case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
+            if case.scheme.code.kind != Some(Kind::XCode) {
+                case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
+            }
             slow_members(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
             return case;
@@ -120,6 +123,12 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         log_losses(log, &geometry, case.requests.len() as u64, &mut case.losses);
     }
     Some(case)
+}
+
+/// The case of a seed from `seed` times a thousand on: the first one over stripes that are as deep as they are wide.
+pub fn deep(seed: u64) -> Case {
+    let mut cases = (seed * 1000..).map(case);
+    cases.find(|case| case.scheme.code.kind == Some(Kind::XCode)).expect("some have it")
 }
 
 /// The case of `seed` with all requests on a few rows, which writes share, if the scheme can defer parity there.

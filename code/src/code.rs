@@ -1,10 +1,10 @@
-//! One interface over the horizontal codes.
+//! One interface over all codes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{self, Cost};
 use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
-use crate::{evenodd, pq, rdp};
+use crate::{cells, evenodd, pq, rdp};
 
 /// A parity code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,8 @@ pub enum Kind {
     Rdp,
     /// EVENODD: two parities by exclusive or alone.
     Evenodd,
-    /// X-Code: vertical, two parities by exclusive or inside the data members ([`crate::XCode`]).
+    /// X-Code: vertical, two parities by exclusive or inside the data members ([`crate::XCode`]). As a [`Code`], each
+    /// part of each column is a member of its own.
     XCode,
 }
 
@@ -34,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Number of parity members, and so of erasures that the code tolerates.
+    /// Number of columns whose loss the code tolerates: that of its parity members, except for X-Code.
     pub fn parity(self) -> u32 {
         if self == Self::Xor { 1 } else { 2 }
     }
@@ -49,12 +50,15 @@ impl std::fmt::Display for Kind {
 /// Why a code cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodeError {
-    /// X-Code has no separate parity members.
+    /// X-Code does not have this number of data cells.
     #[error(
-        "x-code is vertical: its parity stands inside the data members, which an array of separate parity chunks \
-         cannot place; choose xor, pq, rdp or evenodd"
+        "x-code has stripes of 15 or 35 data chunks, those of 5 or 7 members, and {data} were asked for: its stripes are \
+         as deep as they are wide, and one has at most 64 chunks"
     )]
-    Vertical,
+    Vertical {
+        /// The requested number.
+        data: u32,
+    },
     /// The code uses no prime.
     #[error("{0} takes no prime; leave `prime` out, or choose rdp or evenodd")]
     PrimeUnused(Kind),
@@ -102,7 +106,8 @@ pub struct TooManyLost {
     pub parity: u32,
 }
 
-/// A horizontal parity code over one row: `data` data members and `parity` parity members of equal length.
+/// A parity code over one row: `data` data members and `parity` parity members of equal length. X-Code counts each part of
+/// its columns as a member.
 ///
 /// A member is any number of bytes that is a multiple of [`Code::granularity`]; in the controller it is a page.
 /// Members are numbered, data first: a mask's bit `n` is member `n`.
@@ -129,8 +134,8 @@ impl Code {
             Kind::Xor | Kind::Pq | Kind::XCode => masked,
         };
         let prime = match (kind, prime) {
-            (Kind::XCode, _) => return Err(CodeError::Vertical),
-            (Kind::Xor | Kind::Pq, Some(_)) => return Err(CodeError::PrimeUnused(kind)),
+            (Kind::Xor | Kind::Pq | Kind::XCode, Some(_)) => return Err(CodeError::PrimeUnused(kind)),
+            (Kind::XCode, None) => cells::prime_of(data).ok_or(CodeError::Vertical { data })?,
             (Kind::Xor | Kind::Pq, None) => 0,
             (_, Some(prime)) if !is_odd_prime(prime) => return Err(CodeError::NotPrime { kind, prime }),
             (_, Some(prime)) => prime,
@@ -158,20 +163,21 @@ impl Code {
         self.data
     }
 
-    /// Number of parity members, and so of erasures that the code tolerates.
+    /// Number of parity members: that of the erasures that the code tolerates, except for X-Code, which has two for each
+    /// column.
     pub fn parity(&self) -> u32 {
-        self.kind.parity()
+        if self.kind == Kind::XCode { 2 * self.prime } else { self.kind.parity() }
     }
 
-    /// The prime of RDP and EVENODD.
+    /// The prime of RDP, EVENODD and X-Code.
     pub fn prime(&self) -> Option<u32> {
         (self.prime > 0).then_some(self.prime)
     }
 
-    /// Parts of a member. The length of a member in bytes is a multiple of it: 1 for XOR and P+Q, one less than the
-    /// prime for RDP and EVENODD.
+    /// Parts of a member. The length of a member in bytes is a multiple of it: 1 for XOR, P+Q and X-Code, one less than
+    /// the prime for RDP and EVENODD.
     pub fn granularity(&self) -> u32 {
-        self.prime.saturating_sub(1).max(1)
+        if self.kind == Kind::XCode { 1 } else { self.prime.saturating_sub(1).max(1) }
     }
 
     /// The cost of encoding, updating and decoding.
@@ -184,10 +190,9 @@ impl Code {
         assert!(index < self.data && part < self.granularity(), "no part {part} of data member {index}");
         match self.kind {
             Kind::Xor => 1,
-            Kind::Pq => 2,
+            Kind::Pq | Kind::XCode => 2,
             Kind::Rdp => rdp::changes(self.prime, index, part),
             Kind::Evenodd => evenodd::changes(self.prime, index, part),
-            Kind::XCode => unreachable!("no such code is formed"),
         }
     }
 
@@ -205,6 +210,7 @@ impl Code {
             (Kind::Pq, [p, q]) => kernels.pq_of(p, q, data),
             (Kind::Rdp, [r, q]) => rdp::encode(kernels, self.prime as usize, data, r, q),
             (Kind::Evenodd, [p, q]) => evenodd::encode(kernels, self.prime as usize, data, p, q),
+            (Kind::XCode, parity) => cells::encode(kernels, self.prime, data, parity),
             _ => unreachable!("the number of parities was checked"),
         }
     }
@@ -222,6 +228,7 @@ impl Code {
             (Kind::Pq, [p, q]) => pq::update(kernels, index, change, p, q),
             (Kind::Rdp, [r, q]) => rdp::update(kernels, prime, index, change, r, q),
             (Kind::Evenodd, [p, q]) => evenodd::update(kernels, prime, index, change, p, q),
+            (Kind::XCode, parity) => cells::update(kernels, self.prime, index as u32, change, parity),
             _ => unreachable!("the number of parities was checked"),
         }
     }
@@ -240,6 +247,30 @@ impl Code {
         );
     }
 
+    /// The members that are read to decode those of `wanted` that are in `lost`; `None` if the rest does not determine
+    /// them. All codes but X-Code read the remaining data and as many parities as data members are lost, the first
+    /// parities first; X-Code reads diagonals.
+    pub fn sources(&self, lost: u64, wanted: u64) -> Option<u64> {
+        if self.kind == Kind::XCode {
+            return cells::sources(self.prime, lost, wanted);
+        }
+        if lost.count_ones() > self.parity() {
+            return None;
+        }
+        let data = (1u64 << self.data) - 1;
+        let needed = (lost & data).count_ones();
+        let parities = (self.data..self.data + self.parity()).filter(|parity| lost >> parity & 1 == 0);
+        Some(parities.take(needed as usize).fold(data & !lost, |mask, parity| mask | 1 << parity))
+    }
+
+    /// The parity members that are not zeros if the data members outside of `data` are zeros.
+    pub fn parities_of(&self, data: u64) -> u64 {
+        if self.kind == Kind::XCode {
+            return cells::parities_of(self.prime, data);
+        }
+        ((1 << self.parity()) - 1) << self.data
+    }
+
     /// Computes the members of `wanted`, a subset of `lost`, from those that are not in `lost`.
     ///
     /// Slices of lost members that are not wanted may be empty. The number of parities that are read is the number of
@@ -252,6 +283,10 @@ impl Code {
         assert_eq!(members.len(), count, "one slice for each member");
         assert!(lost.checked_shr(count as u32).unwrap_or(0) == 0, "a member is lost that there is not");
         assert_eq!(wanted & !lost, 0, "only lost members can be wanted");
+        if self.kind == Kind::XCode {
+            let is_done = cells::decode(self.kernels, self.prime, members, lost, wanted);
+            return if is_done { Ok(()) } else { Err(TooManyLost { lost: lost.count_ones(), parity: 2 }) };
+        }
         if lost.count_ones() > self.parity() {
             return Err(TooManyLost { lost: lost.count_ones(), parity: self.parity() });
         }
@@ -295,7 +330,7 @@ impl Code {
             Kind::Rdp => rdp::decode(kernels, prime, data, members, lost, wanted),
             Kind::Evenodd => evenodd::decode(kernels, prime, data, members, lost, wanted),
             Kind::Xor => unreachable!("its only losses are those of one member of the row"),
-            Kind::XCode => unreachable!("no such code is formed"),
+            Kind::XCode => unreachable!("it is decoded by diagonals"),
         }
     }
 }

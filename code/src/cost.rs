@@ -38,13 +38,17 @@ pub(crate) fn of(code: &Code) -> Cost {
         Kind::Evenodd => {
             (row + s + data * parts - (data - 1), Some(2 * parts - 1 + row + data * parts - (data - 1)))
         }
-        Kind::XCode => unreachable!("no such code is formed"),
+        // Each parity sums up p - 2 cells. Two lost cells have diagonals of their own.
+        Kind::XCode => {
+            let prime = code.prime().unwrap_or_default();
+            (2 * prime * (prime - 3), Some(2 * (prime - 3)))
+        }
     };
     Cost {
         parts,
         encode,
         update: (0..data).map(update).max().unwrap_or(0),
-        decode_one: row,
+        decode_one: if code.kind() == Kind::XCode { code.prime().unwrap_or_default() - 3 } else { row },
         decode_two: decode_two.filter(|_| data > 1),
     }
 }

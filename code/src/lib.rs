@@ -1,10 +1,11 @@
 //! Parity codes: from the data members of a row to its parity members, and back.
 //!
-//! [`Code`] is one of the horizontal codes, with parity in separate members: exclusive or (RAID-5), P+Q, RDP and
-//! EVENODD (RAID-6). [`XCode`] is vertical: its parity lies inside the members.
+//! [`Code`] is one of the codes over a row: exclusive or (RAID-5), P+Q, RDP and EVENODD (RAID-6) with parity in separate
+//! members, or X-Code, with each part of its columns as a member. [`XCode`] has whole columns, with parity inside.
 
 #![deny(unsafe_code)]
 
+mod cells;
 mod code;
 mod cost;
 mod evenodd;

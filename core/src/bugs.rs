@@ -102,6 +102,10 @@ pub enum Bug {
     FailedSlotUsed,
     /// A stripe of RAID-6 is written without Q.
     StripeWithoutQ,
+    /// Parity of the falling diagonals of a deep stripe is written one member too far.
+    DiagonalShifted,
+    /// Of the chunks that a member has in a deep stripe, only the first one is rebuilt.
+    FirstRowRebuilt,
     /// Of the live chunks of a stripe, only the last one is moved.
     LiveChunkDropped,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
@@ -348,6 +352,7 @@ impl Bug {
         Self::AbsentTakenForLost,
         Self::FailedSlotUsed,
         Self::StripeWithoutQ,
+        Self::DiagonalShifted,
         Self::LiveChunkDropped,
     ];
 
@@ -358,6 +363,7 @@ impl Bug {
         Self::TombstoneLost,
         Self::SummaryInOneCopy,
         Self::ShortStripeExtended,
+        Self::FirstRowRebuilt,
         Self::RelocationReborn,
         Self::EpochNotDurable,
         Self::NumberReused,

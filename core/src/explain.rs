@@ -75,7 +75,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             plan.beside().map(|operation| in_words("read", &operation, geometry)).collect();
         let _ = writeln!(text, "  {} take long: beside them {}", names(plan.hedged), reads.join(", "));
     }
-    let tolerable = geometry.parity();
+    let tolerable = geometry.tolerance();
     if plan.steps().is_empty() && plan.lost.count_ones() > tolerable {
         let _ = writeln!(text, "  fails, because the row tolerates the loss of {tolerable} at most");
         return text;

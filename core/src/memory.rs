@@ -190,6 +190,19 @@ impl<H> PagePool<H> {
         lent.map(Option::unwrap_or_default)
     }
 
+    /// Computes the parity of a row, of at most `N` pages.
+    fn encode_into<const N: usize>(&mut self, code: &Code, row: &[PageId]) {
+        let (data, parity) = row.split_at(code.data() as usize);
+        let mut targets: [BytesMut; N] = self.lend(parity);
+        let mut sources: [&[u8]; COLUMNS_MAX as usize] = [&[]; COLUMNS_MAX as usize];
+        for (source, &page) in sources.iter_mut().zip(data) {
+            *source = self.page(page);
+        }
+        let mut slices = targets.each_mut().map(|page| &mut **page);
+        code.encode(&sources[..data.len()], &mut slices[..parity.len()]);
+        self.put_back(parity, targets);
+    }
+
     /// Puts lent pages back.
     fn put_back<const N: usize>(&mut self, row: &[PageId], lent: [BytesMut; N]) {
         for (content, &page) in lent.into_iter().zip(row) {
@@ -248,15 +261,11 @@ impl<H: Payload> Memory for PagePool<H> {
     }
 
     fn encode(&mut self, code: &Code, row: &[PageId]) {
-        let (data, parity) = row.split_at(code.data() as usize);
-        let mut targets: [BytesMut; PARITY_MAX] = self.lend(parity);
-        let mut sources: [&[u8]; COLUMNS_MAX as usize] = [&[]; COLUMNS_MAX as usize];
-        for (source, &page) in sources.iter_mut().zip(data) {
-            *source = self.page(page);
+        if code.parity() as usize <= PARITY_MAX {
+            self.encode_into::<PARITY_MAX>(code, row);
+        } else {
+            self.encode_into::<{ COLUMNS_MAX as usize }>(code, row);
         }
-        let mut slices = targets.each_mut().map(|page| &mut **page);
-        code.encode(&sources[..data.len()], &mut slices[..parity.len()]);
-        self.put_back(parity, targets);
     }
 
     fn update(&mut self, code: &Code, index: u32, old: Option<PageId>, new: PageId, parity: &[PageId]) {
@@ -284,7 +293,7 @@ impl<H: Payload> Memory for PagePool<H> {
 /// Pages for hosts that bring plain bytes.
 pub type PageMemory = PagePool<Box<[u8]>>;
 
-/// The largest number of parity columns of a code.
+/// The largest number of parity columns of a code whose stripes are one row deep.
 const PARITY_MAX: usize = 2;
 
 #[cfg(test)]

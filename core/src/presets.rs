@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that is part of the program.
-pub const PRESETS: [(&str, &str); 54] = [
+pub const PRESETS: [(&str, &str); 55] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
@@ -33,6 +33,7 @@ pub const PRESETS: [(&str, &str); 54] = [
     ("was-mc", include_str!("../../schemes/was-mc.toml")),
     ("raid6-esap", include_str!("../../schemes/raid6-esap.toml")),
     ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
+    ("raid6-was-xcode", include_str!("../../schemes/raid6-was-xcode.toml")),
     ("durable-was", include_str!("../../schemes/durable-was.toml")),
     ("durable-raid6-was", include_str!("../../schemes/durable-raid6-was.toml")),
     ("durable-raid5", include_str!("../../schemes/durable-raid5.toml")),

@@ -37,7 +37,7 @@ impl<M: Memory> Executor<M> {
         let slow = self.slow_columns(plan, placement) & !lost;
         let wanted = (slow & self.plans[plan as usize].wanted).count_ones();
         if wanted == 0
-            || (slow | lost).count_ones() > self.geometry.parity()
+            || (slow | lost).count_ones() > self.geometry.tolerance()
             || !self.is_decodable(plan, placement)
         {
             return 0;

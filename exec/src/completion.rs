@@ -141,7 +141,7 @@ impl<M: Memory> Executor<M> {
     /// Whether more members are lost than parity tolerates, or acknowledged content is lost, so that nothing can be called
     /// durable.
     pub fn has_lost_data<P: Placement<M>>(&self, placement: &P) -> bool {
-        let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
+        let is_lost = |group| self.failed_of_group(group) > self.geometry.tolerance();
         placement.has_lost_in_memory() || self.any_failed && (0..self.geometry.groups).any(is_lost)
     }
 

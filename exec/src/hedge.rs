@@ -90,7 +90,10 @@ impl<M: Memory> Executor<M> {
         // Includes columns already read whose member has since failed or become slow: all of them are decoded again.
         let hedged = without & self.plans[plan as usize].wanted;
         let chunks = hedged.count_ones();
-        if late == 0 || without.count_ones() > self.geometry.parity() || !self.is_decodable(plan, placement) {
+        if late == 0
+            || without.count_ones() > self.geometry.tolerance()
+            || !self.is_decodable(plan, placement)
+        {
             return;
         }
         if !self.hold_to_decode(plan, placement) {

@@ -146,7 +146,7 @@ impl<M: Memory> Executor<M> {
         if self.free_plan == NONE || !(is_closing || self.is_allowed()) {
             return false;
         }
-        let width = self.geometry.columns;
+        let width = self.geometry.width;
         let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else {
             return false;
         };

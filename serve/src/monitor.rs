@@ -460,7 +460,7 @@ impl Monitor {
             |&&other: &&u16| !array.is_failed(other) && self.members[usize::from(other)].health.is_degrading;
         let doubtful = others.iter().filter(is_doubtful).count();
         let first = others.iter().find(is_doubtful)?;
-        let is_too_much = missing + doubtful + 1 > geometry.parity() as usize;
+        let is_too_much = missing + doubtful + 1 > geometry.tolerance() as usize;
         is_too_much.then(|| format!("member {first} is degrading too"))
     }
 }

@@ -335,7 +335,7 @@ fn condition_of(state: MemberCondition) -> &'static str {
 /// The health of the worst parity group, as far as members determine it.
 fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Health {
     let array = engine.array();
-    let parity = array.geometry().parity();
+    let parity = array.geometry().tolerance();
     let mut failed = vec![0; array.scheme().geometry.groups.max(1) as usize];
     let mut is_rebuilding = false;
     for (member, status) in members.iter().enumerate() {

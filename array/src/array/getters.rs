@@ -70,7 +70,7 @@ impl<M: Memory> Array<M> {
             other == u32::from(member) || self.exec.failed[other as usize] || rebuilt == Some(other)
         };
         let group = self.exec.geometry.group_of(member.into());
-        self.exec.geometry.group(group).filter(is_missing).count() <= self.exec.geometry.parity() as usize
+        self.exec.geometry.group(group).filter(is_missing).count() <= self.exec.geometry.tolerance() as usize
     }
 
     /// Consumes the controller and returns its memory.

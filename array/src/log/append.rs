@@ -13,6 +13,16 @@ use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
 use crate::log::{Band, Collection, Log, Open};
 
+/// The chunks of a new stripe.
+pub(crate) struct Chunks {
+    /// The stream in whose queue they wait, and the one whose segment they are written to.
+    pub(crate) stream: usize,
+    pub(crate) at: usize,
+    pub(crate) count: u32,
+    /// Every `stride`th of those that wait.
+    pub(crate) stride: u32,
+}
+
 impl Log {
     /// Writes one stripe of due chunks, if there are any, and a plan and space are available. Returns false if there is
     /// nothing to do now.
@@ -63,7 +73,7 @@ impl Log {
         if !exec.any_failed {
             return exec.geometry.data;
         }
-        exec.geometry.data.saturating_sub(exec.failed_of_group(group))
+        exec.geometry.data_on(exec.geometry.width - exec.failed_of_group(group))
     }
 
     /// Ensures that `stream` has an open segment with room for a stripe. Returns false if it cannot have one now.
@@ -76,7 +86,7 @@ impl Log {
             let log = &*self;
             let is_coldest = !is_relocation && log.classes.coldest_of(stream) == stream;
             let is_theirs = log.shares && is_coldest && log.segments.free_count() <= kept;
-            if self.room(at, &open, exec) <= exec.geometry.parity() {
+            if self.room(at, &open, exec) == 0 {
                 self.close_batch(at);
                 let log = &mut *self;
                 log.segments.close(open.segment);
@@ -130,7 +140,7 @@ impl Log {
         true
     }
 
-    /// Slots that a stripe of `stream` could take in its open segment.
+    /// Data chunks that a stripe of `stream` could take in its open segment.
     fn room<M: Memory>(&self, stream: usize, open: &Open, exec: &Executor<M>) -> u32 {
         let durable = self.durable.as_ref();
         let batch = durable.and_then(|durable| durable.open[stream]);
@@ -140,11 +150,17 @@ impl Log {
         // Where a group is as wide as its summaries have room for, skipped slots use up some of that room.
         let of_summary =
             durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
+        let parity = exec.geometry.parity();
+        if self.depth > 1 {
+            let is_room = first + u64::from(exec.geometry.columns) <= open.end.min(of_summary);
+            return if is_room { self.data_of_group(self.group(open.segment), exec) } else { 0 };
+        }
         let slots = first..open.end.min(first + u64::from(exec.geometry.columns)).min(of_summary);
         if !exec.any_failed {
-            return (slots.end - slots.start) as u32;
+            return ((slots.end - slots.start) as u32).saturating_sub(parity);
         }
-        slots.filter(|&slot| !exec.failed[self.member(slot).0 as usize]).count() as u32
+        let living = slots.filter(|&slot| !exec.failed[self.member(slot).0 as usize]).count();
+        (living as u32).saturating_sub(parity)
     }
 
     /// Writes a stripe of `stream`, which has an open segment with room for one.
@@ -154,14 +170,61 @@ impl Log {
         let Some(mut open) = self.open[at] else { return };
         self.open_batch(at, &mut open, exec);
         let most = self.data_of_group(self.group(open.segment), exec);
-        let count = self.buffer.queues[stream].count.min(self.room(at, &open, exec) - parity).min(most);
+        let count = self.buffer.queues[stream].count.min(self.room(at, &open, exec)).min(most);
         let width = count + parity;
         let plan = exec.take_plan(0, Purpose::Append);
         let (turn, stride) = self.next_of_band(stream, &open, count, most, exec);
-        let rotation = (turn % u64::from(width)) as u32;
+        self.homes_mut(plan).fill(NOWHERE);
+        let chunks = Chunks { stream, at, count, stride };
+        let parity = if self.depth > 1 {
+            self.lay_deep(plan, &chunks, &mut open, exec)
+        } else {
+            self.lay_row(plan, &chunks, (turn % u64::from(width)) as u32, &mut open, exec);
+            parity
+        };
+        self.take_triggers(plan, stream, count, exec);
+        let segment = open.segment;
+        self.segments.write_begun(segment);
+        self.open[at] = Some(open);
+        self.in_flight += 1;
+        self.counts.stripes += 1;
+        self.counts.short_stripes += u64::from(count < most);
+        self.counts.parity += u64::from(parity);
+        self.stream_counts[stream].chunks += u64::from(count);
+        if stream >= self.hosts() {
+            self.in_flight_relocations += 1;
+            self.counts.moved += u64::from(count);
+            self.counts.moved_parity += u64::from(parity);
+            let queue = &mut self.buffer.queues[stream];
+            if queue.due < most {
+                // Where stripes are shorter than usual, the remaining chunks wait for a full stripe: otherwise moving them
+                // would gain nothing.
+                queue.due = 0;
+            }
+        } else {
+            self.counts.data += u64::from(count);
+        }
+        if open.next == open.end {
+            self.segments.close(segment);
+            self.open[at] = None;
+        }
+        self.extend_batch(at, &open, exec);
+        exec.begin(plan, self, driver);
+    }
+
+    /// Gives the columns of the stripe of `plan` the next slots, one on each member, with parity turned by `rotation`.
+    fn lay_row<M: Memory>(
+        &mut self,
+        plan: u32,
+        &Chunks { stream, at, count, stride }: &Chunks,
+        rotation: u32,
+        open: &mut Open,
+        exec: &mut Executor<M>,
+    ) {
+        let parity = exec.geometry.parity();
+        let width = count + parity;
         let mut place = self.buffer.first(stream);
         let (mut position, mut data) = (0, 0);
-        self.homes_mut(plan).fill(NOWHERE);
         while position < width {
             let slot = open.next;
             open.next += 1;
@@ -195,34 +258,6 @@ impl Log {
             position += 1;
         }
         exec.plans[plan as usize].wanted = u64::MAX >> (64 - count);
-        self.take_triggers(plan, stream, count, exec);
-        let segment = open.segment;
-        self.segments.write_begun(segment);
-        self.open[at] = Some(open);
-        self.in_flight += 1;
-        self.counts.stripes += 1;
-        self.counts.short_stripes += u64::from(count < most);
-        self.counts.parity += u64::from(parity);
-        self.stream_counts[stream].chunks += u64::from(count);
-        if stream >= self.hosts() {
-            self.in_flight_relocations += 1;
-            self.counts.moved += u64::from(count);
-            self.counts.moved_parity += u64::from(parity);
-            let queue = &mut self.buffer.queues[stream];
-            if queue.due < most {
-                // Where stripes are shorter than usual, the remaining chunks wait for a full stripe: otherwise moving them
-                // would gain nothing.
-                queue.due = 0;
-            }
-        } else {
-            self.counts.data += u64::from(count);
-        }
-        if open.next == open.end {
-            self.segments.close(segment);
-            self.open[at] = None;
-        }
-        self.extend_batch(at, &open, exec);
-        exec.begin(plan, self, driver);
     }
 
     /// Lets the next stripe of `stream`, of `count` chunks where there is room for `most`, continue the band of the previous
@@ -337,7 +372,7 @@ impl Log {
             targets &= !parity;
         }
         if exec.has_bug(Bug::StripeWithoutQ) {
-            targets &= !(1 << (first_parity + 1));
+            targets &= !(u64::MAX << (first_parity + exec.geometry.parity().div_ceil(2)));
         }
         self.push_slots(plan, targets, OperationKind::Write, class, exec);
         exec.plans[plan as usize].acknowledge_here();
@@ -391,9 +426,11 @@ impl Log {
         let gave_up = exec.plans[plan as usize].gave_up;
         self.stripe_over(plan, exec);
         let segment = self.segment_of(exec.plans[plan as usize].row);
-        for column in columns(wanted) {
+        let mut left = wanted;
+        while left != 0 {
             // Chunks that return to their queue do so in reverse order.
-            let column = if gave_up { wanted.count_ones() - 1 - column } else { column };
+            let column = if gave_up { left.ilog2() } else { left.trailing_zeros() };
+            left &= !(1 << column);
             let (place, slot) = (self.place(plan, column), self.homes(plan)[column as usize]);
             let chunk = self.buffer.get(place).chunk;
             if gave_up && chunk != NOWHERE {

@@ -26,8 +26,8 @@ impl Log {
 
     /// Number of copies of a summary in `group`: enough that one survives as many losses as parity tolerates.
     fn copies_of_group<M: Memory>(&self, group: u32, exec: &Executor<M>) -> u32 {
-        let living = exec.geometry.columns - exec.failed_of_group(group);
-        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry.parity() + 1 };
+        let living = exec.geometry.width - exec.failed_of_group(group);
+        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry.tolerance() + 1 };
         copies.min(living)
     }
 
@@ -174,7 +174,7 @@ impl Log {
             log.encode_summary(first, members, exec.memory.bytes_mut(page));
         }
         let end = self.durable_mut().batch_of(first).map_or(first, |batch| batch.end);
-        let limit = end.min(first + u64::from(exec.geometry.columns));
+        let limit = end.min(first + u64::from(exec.geometry.width));
         let base = (plan * exec.stride) as usize;
         let mut count = 0;
         for slot in first..limit {
@@ -281,6 +281,7 @@ impl Log {
         };
         let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
         let checksum = checksum.filter(|_| is_part).unwrap_or(0);
-        Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, write_seq, checksum }
+        let is_first = (is_part || role == EntryRole::Skipped) && self.directory.is_first(slot);
+        Entry { role, is_first, chunk, write_seq, checksum }
     }
 }

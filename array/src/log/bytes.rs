@@ -99,8 +99,13 @@ impl Log {
     fn decode_slots<M: Memory>(&mut self, plan: u32, missing: u64, offset: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let wanted = missing & exec.plans[plan as usize].wanted;
-        let absent = exec.geometry.data_columns() & !present;
-        let sources = self.stripe_sources(present, missing, exec) | absent;
+        let (absent, sources) = if self.depth > 1 {
+            let sources = self.deep_sources(missing, wanted, exec);
+            (sources & !present, sources)
+        } else {
+            let absent = exec.geometry.data_columns() & !present;
+            (absent, self.stripe_sources(present, missing, wanted, exec) | absent)
+        };
         let mut row = [NONE; COLUMNS_MAX as usize];
         for column in columns(sources | wanted) {
             let index = self.new_index(plan, offset + column, exec);
@@ -120,8 +125,18 @@ impl Log {
     }
 
     /// The columns of a stripe with columns `present` from which those in `lost` are decoded: the remaining data columns, and
-    /// as many parity columns as data columns are lost.
-    pub(crate) fn stripe_sources<M: Memory>(&self, present: u64, lost: u64, exec: &Executor<M>) -> u64 {
+    /// as many parity columns as data columns are lost; or, in a deep stripe, the other `wanted` ones and the diagonals of
+    /// those that are lost.
+    pub(crate) fn stripe_sources<M: Memory>(
+        &self,
+        present: u64,
+        lost: u64,
+        wanted: u64,
+        exec: &Executor<M>,
+    ) -> u64 {
+        if self.depth > 1 {
+            return (self.deep_sources(lost, wanted, exec) | wanted & !lost) & present;
+        }
         let data = exec.geometry.data_columns() & present;
         let needed = (lost & data).count_ones() as usize;
         let parity = columns(exec.geometry.parity_columns() & present & !lost).take(needed);

@@ -1,7 +1,8 @@
 //! The inverse map and the stripe directory: for each slot the chunk that was written there, and its role in its stripe.
 //!
 //! A stripe takes consecutive slots, each on a member of its own, and skips slots on members that were missing when it was
-//! written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its segment. This takes
+//! written. Its first slot is marked, that of a deep stripe even if it is skipped; it ends where the next one begins, at a
+//! vacant slot, or with its segment. This takes
 //! half a byte a slot, and a decoding read finds a stripe by examining no more slots than there are members.
 //!
 //! A slot keeps its chunk's address when the chunk is rewritten elsewhere: the forward map determines whether it is still
@@ -113,6 +114,11 @@ impl Directory {
     /// Records that the stripe continues after `slot`.
     pub(crate) fn skip(&mut self, slot: u64) {
         self.roles.set(slot, SKIPPED);
+    }
+
+    /// Records that a deep stripe begins at `slot`, whose member was missing.
+    pub(crate) fn skip_first(&mut self, slot: u64) {
+        self.roles.set(slot, SKIPPED | FIRST);
     }
 
     /// The slots of the stripe of `slot`, including those that it skips.

@@ -32,7 +32,7 @@ impl Log {
             return true;
         }
         let log = &mut *self;
-        let (slots, columns) = (log.segment_slots() as u32, log.columns());
+        let (slots, columns) = (log.segment_slots() as u32, log.width);
         let kept = log.kept_undiscarded();
         let Some(durable) = &mut log.durable else { return false };
         let Some(walk) = &mut durable.discard else {
@@ -64,7 +64,7 @@ impl Log {
 
     /// Builds the step of a discard: a row, except for pages on failed members.
     pub(crate) fn build_discard<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let row = u64::MAX >> (64 - exec.geometry.columns);
+        let row = u64::MAX >> (64 - exec.geometry.width);
         let mut living = row;
         for column in columns(row) {
             let slot = self.homes(plan)[column as usize];

@@ -502,7 +502,7 @@ impl Durable {
             self.room,
             log.segment_slots() as u32,
             log.columns(),
-            log.columns() - log.data(),
+            log.tolerance,
         )
     }
 

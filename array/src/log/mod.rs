@@ -34,6 +34,7 @@ pub(crate) mod buffer;
 mod classes;
 pub(crate) mod contents;
 mod counts;
+mod deep;
 pub(crate) mod directory;
 pub(crate) mod durable;
 pub(crate) mod segments;
@@ -160,6 +161,11 @@ pub(crate) struct Log {
     pub(crate) shares: bool,
     columns: u32,
     data: u32,
+    /// Members of a group, and those that may be lost.
+    width: u32,
+    tolerance: u32,
+    /// Rows of a stripe.
+    depth: u32,
     groups: u32,
     /// Number of members from one column of a group to the next.
     stride: u32,
@@ -196,7 +202,7 @@ impl Log {
         let summary = durable.is_some().then(|| summary::room(page_bytes));
         let Dimensions { segments, capacity } = Dimensions::new(section, geometry, tiers, summary);
         let places = places(section, geometry, tiers, page_bytes);
-        let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.columns);
+        let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.width);
         let slots = segments * segment_slots;
         let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
         let classes = Classes::new(scheme, capacity, page_bytes);
@@ -213,7 +219,7 @@ impl Log {
             // The addresses after the slots are those of the places, and the mark of lost chunks.
             map: Addresses::new(capacity, slots + places + 1),
             directory: Directory::new(slots, segment_slots, (!has_summaries).then_some(capacity)),
-            segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
+            segments: Segments::new(segments as u32, section.segment_rows * geometry.data / geometry.depth),
             buffer: Buffer::new(places as u32, streams as u32),
             merges: Vec::with_capacity(plans as usize),
             hotness,
@@ -239,6 +245,9 @@ impl Log {
             shares: section.relocations == Relocations::Coldest,
             columns: geometry.columns,
             data: geometry.data,
+            width: geometry.width,
+            tolerance: geometry.tolerance(),
+            depth: geometry.depth,
             groups: geometry.groups,
             stride: geometry.stride,
             group_stride: geometry.base(1),
@@ -259,7 +268,7 @@ impl Log {
         log
     }
 
-    /// Number of columns of a group.
+    /// Chunks of a full stripe.
     #[inline]
     pub(crate) fn columns(&self) -> u32 {
         self.columns
@@ -274,8 +283,10 @@ impl Log {
     /// Number of free segments that are sure to have room for this number of chunks, each with a stripe and a summary of its
     /// own, of all streams of hosts.
     pub(crate) fn segments_for(&self, chunks: u32) -> u32 {
-        let parity = self.columns - self.data;
-        let slots = u64::from(chunks) * u64::from(2 * parity + 2);
+        let parity = self.tolerance;
+        // A deep stripe of one chunk has a row of data and two of parity.
+        let stripe = if self.depth > 1 { 3 * self.width + parity } else { parity + 1 };
+        let slots = u64::from(chunks) * u64::from(stripe + parity + 1);
         // The end of a segment may be too short for a stripe.
         let usable = self.segment_slots().saturating_sub(u64::from(self.columns + 2 * parity + 1)).max(1);
         self.hosts() as u32 + slots.div_ceil(usable) as u32
@@ -291,7 +302,7 @@ impl Log {
     /// the few that wait already, are not for hosts, which may wait for that collection.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
-        self.buffer.available() > (self.rows + self.classes.relocation_streams()) * self.data
+        self.buffer.available() > (self.rows / self.depth + self.classes.relocation_streams()) * self.data
     }
 
     /// Number of streams of hosts; the streams of chunks that collection moves follow them.
@@ -386,7 +397,7 @@ impl Log {
 
     #[inline]
     pub(crate) fn segment_slots(&self) -> u64 {
-        u64::from(self.rows) * u64::from(self.columns)
+        u64::from(self.rows) * u64::from(self.width)
     }
 
     /// The group of `segment`.
@@ -400,14 +411,17 @@ impl Log {
     pub(crate) fn member(&self, slot: u64) -> (u16, u32) {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
-        let member = self.group(segment) * self.group_stride + offset % self.columns * self.stride;
-        (member as u16, self.first_page + segment / self.groups * self.rows + offset / self.columns)
+        let member = self.group(segment) * self.group_stride + offset % self.width * self.stride;
+        (member as u16, self.first_page + segment / self.groups * self.rows + offset / self.width)
     }
 
     /// Calls `found` for each written column of `stripe`, with its number (data from 0 on, parity from `data` on), and its
     /// slot.
     #[inline]
     pub(crate) fn columns_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {
+        if self.depth > 1 {
+            return self.columns_of_deep(stripe, found);
+        }
         let mut next = 0;
         for slot in stripe.0..stripe.1 {
             match self.directory.role(slot) {

@@ -120,7 +120,7 @@ impl<M: Memory> Placement<M> for Log {
         let is_bad = match exec.plans[plan as usize].purpose {
             Purpose::Append => {
                 let lost = self.slots_on_failed(plan, self.present(plan), exec);
-                lost.count_ones() > exec.geometry.parity()
+                self.is_beyond(lost, exec.plans[plan as usize].wanted, exec)
             }
             Purpose::Rebuild | Purpose::RepairSummary => self.gave_up_rebuild(plan, exec),
             _ => false,
@@ -163,7 +163,7 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn sources_of(&self, plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
-        self.stripe_sources(self.present(plan), lost, exec)
+        self.stripe_sources(self.present(plan), lost, exec.plans[plan as usize].wanted, exec)
     }
 
     fn is_decodable(&self, _plan: u32, _exec: &Executor<M>) -> bool {

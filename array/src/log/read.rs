@@ -194,7 +194,7 @@ impl Log {
             }
             return Ok(Built::Ready);
         }
-        if lost.count_ones() > exec.geometry.parity() {
+        if self.is_beyond(lost, wanted, exec) {
             let slot = &mut exec.plans[plan as usize];
             if slot.lost != 0 && !slot.looked_again {
                 // A column that cannot be read now may be read a second time.
@@ -217,11 +217,12 @@ impl Log {
             exec.plans[plan as usize].ack_after = u8::MAX;
             return Ok(Built::Ready);
         }
-        let sources = self.stripe_sources(present, lost, exec);
+        let sources = self.stripe_sources(present, lost, wanted, exec);
         let data = exec.geometry.data_columns() & present;
         let class = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
         self.push_slots(plan, sources, OperationKind::Read, class, exec);
-        let pages = (lost & data).count_ones() * (data.count_ones() - 1);
+        let summed = if self.depth > 1 { sources } else { data };
+        let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
         exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         self.acknowledge_read(plan, exec);
         Ok(Built::Ready)

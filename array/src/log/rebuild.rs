@@ -13,6 +13,7 @@ use stripewise_core::plan::{Plan, Purpose, Step, Trust};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{Executor, TooManyLost};
 
+use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Rebuild, Stage, Walk};
 use crate::log::{Log, Role};
@@ -164,8 +165,13 @@ impl Log {
             exec.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
             exec.plans[plan as usize].unit = rebuild.turn;
-            let column = self.homes(plan).iter().position(|&location| location == its);
-            exec.plans[plan as usize].wanted = column.map_or(0, |column| 1 << column);
+            // The only one, except in a deep stripe.
+            let is_its = |slot: u64| slot == its || slot != NOWHERE && self.member(slot).0 == rebuild.member;
+            let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
+            exec.plans[plan as usize].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
+            if exec.has_bug(Bug::FirstRowRebuilt) {
+                exec.plans[plan as usize].wanted &= exec.plans[plan as usize].wanted.wrapping_neg();
+            }
             exec.begin(plan, self, driver);
         }
         true
@@ -180,21 +186,21 @@ impl Log {
         self.durable_mut().rebuild.as_mut().expect("only asked for while a member is rebuilt")
     }
 
-    /// Builds the steps that rebuild the member's chunk of a stripe: read the others, decode, write.
+    /// Builds the steps that rebuild the member's chunks of a stripe: read the others, decode, write.
     pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let is_salvage = exec.plans[plan as usize].trust == Trust::Nothing;
         let target = if is_salvage { 0 } else { exec.plans[plan as usize].wanted };
         let bad = exec.plans[plan as usize].lost & present;
         let lost = bad | self.slots_on_failed(plan, present, exec) | target;
-        if is_salvage || lost.count_ones() > exec.geometry.parity() {
+        if is_salvage || self.is_beyond(lost, target, exec) {
             if self.looks_again(plan, exec) {
                 return self.build_rebuild(plan, exec);
             }
             return self.build_salvage(plan, lost, exec);
         }
         exec.plans[plan as usize].missing = lost;
-        let sources = self.stripe_sources(present, lost, exec);
+        let sources = self.stripe_sources(present, lost, target, exec);
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
@@ -223,7 +229,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         let slot = exec.plans[plan as usize].row;
-        let width = u64::from(exec.geometry.columns);
+        let width = u64::from(exec.geometry.width);
         let lost = exec.plans[plan as usize].lost;
         let base = (plan * exec.stride) as usize;
         let is_looked_at = exec.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
@@ -264,7 +270,7 @@ impl Log {
         besides: Option<u64>,
         exec: &Executor<M>,
     ) -> Option<u64> {
-        let width = u64::from(exec.geometry.columns);
+        let width = u64::from(exec.geometry.width);
         let start = u64::from(self.segment_of(slot)) * self.segment_slots();
         let mut near =
             start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + self.segment_slots());

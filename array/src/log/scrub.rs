@@ -129,7 +129,7 @@ impl Log {
         let bad = exec.plans[plan as usize].lost & present & !failed;
         let lost = bad | failed;
         let data = exec.geometry.data_columns() & present;
-        let is_beyond = bad != 0 && lost.count_ones() > exec.geometry.parity();
+        let is_beyond = bad != 0 && self.is_beyond(lost, lost & data, exec);
         if is_beyond || exec.plans[plan as usize].trust == Trust::Nothing {
             if self.looks_again(plan, exec) {
                 return self.build_scrub(plan, exec);
@@ -144,7 +144,8 @@ impl Log {
             self.durable_mut().scrubbed.pages += u64::from(sources.count_ones());
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         } else {
-            let sources = self.stripe_sources(present, lost, exec);
+            // The valid chunks move, so all of them are read.
+            let sources = data & !lost | self.stripe_sources(present, lost, lost & data, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
             exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         }
@@ -184,7 +185,8 @@ impl Log {
     /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
     pub(crate) fn lost_live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
         let Plan { missing, trust, .. } = exec.plans[plan as usize];
-        let is_beyond = trust == Trust::Nothing || missing.count_ones() > exec.geometry.parity();
+        let data = exec.geometry.data_columns();
+        let is_beyond = trust == Trust::Nothing || self.is_beyond(missing, missing & data, exec);
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
     }
 

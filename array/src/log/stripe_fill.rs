@@ -31,7 +31,7 @@ impl StripeFill {
         let units = (0..classes.streams()).map(|stream| {
             let depth = classes.depth(stream);
             let least = if is_held { section.buffer } else { BufferUnit::Stripe };
-            let of = |buffer| unit(section, buffer, depth, geometry.data) as u32;
+            let of = |buffer| unit(section, buffer, depth, geometry) as u32;
             (of(section.buffer), of(least))
         });
         Self { units: units.collect(), large: (LARGE_WRITE_BYTES / page_bytes).into() }

@@ -192,7 +192,7 @@ impl Log {
     fn mark_time<M: Memory>(&mut self, exec: &mut Executor<M>) {
         self.note_rebuild(exec);
         let is_early = exec.has_bug(Bug::CommitEarly);
-        let parity = exec.geometry.parity();
+        let parity = exec.geometry.tolerance();
         let log = &mut *self;
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
@@ -270,7 +270,7 @@ impl Log {
             if exec.free_plan == NONE {
                 return false;
             }
-            let width = exec.geometry.columns as usize;
+            let width = exec.geometry.width as usize;
             let sync = &mut self.durable_mut().sync;
             sync.under_way += 1;
             sync.is_flushing = is_flush;

@@ -52,7 +52,7 @@ impl Log {
 
     /// P + 1 working members of one group, another group each turn. A joining member keeps no copy before it is cleared.
     fn keepers<M: Memory>(&self, turn: u64, exec: &Executor<M>) -> Vec<u16> {
-        let copies = exec.geometry.parity() + 1;
+        let copies = exec.geometry.tolerance() + 1;
         let missing = exec.failed_members() | self.durable().sync.uncleared;
         exec.geometry.keepers(copies, turn, missing).collect()
     }

@@ -63,7 +63,7 @@ impl Log {
             member,
             kind: OperationKind::Read,
             class: Class::Metadata,
-            column: (copy % u64::from(exec.geometry.columns)) as u8,
+            column: (copy % u64::from(exec.geometry.width)) as u8,
             ..Operation::default()
         };
         let slot = &mut exec.plans[plan as usize];

@@ -58,9 +58,9 @@ impl Log {
     /// The number of valid chunks up to which collecting a segment gains space, where stripes have `data` chunks.
     pub(crate) fn stripes_of_victim<M: Memory>(&self, data: u32, exec: &Executor<M>) -> u32 {
         let relocation_streams = self.classes.relocation_streams();
-        let rows = exec.scheme.elastic.segment_rows;
+        let stripes = exec.scheme.elastic.segment_rows / exec.geometry.depth;
         match &self.durable {
-            None => data * (rows - relocation_streams),
+            None => data * (stripes - relocation_streams),
             // A checkpoint may close the batches of live chunks early.
             Some(durable) => data * durable.full_stripes(self).saturating_sub(2 * relocation_streams),
         }

@@ -465,6 +465,9 @@ impl Log {
         let log = &mut *self;
         let (data, parity) = (u64::from(exec.geometry.data), u64::from(exec.geometry.parity()));
         let end = chunks.min(log.capacity);
+        if log.depth > 1 {
+            return log.assume_deep(end, exec.code.as_ref());
+        }
         let depth = u64::from(log.classes.depth(0));
         let (mut chunk, mut turn) = (0, 0);
         while chunk < end {

@@ -56,6 +56,7 @@ impl<'a> Install<'a> {
                 EntryRole::P => directory.put_parity(slot, 0, entry.is_first),
                 EntryRole::Q => directory.put_parity(slot, 1, entry.is_first),
                 EntryRole::Copy => directory.put_copy(slot, std::mem::take(&mut is_first_copy)),
+                EntryRole::Skipped if entry.is_first => directory.skip_first(slot),
                 EntryRole::Skipped => directory.skip(slot),
                 EntryRole::Vain => {}
             }

@@ -30,7 +30,7 @@ pub(super) fn create(
     media: &mut dyn Media,
 ) -> Result<(), AssembleError> {
     // A batch has the copies of its summary, skipped slots, and a stripe over all columns.
-    let (columns, parity) = (geometry.columns, geometry.parity());
+    let (columns, parity) = (geometry.columns, geometry.tolerance());
     let (room, slots) = (summary::room(members.page_bytes), columns + 2 * parity + 1);
     if room < slots {
         return Err(AssembleError::Refused(format!(
@@ -117,7 +117,7 @@ fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> im
     let is_there = |member: u32| positions[member as usize].is_some();
     let missing = (0..positions.len() as u32).filter(|&member| !is_there(member));
     let missing = missing.fold(0u64, |mask, member| mask | 1 << member);
-    geometry.keepers(geometry.parity() + 1, number, missing)
+    geometry.keepers(geometry.tolerance() + 1, number, missing)
 }
 
 /// The positions of those members.

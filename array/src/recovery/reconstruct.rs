@@ -278,9 +278,9 @@ impl Remains<'_> {
         blanks: &[u16],
         (segment, first, generation): (u32, u32, Option<u32>),
     ) -> Option<Batch> {
-        let slots = model.segment_rows * self.geometry.columns;
+        let slots = model.segment_rows * self.geometry.width;
         let mut newest: Option<Batch> = None;
-        for slot in (first..first + 2 * self.geometry.parity() + 1).filter(|&slot| slot < slots) {
+        for slot in (first..first + 2 * self.geometry.tolerance() + 1).filter(|&slot| slot < slots) {
             let (member, page) = self.member(model, (segment, slot));
             let places: Vec<u16> = match known[usize::from(member)] {
                 Some(at) => vec![at],

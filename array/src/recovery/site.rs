@@ -79,7 +79,7 @@ impl Site<'_> {
 
     /// Refuses to continue if more members of a group are absent than its parity tolerates.
     pub(super) fn check_enough(&self) -> Result<(), AssembleError> {
-        let tolerates = self.geometry.parity() as usize;
+        let tolerates = self.geometry.tolerance() as usize;
         for group in 0..self.geometry.groups {
             let is_gone = |member: &u32| self.positions[*member as usize].is_none();
             let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();

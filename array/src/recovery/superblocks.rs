@@ -77,7 +77,7 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
         level: geometry.level,
         code: code_of(scheme, geometry),
         groups: geometry.groups as u16,
-        members_of_group: geometry.columns as u16,
+        members_of_group: geometry.width as u16,
         membership: geometry.membership,
         rotation: geometry.rotation,
         chunk_pages: geometry.chunk_pages,

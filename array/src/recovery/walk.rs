@@ -3,6 +3,7 @@
 use super::site::ROUND_PAGES;
 use std::collections::BTreeMap;
 
+use stripewise_code::{Code, Kind};
 use stripewise_core::format::checkpoint::{body_bytes, segment};
 use stripewise_core::format::{
     CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
@@ -133,9 +134,9 @@ impl WalkFindings<'_> {
     pub(super) fn member(&self, segment: u32, slot: u32) -> (u16, u32) {
         let geometry = self.geometry;
         let group = segment % geometry.groups;
-        let column = slot % geometry.columns;
+        let column = slot % geometry.width;
         let member = geometry.base(group) + column * geometry.stride;
-        let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.columns;
+        let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.width;
         (member as u16, self.superblock.data.first + row)
     }
 
@@ -143,11 +144,11 @@ impl WalkFindings<'_> {
     /// checkpoint names, in order within a segment.
     pub(super) fn walk(&mut self, checkpoint: &Checkpoint, named: &mut dyn FnMut(&Summary<'_>)) -> Walk {
         let mut walk = Walk::default();
-        let slots = self.superblock.segment_rows * self.geometry.columns;
+        let slots = self.superblock.segment_rows * self.geometry.width;
         let begin = |segment| Head { segment, first: 0, nth: 0, generation: None };
         let mut begins = (0..self.superblock.segments()).map(begin);
         let mut heads = Vec::with_capacity(ROUND_PAGES);
-        let copies = 2 * self.geometry.parity() + 1;
+        let copies = 2 * self.geometry.tolerance() + 1;
         loop {
             heads.extend(begins.by_ref().take(ROUND_PAGES - heads.len()));
             if heads.is_empty() {
@@ -196,7 +197,7 @@ impl WalkFindings<'_> {
     ) -> Option<(Summary<'page>, bool)> {
         let summary = Summary::parse(page).ok()?;
         let header = summary.header;
-        let slots = self.superblock.segment_rows * self.geometry.columns;
+        let slots = self.superblock.segment_rows * self.geometry.width;
         let is_here = header.array == self.superblock.array
             && (header.segment, header.first) == (segment, first)
             && generation.is_none_or(|before| header.generation == before)
@@ -231,6 +232,9 @@ impl WalkFindings<'_> {
     /// Whether the slots of a batch form stripes: each column on a member of its own, and as many columns as the code has.
     fn has_stripes(&self, summary: &Summary<'_>) -> bool {
         let geometry = self.geometry;
+        if geometry.depth > 1 {
+            return self.has_deep_stripes(summary);
+        }
         // The current stripe: its data chunks, its parity chunks, its members.
         let mut stripe = None;
         let is_over = |stripe: &mut Option<(u32, u32, u64)>| {
@@ -264,6 +268,55 @@ impl WalkFindings<'_> {
             if !is_new || *data > geometry.data || *parities >> geometry.parity() != 0 {
                 return false;
             }
+        }
+        is_over(&mut stripe)
+    }
+
+    /// The same for deep stripes: parity in the two rows after the data, of each diagonal with data.
+    fn has_deep_stripes(&self, summary: &Summary<'_>) -> bool {
+        let geometry = self.geometry;
+        let (width, data) = (geometry.width, geometry.data);
+        let Ok(code) = Code::new(Kind::XCode, data, None) else { return false };
+        // The current stripe: its first slot, its columns, the rows of data before its parity.
+        let mut stripe: Option<(u32, u64, Option<u32>)> = None;
+        let is_over = |stripe: &mut Option<(u32, u64, Option<u32>)>| {
+            stripe.take().is_none_or(|(_, columns, _)| {
+                let its = columns & geometry.data_columns();
+                its != 0 && columns & geometry.parity_columns() == code.parities_of(its)
+            })
+        };
+        for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
+            let parity = match entry.role {
+                EntryRole::Skipped if !entry.is_first => continue,
+                EntryRole::Copy | EntryRole::Vain if is_over(&mut stripe) => continue,
+                EntryRole::Copy | EntryRole::Vain => return false,
+                EntryRole::Skipped | EntryRole::Data => None,
+                EntryRole::P => Some(0),
+                EntryRole::Q => Some(1),
+            };
+            if entry.is_first {
+                if !is_over(&mut stripe) {
+                    return false;
+                }
+                stripe = Some((slot, 0, None));
+            }
+            if entry.role == EntryRole::Skipped {
+                continue;
+            }
+            let Some((first, columns, rows)) = &mut stripe else { return false };
+            let place = slot - *first;
+            let is_right = match parity {
+                None => place < data && rows.is_none(),
+                Some(number) => {
+                    let before = (place / width).checked_sub(number);
+                    before.is_some_and(|before| *rows.get_or_insert(before) == before)
+                }
+            };
+            let column = parity.map_or(place, |number| data + number * width + place % width);
+            if !is_right || *columns >> column & 1 != 0 {
+                return false;
+            }
+            *columns |= 1 << column;
         }
         is_over(&mut stripe)
     }

@@ -12,6 +12,7 @@ use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Bytes;
+use stripewise_code::Kind;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{GcSpan, Preemption};
 
@@ -110,6 +111,9 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
 
 /// Number of members of a group.
 fn columns(draw: &mut Draw, scheme: &Scheme) -> u32 {
+    if scheme.code.kind == Some(Kind::XCode) {
+        return draw.one_of(&[5, 7]);
+    }
     let least = match scheme.geometry.level {
         Raid::Raid0 => return draw.between(1, 6) as u32,
         Raid::Raid5 | Raid::Raid6 => 2 + scheme.geometry.level.parity(),
@@ -160,6 +164,9 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
     scheme.hotness = hotness(draw, scheme.hotness.policy, page_bytes);
     if is_log {
         class_keys(draw, scheme, page_bytes);
+    }
+    if scheme.code.kind == Some(Kind::XCode) {
+        stress::elastic::deepen(draw, scheme, columns);
     }
     let state = scheme.read.state;
     scheme.read = stress::reading::keys(draw, scheme.read.policy);

@@ -54,8 +54,8 @@ pub const REVIEW: &[Reviewed] = &[
     line(
         "code.kind",
         "has stripes as many pages deep",
-        NotBuilt,
-        "X-Code keeps parity in the data columns: it needs a log whose stripes have as many rows as there are members",
+        NoMeaning,
+        "a row in place has no parity of X-Code; a log over RAID-6 writes it, which takes one setting more than a pair has",
     ),
     line("parity.window", "has no meaning without parity", NoMeaning, "RAID-0 has no parity to defer"),
     line(

@@ -123,7 +123,7 @@ impl Target {
     /// The structures that an array of a kind has; repeated entries are drawn more often.
     pub fn of(kind: Kind) -> &'static [Self] {
         match kind {
-            Kind::Log5 | Kind::Log6 => &[
+            Kind::Log5 | Kind::Log6 | Kind::LogDeep => &[
                 Self::Summary,
                 Self::Summary,
                 Self::Summary,

@@ -55,6 +55,22 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
             window: if kind.has_window() { window(seed) } else { 0 },
         };
     }
+    if kind == Kind::LogDeep {
+        // Three stripes and a summary at least, so that collection gains space.
+        let width = draw.one_of(&[5, 5, 7]);
+        let segment_rows = 3 * u32::from(width) + 1 + draw.one_of(&[0, 0, 1, u32::from(width)]);
+        return Shape {
+            kind,
+            members: width * groups,
+            page_bytes: 4096,
+            pages: 2 + 32 + segment_rows * draw.one_of(&[14, 16, 20]),
+            segment_rows,
+            groups_segments: draw.percent(30),
+            wait_ns: draw.one_of(&[0, 0, 3_000, 20_000]),
+            groups,
+            window: 0,
+        };
+    }
     let segment_rows = draw.one_of(if parity == 1 { &[4, 4, 6, 8] } else { &[6, 6, 8, 8] });
     // Superblocks, checkpoints and commit records, and some number of segments.
     let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);

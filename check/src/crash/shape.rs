@@ -17,6 +17,8 @@ pub enum Kind {
     Log5,
     /// RAID-6 with the log.
     Log6,
+    /// RAID-6 with the log, by X-Code: stripes that are as deep as they are wide.
+    LogDeep,
     /// RAID-5 in place with the redo journal.
     Journal5,
     /// RAID-6 in place with the redo journal.
@@ -32,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds that seeds choose from. [`Self::LogDeep`] has seeds of its own, so that those of the others keep their cases.
     pub const ALL: [Self; 8] = [
         Self::Log5,
         Self::Log6,
@@ -49,6 +51,7 @@ impl Kind {
         match self {
             Self::Log5 => "log5",
             Self::Log6 => "log6",
+            Self::LogDeep => "log6-x-code",
             Self::Journal5 => "journal5",
             Self::Journal6 => "journal6",
             Self::Window5 => "window5",
@@ -62,13 +65,13 @@ impl Kind {
     pub fn parity(self) -> u32 {
         match self {
             Self::Log5 | Self::Journal5 | Self::Window5 | Self::Bitmap5 => 1,
-            Self::Log6 | Self::Journal6 | Self::Window6 | Self::Bitmap6 => 2,
+            Self::Log6 | Self::LogDeep | Self::Journal6 | Self::Window6 | Self::Bitmap6 => 2,
         }
     }
 
     /// Whether chunks are rewritten in place.
     pub(crate) fn is_in_place(self) -> bool {
-        !matches!(self, Self::Log5 | Self::Log6)
+        !matches!(self, Self::Log5 | Self::Log6 | Self::LogDeep)
     }
 
     /// Whether parity may be deferred by some writes.
@@ -101,8 +104,9 @@ impl std::str::FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        let all = || Self::ALL.into_iter().chain([Self::LogDeep]);
+        let names: Vec<&str> = all().map(Self::name).collect();
+        let found = all().find(|kind| kind.name() == text);
         found.ok_or_else(|| format!("no such scheme; there are {}", names.join(", ")))
     }
 }
@@ -170,6 +174,7 @@ impl Shape {
             }
             return scheme;
         }
+        scheme.code.kind = (self.kind == Kind::LogDeep).then_some(stripewise_code::Kind::XCode);
         scheme.placement.policy = PlacementPolicy::Elastic;
         scheme.placement.buffer_persistence = Persistence::Volatile;
         let elastic = &mut scheme.elastic;

@@ -138,6 +138,20 @@ pub(crate) fn shape(kind: Kind) -> Shape {
             window: if kind.has_window() { 2 } else { 0 },
         };
     }
+    if kind == Kind::LogDeep {
+        // A summary of a stripe of 25 chunks takes more than 512 bytes.
+        return Shape {
+            kind,
+            members: 5,
+            page_bytes: 1024,
+            pages: 40 + 24 * 12,
+            segment_rows: 24,
+            groups_segments: false,
+            wait_ns: 0,
+            groups: 1,
+            window: 0,
+        };
+    }
     Shape {
         kind,
         members: if kind.parity() == 2 { 5 } else { 3 },

@@ -48,6 +48,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     };
     case.scheme.geometry.membership = membership(seed, raid, groups);
     classes(seed, &mut case.scheme, page_bytes);
+    deep(seed, &mut case.scheme, members / groups);
     let geometry = case.geometry().ok()?;
     let (pages, page) = (case.scheme.pages(&geometry), page_bytes / crate::stamp::SECTOR as u64);
     if pages > 500 {
@@ -149,6 +150,25 @@ fn classes(seed: u64, scheme: &mut Scheme, page_bytes: u64) {
         scheme.elastic.classes = ClassBy::HotnessAndMix;
     }
     class_keys(draw, scheme, page_bytes);
+}
+
+/// Sometimes stripes that are as deep as they are wide, where members allow them.
+fn deep(seed: u64, scheme: &mut Scheme, width: u32) {
+    let draw = &mut Draw(Prng::stream(seed, 0x6465_6570));
+    if scheme.geometry.level == Raid::Raid6 && matches!(width, 5 | 7) && draw.percent(50) {
+        deepen(draw, scheme, width);
+    }
+}
+
+/// The keys of a scheme whose stripes are `width` rows deep: X-Code.
+pub(crate) fn deepen(draw: &mut Draw, scheme: &mut Scheme, width: u32) {
+    scheme.code.kind = Some(Kind::XCode);
+    scheme.code.prime = None;
+    scheme.elastic.chunks.clear();
+    let stripes =
+        draw.one_of(&[1, 1, 2, 3]) + u32::from(scheme.elastic.classes == ClassBy::HotnessAndMix) * 3;
+    // Rows that are too few for a stripe stay empty.
+    scheme.elastic.segment_rows = width * stripes + draw.one_of(&[0, 0, 1, 4]);
 }
 
 /// The keys of the scheme's kind of classes.

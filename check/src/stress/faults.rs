@@ -38,11 +38,14 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
     let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
     let mut losses = Vec::new();
     for group in 0..geometry.groups {
-        let tolerable = if draw.percent(60) { geometry.parity() } else { 0 };
-        let count =
-            if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { tolerable };
+        let tolerable = if draw.percent(60) { geometry.tolerance() } else { 0 };
+        let count = if is_beyond {
+            draw.between(1, 3 + u64::from(geometry.tolerance() > 1)) as u32
+        } else {
+            tolerable
+        };
         for _ in 0..count {
-            let nth = draw.0.below(u64::from(geometry.columns)) as u32;
+            let nth = draw.0.below(u64::from(geometry.width)) as u32;
             let member = geometry.base(group) + nth * geometry.stride;
             // Early, late, or after the end.
             let most = draw.one_of(&[20, 4, 40]) * requests;

@@ -4,6 +4,7 @@ mod cases;
 mod command;
 mod composition;
 mod crashes;
+mod deep_stripes;
 mod durable_log;
 mod elastic;
 mod exhaustive;

@@ -94,6 +94,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::AbsentTakenForLost), 50),
     (Planted::Array(Array::FailedSlotUsed), 50),
     (Planted::Array(Array::StripeWithoutQ), 50),
+    (Planted::Array(Array::DiagonalShifted), 50),
     (Planted::Array(Array::LiveChunkDropped), 50),
     (Planted::Array(Array::ResyncSkipped), 50),
     (Planted::Array(Array::ResyncBelievesParity), 1000),
@@ -167,6 +168,7 @@ fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
         let case = match bug {
             bug if is_about_encoding(bug) => stress::encoding(seed),
             bug if is_about_shared_rows(bug) => stress::hot_rows(seed),
+            Planted::Array(Array::DiagonalShifted) => stress::deep(seed),
             _ => stress::case(seed),
         };
         if !concerns(bug, &case) {

@@ -110,7 +110,10 @@ fn the_prime_is_17_or_else_257_unless_one_is_named() {
 #[test]
 fn what_cannot_be_formed_is_refused_with_the_reason() {
     let refusal = |kind, data, prime| Code::new(kind, data, prime).expect_err("refused");
-    assert_eq!(refusal(Kind::XCode, 5, None), CodeError::Vertical);
+    for data in [5, 16, 99] {
+        assert_eq!(refusal(Kind::XCode, data, None), CodeError::Vertical { data });
+    }
+    assert_eq!(refusal(Kind::XCode, 15, Some(5)), CodeError::PrimeUnused(Kind::XCode));
     assert_eq!(refusal(Kind::Pq, 5, Some(17)), CodeError::PrimeUnused(Kind::Pq));
     for prime in [0, 1, 2, 4, 9, 15, 255] {
         assert_eq!(refusal(Kind::Rdp, 3, Some(prime)), CodeError::NotPrime { kind: Kind::Rdp, prime });

@@ -18,12 +18,7 @@ impl Groups {
     pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
         let mut groups = Self::none(count);
         for group in 0..geometry.groups {
-            // Stripes are distributed over the groups in turn.
-            let place = geometry.place(u64::from(group) * u64::from(geometry.chunk_pages));
-            let mut members: Vec<u16> =
-                (0..geometry.columns).map(|column| geometry.member(place, column)).collect();
-            members.sort_unstable();
-            groups.add(members.into_iter());
+            groups.add(geometry.group(group).map(|member| member as u16));
         }
         for member in geometry.members..count {
             groups.add(std::iter::once(member as u16));

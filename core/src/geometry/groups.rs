@@ -22,7 +22,7 @@ impl Geometry {
     #[inline]
     pub fn base(&self, group: u32) -> u32 {
         match self.membership {
-            Membership::Contiguous => group * self.columns,
+            Membership::Contiguous => group * self.width,
             Membership::LongestCodeInterval => group,
         }
     }
@@ -31,7 +31,7 @@ impl Geometry {
     #[inline]
     pub fn group_of(&self, member: u32) -> u32 {
         match self.membership {
-            Membership::Contiguous => member / self.columns,
+            Membership::Contiguous => member / self.width,
             Membership::LongestCodeInterval => member % self.groups,
         }
     }
@@ -53,10 +53,10 @@ impl Geometry {
     /// of the mask `missing` are missing. All are of one group, so no P members of each group have all copies; each number
     /// has other members.
     pub fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
-        let (groups, width) = (u64::from(self.groups), u64::from(self.columns));
+        let (groups, width) = (u64::from(self.groups), u64::from(self.width));
         let is_missing = move |member: u32| missing >> member & 1 != 0;
         let is_alive = move |&group: &u32| {
-            self.group(group).filter(|&member| is_missing(member)).count() <= self.parity() as usize
+            self.group(group).filter(|&member| is_missing(member)).count() <= self.tolerance() as usize
         };
         let group = (0..groups).map(|more| ((nth + more) % groups) as u32).find(is_alive).unwrap_or(0);
         let first = nth / groups % width;
@@ -70,6 +70,6 @@ impl Geometry {
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {
         let first = self.base(group);
-        (first..first + self.columns * self.stride).step_by(self.stride as usize)
+        (first..first + self.width * self.stride).step_by(self.stride as usize)
     }
 }

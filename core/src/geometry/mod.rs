@@ -36,7 +36,11 @@ pub struct Geometry {
     pub members: u32,
     /// Parity groups; for RAID-0 one for each member.
     pub groups: u32,
-    /// Members of one group: data and parity.
+    /// Members of one group.
+    pub width: u32,
+    /// Rows of one stripe: 1, or as many as a group has members where parity lies along diagonals ([`Self::deep`]).
+    pub depth: u32,
+    /// Chunks of one stripe, data and parity: one on each member of a group in each row of the stripe.
     pub columns: u32,
     /// Data chunks of one stripe.
     pub data: u32,
@@ -172,6 +176,8 @@ impl Geometry {
             level,
             members,
             groups,
+            width: columns,
+            depth: 1,
             columns,
             data: columns - level.parity(),
             page_bytes,
@@ -186,15 +192,41 @@ impl Geometry {
         })
     }
 
+    /// The same members with stripes that are as deep as they are wide, and have parity in the last two rows (X-Code).
+    /// Only a log writes such stripes; rows and columns in place have no meaning for them.
+    #[must_use]
+    pub fn deep(self) -> Self {
+        let width = self.width;
+        Self { depth: width, columns: width * width, data: width * (width - 2), ..self }
+    }
+
     /// Parity chunks of one stripe.
     #[inline]
     pub fn parity(&self) -> u32 {
         self.columns - self.data
     }
 
+    /// Members of a group that may be lost.
+    #[inline]
+    pub fn tolerance(&self) -> u32 {
+        self.level.parity()
+    }
+
+    /// Data chunks of one stripe on `members` of the members of its group; 0 if too many are missing.
+    #[inline]
+    pub fn data_on(&self, members: u32) -> u32 {
+        if self.depth == 1 {
+            members.saturating_sub(self.parity())
+        } else if members + self.tolerance() < self.width {
+            0
+        } else {
+            members * (self.depth - self.tolerance())
+        }
+    }
+
     /// Pages of the array for data.
     pub fn pages(&self) -> u64 {
-        self.rows() * u64::from(self.data)
+        self.rows() / u64::from(self.depth) * u64::from(self.data)
     }
 
     /// Rows of the array.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stripewise_base::units::Bytes;
 
 use super::{BufferUnit, ElasticSection};
+use crate::geometry::Geometry;
 use crate::mix::Tendency;
 
 /// The criteria that distinguish classes of chunks.
@@ -47,11 +48,11 @@ pub fn depths(section: &ElasticSection, tiers: u32, page_bytes: u32) -> Vec<u32>
     hosts.chain((0..tendencies).map(|tendency| depth(tendency, 0))).collect()
 }
 
-/// Number of pages of a stream that leave memory together, with chunks of `depth` pages and `data` chunks in a stripe.
-pub fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, data: u32) -> u64 {
-    let rows = match buffer {
+/// Number of pages of a stream that leave memory together, with chunks of `depth` pages.
+pub fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, geometry: &Geometry) -> u64 {
+    let stripes = match buffer {
         BufferUnit::Stripe => depth,
-        BufferUnit::Group => section.segment_rows,
+        BufferUnit::Group => section.segment_rows / geometry.depth,
     };
-    u64::from(rows) * u64::from(data)
+    u64::from(stripes) * u64::from(geometry.data)
 }

@@ -23,20 +23,21 @@ impl Dimensions {
     /// `summary` entries.
     pub fn new(section: &ElasticSection, geometry: &Geometry, tiers: u32, summary: Option<u32>) -> Self {
         let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
+        let full = u64::from(section.segment_rows / geometry.depth);
         let member_rows = geometry.rows() / u64::from(geometry.groups);
         let segments = member_rows / rows * u64::from(geometry.groups);
         let relocation_streams = u64::from(section.classes.tendencies());
         let hosts = u64::from(tiers) * relocation_streams;
         let (mut kept, mut stripes, mut gain) =
-            (hosts + 2 * relocation_streams + 1, rows, relocation_streams);
+            (hosts + 2 * relocation_streams + 1, full, relocation_streams);
         if let Some(room) = summary {
-            let slots = section.segment_rows * geometry.columns;
+            let slots = section.segment_rows * geometry.width;
             // Chunks that memory accepts must find room, and collected segments wait for a checkpoint.
             kept += hosts + 3;
-            stripes = full_stripes(room, slots, geometry.columns, geometry.parity()).into();
+            stripes = full_stripes(room, slots, geometry.columns, geometry.tolerance()).into();
             gain = 2 * relocation_streams;
         }
-        let shortest = data.saturating_sub(section.room_for_lost.into());
+        let shortest: u64 = geometry.data_on(geometry.width.saturating_sub(section.room_for_lost)).into();
         let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * shortest;
         let room = segments * stripes * data;
         Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
@@ -50,16 +51,16 @@ pub fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_by
     let tendencies = section.classes.tendencies();
     let depths = classes::depths(section, tiers, page_bytes);
     let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
-        let unit = classes::unit(section, section.buffer, depth, geometry.data);
+        let unit = classes::unit(section, section.buffer, depth, geometry);
         unit + unit.max(STRIPES_UNDER_WAY * data)
     });
-    waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data
+    waiting.sum::<u64>() + u64::from(section.segment_rows / geometry.depth + tendencies) * data
 }
 
-/// Number of stripes of `columns` chunks, `parity` of them parity, that fit in `slots` slots besides summaries of at most
-/// `room` entries.
-pub fn full_stripes(room: u32, slots: u32, columns: u32, parity: u32) -> u32 {
-    let copies = parity + 1;
+/// Number of stripes of `columns` chunks that fit in `slots` slots besides summaries of at most `room` entries, each in one
+/// copy more than the `tolerance` of lost members.
+pub fn full_stripes(room: u32, slots: u32, columns: u32, tolerance: u32) -> u32 {
+    let copies = tolerance + 1;
     let in_batch = room.saturating_sub(copies) / columns;
     let batch = copies + in_batch * columns;
     let rest = (slots % batch).saturating_sub(copies) / columns;

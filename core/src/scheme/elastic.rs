@@ -63,7 +63,7 @@ impl Scheme {
         if section.reserve >= Share::ALL {
             return refuse("elastic.reserve", &section.reserve, "leaves no room for data; use 15% or so");
         }
-        if section.room_for_lost > geometry.parity().min(geometry.data - 1) {
+        if section.room_for_lost > geometry.tolerance().min(geometry.width - geometry.tolerance() - 1) {
             let reason =
                 "is more than parity tolerates, or leaves stripes no data; use 1 for RAID-5, or leave it out";
             return refuse("elastic.room_for_lost", &section.room_for_lost, reason);
@@ -76,7 +76,7 @@ impl Scheme {
         self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
         self.check_classes(members)?;
         let summary = self.summary_room(members.page_bytes);
-        if summary.is_some_and(|room| room < geometry.columns + geometry.parity() + 1) {
+        if summary.is_some_and(|room| room < geometry.columns + geometry.tolerance() + 1) {
             let reason = "needs pages that can hold the summary of a stripe; use fewer members a group, or larger pages";
             return refuse("metadata", &"\"on\"", reason);
         }

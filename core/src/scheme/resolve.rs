@@ -10,6 +10,7 @@ use crate::hotness::HotnessPolicy;
 use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{ClassBy, Dimensions};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
+use crate::read::ReadPolicy;
 
 /// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.
 const WINDOW_MIN: u64 = 1_000_000;
@@ -133,6 +134,10 @@ impl Scheme {
         }
         if let Some(zones) = zones {
             geometry = geometry.with_zones(zones[0].1, &zones[1..]);
+        }
+        if self.code.kind == Some(Kind::XCode) {
+            self.check_deep(&geometry)?;
+            geometry = geometry.deep();
         }
         self.code(&geometry, members.page_bytes)?;
         if window > 0 && self.queues.plans <= geometry.data {
@@ -335,6 +340,51 @@ impl Scheme {
         Ok(())
     }
 
+    /// Checks that stripes as deep as they are wide have a meaning for this scheme.
+    fn check_deep(&self, geometry: &Geometry) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let kind = || format!("\"{}\"", Kind::XCode.name());
+        if self.placement.policy != PlacementPolicy::Elastic {
+            let reason = "has stripes as many pages deep as there are members, which only a log writes; use \
+                placement.policy = \"elastic\", or \"pq\" or \"rdp\"";
+            return refuse("code.kind", kind(), reason);
+        }
+        if geometry.level != Level::Raid6 {
+            let reason = if geometry.level == Level::Raid0 {
+                "has no meaning without parity; leave it out with RAID-0"
+            } else {
+                "makes two parity chunks; use \"xor\" with RAID-5"
+            };
+            return refuse("code.kind", kind(), reason);
+        }
+        if !matches!(geometry.width, 5 | 7) {
+            let reason = "needs 5 or 7 members a group: a prime number of them, whose stripes, as deep as they are wide, have \
+                at most 64 chunks; use another number of members or geometry.groups, or \"pq\" or \"rdp\"";
+            return refuse("code.kind", kind(), reason);
+        }
+        if self.code.prime.is_some() {
+            let reason = "is the number of members of a group with \"x-code\"; leave it out";
+            return refuse("code.prime", self.code.prime.unwrap_or_default().to_string(), reason);
+        }
+        if self.read.policy != ReadPolicy::Direct {
+            let reason =
+                "decodes a chunk from one row, and \"x-code\" has parity along diagonals; use \"direct\"";
+            return refuse("read.policy", format!("\"{}\"", self.read.policy.name()), reason);
+        }
+        if !self.elastic.chunks.is_empty() {
+            let reason = "writes bands of stripes that are one row deep, which those of \"x-code\" are not; leave it out";
+            return refuse("elastic.chunks", format!("{:?}", self.elastic.chunks), reason);
+        }
+        if self.elastic.segment_rows < geometry.width {
+            let reason =
+                "is less than the rows of a stripe of \"x-code\", as many as a group has members; use more";
+            return refuse("elastic.segment_rows", self.elastic.segment_rows.to_string(), reason);
+        }
+        Ok(())
+    }
+
     /// The code of this scheme's parity over rows of pages of `page_bytes`; `None` without parity.
     ///
     /// # Errors
@@ -350,11 +400,6 @@ impl Scheme {
             (Level::Raid0, Some(kind)) => {
                 let reason = "has no meaning without parity; leave it out with RAID-0";
                 return refuse("code.kind", name(kind), reason);
-            }
-            (_, Some(Kind::XCode)) => {
-                let reason = "has stripes as many pages deep as there are members, which no placement writes; use \"pq\" or \
-                    \"rdp\"";
-                return refuse("code.kind", name(Kind::XCode), reason);
             }
             (Level::Raid5, None | Some(Kind::Xor)) => Kind::Xor,
             (Level::Raid5, Some(kind)) => {
@@ -459,9 +504,31 @@ mod tests {
         assert!(of("raid0", "kind = 'xor'").contains("has no meaning without parity"));
         assert!(of("raid5", "kind = 'pq'").contains("makes two parity chunks"));
         assert!(of("raid6", "kind = 'xor'").contains("makes one parity chunk"));
-        assert!(of("raid6", "kind = 'x-code'").contains("which no placement writes"));
+        assert!(of("raid6", "kind = 'x-code'").contains("which only a log writes"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
+    }
+
+    #[test]
+    fn deep_stripes_without_meaning_are_refused_with_the_reason() {
+        let of = |level: &str, text: &str| {
+            let scheme = format!(
+                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'elastic'\n[code]\nkind = 'x-code'\n{text}"
+            );
+            let scheme = Scheme::from_toml("test", &scheme).unwrap();
+            let members = |count| Members { count, pages: 512, ..MEMBERS };
+            [5, 6].map(|count| scheme.resolve(&members(count), false).map_err(|error| error.to_string()))
+        };
+        let [five, six] = of("raid6", "[elastic]\nsegment_rows = 10");
+        let geometry = five.expect("five members are a prime number of them");
+        assert_eq!((geometry.columns, geometry.data, geometry.depth, geometry.tolerance()), (25, 15, 5, 2));
+        assert!(six.expect_err("a refusal").contains("needs 5 or 7 members"));
+        let refused = |level: &str, text: &str| of(level, text)[0].clone().expect_err("a refusal");
+        assert!(refused("raid5", "").contains("makes two parity chunks"));
+        assert!(refused("raid6", "prime = 5").contains("is the number of members"));
+        assert!(refused("raid6", "[read]\npolicy = 'hedged'").contains("parity along diagonals"));
+        assert!(refused("raid6", "[elastic]\nchunks = ['8KiB']").contains("one row deep"));
+        assert!(refused("raid6", "[elastic]\nsegment_rows = 4").contains("less than the rows of a stripe"));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub struct Engine<B: Backend = Files> {
 
 impl<B: Backend> Engine<B> {
     fn assembled(backend: B, array: Array<Pages>, page_bytes: u32, options: &Options) -> Self {
-        let borne = array.geometry().parity();
+        let borne = array.geometry().tolerance();
         let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         let watch = Watch::new(backend.count(), options.slow);
