@@ -141,7 +141,7 @@ fn writes_return_as_soon_and_as_often_as_the_recency_says() {
         update_ratio: 0.5,
         sequential: 0.0,
         sizes,
-        skew: Skew { hot20: 0.2 },
+        skew: Skew { hot20: 0.2, head: 0.0 },
         ..example()
     };
     let soon = |recency| {
@@ -157,7 +157,7 @@ fn writes_return_as_soon_and_as_often_as_the_recency_says() {
     let by_chance = soon(None);
     assert!(by_chance < 0.03, "{by_chance}");
     // Half of the writes are updates.
-    let found = soon(Some(Recency { share: 0.6, within: Count(64) }));
+    let found = soon(Some(Recency { share: 0.6, within: Count(64), immediate: 0.0 }));
     assert!((found - by_chance - 0.3).abs() < 0.02, "{found}");
 }
 
@@ -178,7 +178,7 @@ fn extreme_profiles_are_met_as_well() {
         ("only reads", Profile { write_ratio: 0.0, update_ratio: 0.0, sequential: 0.0, ..base.clone() }),
         (
             "only first writes",
-            Profile { write_ratio: 1.0, update_ratio: 0.0, skew: Skew { hot20: 0.2 }, ..base.clone() },
+            Profile { write_ratio: 1.0, update_ratio: 0.0, skew: Skew { hot20: 0.2, head: 0.0 }, ..base.clone() },
         ),
         ("only updates", Profile { write_ratio: 1.0, update_ratio: 1.0, ..base.clone() }),
         (
@@ -187,7 +187,7 @@ fn extreme_profiles_are_met_as_well() {
                 write_ratio: 1.0,
                 update_ratio: 0.0,
                 sequential: 1.0,
-                skew: Skew { hot20: 0.2 },
+                skew: Skew { hot20: 0.2, head: 0.0 },
                 sizes: Sizes {
                     write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(65_536), 1.0)] }),
                     ..Sizes::default()
@@ -276,7 +276,8 @@ proptest! {
             sizes: Sizes { read: Some(law.clone()), write: Some(law), ..Sizes::default() },
             arrivals,
             footprint: Footprint { written: written.map(Bytes), read_only: read_only.map(Bytes), reads_of_written: hot20 },
-            skew: Skew { hot20 },
+            skew: Skew { hot20, head: hot20 },
+            places: None,
             recency: None,
             start_sector: starts,
         };
