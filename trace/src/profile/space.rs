@@ -306,31 +306,72 @@ pub(super) fn pages(offset: u64, bytes: u32) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_base::units::Bytes;
+
     use super::*;
 
     const KIB: u64 = 1024;
 
+    fn layouts() -> [Places; 4] {
+        let extents = Some(ExtentLaw { median: Bytes(12 << 10), sigma: 1.3 });
+        [(false, None), (true, None), (false, extents), (true, extents)]
+            .map(|(phase, extents)| Places { phase, extents })
+    }
+
     #[test]
-    fn zones_hold_the_data_whatever_the_span() {
+    fn zones_hold_the_data_whatever_the_span_and_no_page_is_new_twice() {
         for (span, data, largest) in [
             (1 << 30, [1000, 1000], 16),
             (1 << 20, [100_000, 5], 1),
-            (1 << 34, [4 << 20, 0], 256),
+            (1 << 34, [400_000, 0], 256),
             (0, [0, 10], 1024),
+            (1 << 28, [20_000, 40_000], 33),
         ] {
-            let mut space = Space::new(span, data, largest, Places::default(), &mut Prng::new(1));
-            let mut prng = Prng::new(1);
-            for (kind, pages) in [(Zones::Written, data[0]), (Zones::ReadOnly, data[1])] {
-                let mut left = pages;
-                while left > 0 {
-                    let take = left.min(largest);
-                    let at = space.fresh(kind, &Recent::default(), &mut prng).expect("room for all data");
-                    assert!(space.continues_new(kind, at, (take * 4 * KIB) as u32));
-                    assert_eq!(space.fill(at, (take * 4 * KIB) as u32), take, "the pages were new");
-                    left -= take;
+            for (places, seed) in layouts().into_iter().zip(1..) {
+                let mut prng = Prng::new(seed);
+                let mut space = Space::new(span, data, largest, places, &mut prng);
+                let mut seen = std::collections::BTreeSet::new();
+                for (kind, pages) in [(Zones::Written, data[0]), (Zones::ReadOnly, data[1])] {
+                    let mut left = pages;
+                    while left > 0 {
+                        let take = left.min(1 + prng.below(largest));
+                        let bytes = (take * 4 * KIB) as u32;
+                        let at = space.fresh(kind, &Recent::default(), &mut prng).expect("room for all data");
+                        assert!(space.continues_new(kind, at, bytes));
+                        assert_eq!(space.continues_old(kind, at, bytes), None);
+                        assert_eq!(space.fill(at, bytes), take, "the pages were new");
+                        assert_eq!(space.pull_back(at, bytes), Some(at), "and are old now");
+                        (0..take).for_each(|page| assert!(seen.insert(at / 4096 + page), "{places:?}"));
+                        left -= take;
+                    }
                 }
             }
         }
+    }
+
+    #[test]
+    fn holes_hold_no_old_data() {
+        let extents = Some(ExtentLaw { median: Bytes(8 << 10), sigma: 0.0 });
+        let mut prng = Prng::new(2);
+        let mut space = Space::new(1 << 22, [200, 0], 2, Places { phase: true, extents }, &mut prng);
+        let mut old = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let at = space.fresh(Zones::Written, &Recent::default(), &mut prng).expect("room");
+            space.fill(at, 8192);
+            old.extend([at / 4096, at / 4096 + 1]);
+        }
+        let alone = (0..1024u64).filter(|page| !old.contains(page));
+        for page in alone {
+            assert_eq!(space.continues_old(Zones::Written, page * 4096, 4096), None, "{page}");
+        }
+        for &page in &old {
+            // Two pages from here are old only if the next one is, and belongs to the zone.
+            let next = space.continues_old(Zones::Written, page * 4096, 8192);
+            assert!(next != Some(0) || old.contains(&(page + 1)), "{page}: {next:?}");
+            let moved = space.pull_back(page * 4096, 8192).expect("every extent has two pages") / 4096;
+            assert!(old.contains(&moved) && old.contains(&(moved + 1)), "{page} to {moved}");
+        }
+        assert!(old.iter().filter(|page| !old.contains(&(**page + 1))).count() > 60);
     }
 
     #[test]

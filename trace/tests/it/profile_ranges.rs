@@ -100,7 +100,10 @@ fn the_ranges_are_those_of_the_slices() {
         let mut reader = open(&file, &OpenOptions { format, ..OpenOptions::default() }).expect("a trace");
         let stats = Stats::collect(&mut reader).expect("a good trace");
         for name in measured.range.keys() {
-            found.entry(name).or_default().extend(statistic(&stats, name).map(|value| (value, path.as_str())));
+            found
+                .entry(name)
+                .or_default()
+                .extend(statistic(&stats, name).map(|value| (value, path.as_str())));
         }
     }
     let mut wrong = Vec::new();
