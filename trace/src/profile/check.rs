@@ -83,8 +83,9 @@ pub fn compare(profile: &Profile, found: &Stats) -> Result<Vec<Finding>, TraceEr
         add("mean interval in ns", mean.0 as f64, found.gaps.mean_ns, MEAN * mean.0 as f64 + 0.5);
     }
     for (at, &(share, gap)) in profile.arrivals.cdf.iter().enumerate() {
-        // Below a jump in the distribution the share cannot be measured at the jump itself.
-        let jump = profile.arrivals.cdf.get(at + 1).is_some_and(|next| next.1 == gap);
+        // Below a jump in the distribution the share cannot be measured at the jump itself, and in whole nanoseconds not
+        // where the next point is a few of them away.
+        let jump = profile.arrivals.cdf.get(at + 1).is_some_and(|next| next.1.0 - gap.0 <= gap.0 / 32);
         if !jump && found.gaps.intervals > 1 {
             let what = format!("share of intervals up to {gap}");
             add(&what, share, share_upto(found, gap.0), CDF + 1.0 / found.gaps.intervals as f64);

@@ -3,7 +3,8 @@
 //! Counts are exact: of n requests left, k of them writes, the next is a write with probability k/n. The same holds
 //! for update writes and sequential requests. Sizes and intervals are dealt from decks. Addresses come from a
 //! [`Space`]: a first write fills new pages, an update begins in written ones, a read goes to written data or to data
-//! that is only read. A fitted power law chooses the extent, unless the update returns to a recent write.
+//! that is only read. A fitted power law chooses the extent, unless the update returns to a recent write. Where data has
+//! holes, an access that fits at none of a few popular extents goes to one that was made by a request as large.
 
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
@@ -56,6 +57,8 @@ pub(super) struct ProfileSource {
     space: Space,
     /// The data covered by requests for new data, by kind and in pieces: later requests return to them.
     extents: [Vec<Extent>; 2],
+    /// Where data has holes, the first extent of each request for new data, by kind and whole log2 of its pages.
+    wide: Option<[Vec<Vec<u32>>; 2]>,
     recent: Recent,
     /// The start addresses of the last writes, for writes that return soon.
     returns: RecentWrites,
@@ -72,6 +75,12 @@ pub(super) struct ProfileSource {
     start_sector: [f64; 8],
     prng: Prng,
 }
+
+/// Attempts to place an access on old data.
+const RETRIES: usize = 4;
+
+/// Sizes of requests by the whole log2 of their pages; none has 2^21 pages.
+const SIZES: usize = 21;
 
 /// The largest extent, in bytes, so that large requests count for more than small ones.
 const EXTENT_BYTES: u32 = 64 << 10;
@@ -130,6 +139,7 @@ impl ProfileRecipe {
         let room = |pages: f64| if pages > 0.0 { (pages * 1.02) as u64 + 4 * largest } else { 0 };
         let first_read = if amounts.reads > 0 && amounts.writes == 0 { largest } else { 0 };
         let data = [room(written), room(read_only).max(first_read)];
+        let places = profile.places.unwrap_or_default();
         let mut summed = start_sector;
         (1..8).for_each(|sector| summed[sector] += summed[sector - 1]);
         Ok(ProfileSource {
@@ -148,11 +158,12 @@ impl ProfileRecipe {
             first_writes: Deck::new(&first, first_writes, &mut prng),
             update_writes: Deck::new(&update, amounts.updates, &mut prng),
             trims: Deck::new(&trim, amounts.trims, &mut prng),
-            space: Space::new(profile.span.0, data, largest),
+            space: Space::new(profile.span.0, data, largest, places, &mut prng),
             extents: [Vec::new(), Vec::new()],
+            wide: places.extents.map(|_| std::array::from_fn(|_| vec![Vec::new(); SIZES])),
             recent: Recent::default(),
             returns: RecentWrites::new(profile.recency),
-            popularity: std::array::from_fn(|_| Popularity::new(hot)),
+            popularity: std::array::from_fn(|_| Popularity::new(hot, profile.skew.head)),
             reads_of_written,
             growth_pages: (written - first_pages) as u64,
             update_extra_pages: (mean_pages(&update, &start_sector) - 1.0).max(1e-9),
@@ -267,9 +278,13 @@ impl ProfileSource {
             offset = self.across_brink(bytes);
         }
         if offset.is_none()
-            && let Some(recent) = self.returns.draw(&mut self.prng)
+            && let Some(within) = self.returns.draw(&mut self.prng)
         {
-            offset = self.space.pull_back(recent, bytes);
+            let tries = if self.wide.is_some() { RETRIES } else { 1 };
+            offset = (0..tries).find_map(|_| {
+                let recent = self.returns.place(within, &mut self.prng)?;
+                self.space.pull_back(recent, bytes)
+            });
         }
         let offset = offset.unwrap_or_else(|| self.old_data(Zones::Written, bytes).unwrap_or(0));
         let new = self.space.fill(offset, bytes);
@@ -335,6 +350,11 @@ impl ProfileSource {
 
     /// Splits the bytes from `offset` into extents and stores them.
     fn remember(&mut self, kind: Zones, mut offset: u64, mut bytes: u32) {
+        if let Some(wide) = &mut self.wide {
+            let (first, last) = pages(offset, bytes);
+            let size = (last + 1 - first).ilog2() as usize;
+            wide[kind as usize][size].push(self.extents[kind as usize].len() as u32);
+        }
         while bytes > 0 {
             let piece = bytes.min(EXTENT_BYTES);
             self.extents[kind as usize].push(Extent { offset, bytes: piece });
@@ -381,13 +401,28 @@ impl ProfileSource {
     /// An address for `bytes` at or near a popular extent such that they lie in old data, as far as there is enough.
     fn old_data(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
         let mut offset = self.old_extent(kind, bytes)?;
-        for _ in 0..4 {
+        for _ in 0..RETRIES {
             if let Some(offset) = self.space.pull_back(offset, bytes) {
                 return Some(offset);
             }
             offset = self.old_extent(kind, bytes)?;
         }
-        Some(offset)
+        Some(self.wide_extent(kind, bytes).unwrap_or(offset))
+    }
+
+    /// An address for `bytes` of old data at an extent made by a request of about that size or more, where data has
+    /// holes; as far along the extents as a popular one.
+    fn wide_extent(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
+        let extents = &self.extents[kind as usize];
+        let size = (pages(0, bytes).1 + 1).ilog2() as usize;
+        let sizes = self.wide.as_ref()?[kind as usize].get(size..)?;
+        sizes.iter().filter(|wide| !wide.is_empty()).find_map(|wide| {
+            (0..RETRIES).find_map(|_| {
+                let rank = self.popularity[kind as usize].draw(extents.len(), &mut self.prng) as u64;
+                let at = wide[(rank * wide.len() as u64 / extents.len() as u64) as usize];
+                self.space.pull_back(extents[at as usize].offset, bytes)
+            })
+        })
     }
 }
 

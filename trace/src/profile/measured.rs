@@ -37,7 +37,8 @@ pub(super) fn profile(stats: &Stats, source: &str) -> Result<Profile, TraceError
             read_only: pages(footprint.touched_pages_4k - footprint.written_pages_4k),
             reads_of_written: stats.skew.reads_of_written,
         },
-        skew: Skew { hot20: stats.skew.hot20 },
+        skew: Skew { hot20: stats.skew.hot20, head: 0.0 },
+        places: None,
         // Not measured: the statistics hold counts of pages, not the time of the last write to each.
         recency: None,
         start_sector: Some(stats.alignment.start_sector)

@@ -24,7 +24,7 @@ mod tests;
 pub(crate) use builtin::find;
 pub use builtin::{Builtin, builtin};
 pub use sizes::{SizeLaw, Sizes};
-pub use statistics::{Arrivals, Footprint, Profile, Recency, Skew};
+pub use statistics::{Arrivals, ExtentLaw, Footprint, Places, Profile, Recency, Skew};
 
 use crate::generate::Recipe;
 use crate::stats::Stats;

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use stripewise_base::prng::Prng;
 use stripewise_base::suggest::{self, ConfigError};
 use stripewise_base::units::{Bytes, Count, Span};
 
 use super::amounts::Amounts;
 use super::sizes::Sizes;
 use crate::TraceError;
+use crate::stats::PAGE_BYTES;
 
 /// The statistics of a workload. Shares lie in `0.0..=1.0`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct Profile {
     pub footprint: Footprint,
     /// How unevenly accesses fall on pages.
     pub skew: Skew,
+    /// Where data lies; absent: in zones that begin at powers of two and are filled without holes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<Places>,
     /// How soon writes return to written data; absent: no sooner than skew and sequentiality make them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<Recency>,
@@ -82,21 +87,76 @@ pub struct Footprint {
 }
 
 /// How unevenly accesses fall on pages.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Skew {
     /// Share of page accesses on the hottest 20 % of the touched pages.
     pub hot20: f64,
+    /// How flat the top of the law is: the share of the extents by which the ranks of its power law begin later, so that
+    /// about as many are almost equally hot. 0 (the default) is a plain power law, whose first few take a large share.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub head: f64,
 }
 
-/// How soon writes return to written data: locality in time, which skew does not describe.
+/// Where data lies in the span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Places {
+    /// Whether zones begin anywhere, and not at powers of two. Otherwise the oldest data, which is the hottest, meets
+    /// few members of an array.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub phase: bool,
+    /// The lengths of runs of adjacent data; absent: each zone is one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents: Option<ExtentLaw>,
+}
+
+/// A log-normal law of the lengths of extents. An extent is never shorter than the request that begins it, and ends
+/// after the one that reaches its length; holes behind extents use the room that the span leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtentLaw {
+    /// Median length.
+    pub median: Bytes,
+    /// Standard deviation of the natural logarithm of the length.
+    pub sigma: f64,
+}
+
+impl ExtentLaw {
+    fn median_pages(self) -> f64 {
+        self.median.0 as f64 / PAGE_BYTES as f64
+    }
+
+    /// Mean length in pages.
+    pub(super) fn mean_pages(self) -> f64 {
+        (self.median_pages() * libm::exp(0.5 * self.sigma * self.sigma)).max(1.0)
+    }
+
+    /// A length in pages.
+    pub(super) fn draw(self, prng: &mut Prng) -> u64 {
+        // Box and Muller.
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - prng.unit()));
+        let normal = radius * libm::cos(std::f64::consts::TAU * prng.unit());
+        ((self.median_pages() * libm::exp(self.sigma * normal) + 0.5) as u64).clamp(1, MOST_EXTENT)
+    }
+}
+
+/// The longest extent that is drawn, in pages.
+const MOST_EXTENT: u64 = 1 << 32;
+/// The largest deviation of a law of extents.
+const MOST_SIGMA: f64 = 4.0;
+
+/// How soon writes return to written data: locality in time, which skew does not describe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recency {
     /// Share of the update writes that go to the place of a recent write.
     pub share: f64,
     /// The number of recent writes. The choice among them is uniform in the logarithm of their age.
     pub within: Count,
+    /// Share of the update writes that go to the place of one of the last six, chosen alike; beside `share`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub immediate: f64,
 }
 
 /// The most writes that a generator remembers.
@@ -104,6 +164,10 @@ const MOST_RECENT: u64 = 1 << 24;
 
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Profile {
@@ -143,8 +207,10 @@ impl Profile {
             ("sequential", self.sequential),
             ("footprint.reads_of_written", self.footprint.reads_of_written),
             ("skew.hot20", self.skew.hot20),
+            ("skew.head", self.skew.head),
             ("arrivals.correlation", self.arrivals.correlation),
             ("recency.share", self.recency.map_or(0.0, |recency| recency.share)),
+            ("recency.immediate", self.recency.map_or(0.0, |recency| recency.immediate)),
         ];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
@@ -170,6 +236,17 @@ impl Profile {
         }
         if self.recency.is_some_and(|recency| !(1..=MOST_RECENT).contains(&recency.within.0)) {
             return fail(format!("recency.within is no number of writes from 1 to {MOST_RECENT}; change it"));
+        }
+        if self.recency.is_some_and(|recency| recency.share + recency.immediate > 1.0) {
+            return fail("recency.share and recency.immediate exceed 1 together; lower one".to_owned());
+        }
+        if let Some(law) = self.places.and_then(|places| places.extents) {
+            let fits = (PAGE_BYTES..=1 << 40).contains(&law.median.0);
+            if !fits || !(0.0..=MOST_SIGMA).contains(&law.sigma) {
+                return fail(format!(
+                    "places.extents needs a median from 4KiB to 1TiB and a sigma from 0 to {MOST_SIGMA}; change them"
+                ));
+            }
         }
         self.validate_sizes()?;
         self.validate_arrivals()

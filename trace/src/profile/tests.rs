@@ -86,9 +86,18 @@ fn a_profile_without_meaning_is_refused_with_the_remedy() {
         ("\"2s\"", "\"2ms\"", "arrivals.cdf descends at point 6"),
         ("[1.0, \"2s\"]", "[0.9, \"2s\"]", "arrivals.cdf runs from share 0 to 0.9; add points for 0 and 1"),
         ("\"4368572ns\"", "\"1s\"", "arrivals.mean = 1s contradicts arrivals.cdf, which allows"),
-        ("[arrivals]", "[arrivals]\ncorrelation = 1.5", "arrivals.correlation = 1.5 is not a share"),
+        ("correlation = 0.7", "correlation = 1.5", "arrivals.correlation = 1.5 is not a share"),
         ("hot20 = 0.8", "hot20 = 80", "skew.hot20 = 80 is not a share"),
-        ("[skew]", "[recency]\nshare = 0.5\nwithin = \"0\"\n\n[skew]", "no number of writes from 1 to"),
+        ("head = 0.03", "head = 3", "skew.head = 3 is not a share"),
+        ("immediate = 0.1", "immediate = 1.1", "recency.immediate = 1.1 is not a share"),
+        ("share = 0.0", "share = 0.95", "recency.share and recency.immediate exceed 1 together"),
+        (
+            "sigma = 1.43",
+            "sigma = 5",
+            "places.extents needs a median from 4KiB to 1TiB and a sigma from 0 to 4",
+        ),
+        ("phase = true", "phases = true", "did you mean `phase`?"),
+        ("within = \"6\"", "within = \"0\"", "no number of writes from 1 to"),
         (
             "write_ratio = 0.454",
             "write_ratio = 0.454\nstart_sector = [0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0]",
@@ -113,7 +122,8 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
 
 #[test]
 fn correlated_intervals_have_the_distribution_of_independent_ones_and_cluster() {
-    let base = find("paper000/hm_0").expect("shipped").profile.expect("a profile");
+    let shipped = find("paper000/hm_0").expect("shipped").profile.expect("a profile");
+    let base = Profile { arrivals: Arrivals { correlation: 0.0, ..shipped.arrivals.clone() }, ..shipped };
     let correlated =
         Profile { arrivals: Arrivals { correlation: 0.85, ..base.arrivals.clone() }, ..base.clone() };
     let (random, clustered) = (measure(&base, Some(TRIAL), 3), measure(&correlated, Some(TRIAL), 3));
@@ -141,7 +151,7 @@ fn writes_return_as_soon_and_as_often_as_the_recency_says() {
         update_ratio: 0.5,
         sequential: 0.0,
         sizes,
-        skew: Skew { hot20: 0.2 },
+        skew: Skew { hot20: 0.2, head: 0.0 },
         ..example()
     };
     let soon = |recency| {
@@ -157,8 +167,51 @@ fn writes_return_as_soon_and_as_often_as_the_recency_says() {
     let by_chance = soon(None);
     assert!(by_chance < 0.03, "{by_chance}");
     // Half of the writes are updates.
-    let found = soon(Some(Recency { share: 0.6, within: Count(64) }));
+    let found = soon(Some(Recency { share: 0.6, within: Count(64), immediate: 0.0 }));
     assert!((found - by_chance - 0.3).abs() < 0.02, "{found}");
+}
+
+#[test]
+fn the_hottest_data_meets_all_members_if_zones_begin_anywhere() {
+    // Paper 002: 64 chips in groups of 4, where a stripe has 48 data chips.
+    let chips = |phase: bool| {
+        let places = Some(Places { phase, extents: None });
+        let profile = Profile {
+            places,
+            recency: None,
+            ..find("paper002/HM_0").expect("shipped").profile.expect("one")
+        };
+        let mut source = profile.generate(Some(20_000), 5).expect("a profile");
+        let (mut batch, mut hits) = (Vec::with_capacity(20_000), std::collections::BTreeMap::new());
+        source.next_batch(&mut batch).expect("generators do not fail");
+        batch.iter().for_each(|request| *hits.entry(request.offset / 4096).or_insert(0u32) += 1);
+        let mut pages: Vec<(u32, u64)> = hits.into_iter().map(|(page, count)| (count, page)).collect();
+        pages.sort_unstable_by(|a, b| b.cmp(a));
+        pages.iter().take(100).map(|&(_, page)| page % 48).collect::<std::collections::BTreeSet<u64>>().len()
+    };
+    // Of 48 chips 100 pages at random places miss 48 exp(-100 / 48), about 6.
+    assert!(chips(true) >= 36 && chips(false) < 24, "{} {}", chips(true), chips(false));
+}
+
+#[test]
+fn lengths_of_extents_follow_the_law_that_a_profile_gives() {
+    let law = |median: u64, sigma| {
+        Some(Places { phase: true, extents: Some(ExtentLaw { median: Bytes(median), sigma }) })
+    };
+    let sizes =
+        Sizes { write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(4096), 1.0)] }), ..example().sizes };
+    let base =
+        Profile { write_ratio: 1.0, update_ratio: 0.5, sequential: 0.1, sizes, recency: None, ..example() };
+    for (median, sigma) in [(16u64 << 10, 1.0), (64 << 10, 1.4)] {
+        let stats = measure(&Profile { places: law(median, sigma), ..base.clone() }, Some(TRIAL), 5);
+        let extents = stats.extents;
+        // Some thousand extents; a few are adjacent, and the last ones have not grown to their length.
+        let pages = median as f64 / 4096.0;
+        assert!(
+            (extents.mean_ln - pages.ln()).abs() < 0.2 && (extents.sd_ln - sigma).abs() < 0.2,
+            "{extents:?}"
+        );
+    }
 }
 
 #[test]
@@ -178,7 +231,12 @@ fn extreme_profiles_are_met_as_well() {
         ("only reads", Profile { write_ratio: 0.0, update_ratio: 0.0, sequential: 0.0, ..base.clone() }),
         (
             "only first writes",
-            Profile { write_ratio: 1.0, update_ratio: 0.0, skew: Skew { hot20: 0.2 }, ..base.clone() },
+            Profile {
+                write_ratio: 1.0,
+                update_ratio: 0.0,
+                skew: Skew { hot20: 0.2, head: 0.0 },
+                ..base.clone()
+            },
         ),
         ("only updates", Profile { write_ratio: 1.0, update_ratio: 1.0, ..base.clone() }),
         (
@@ -187,7 +245,7 @@ fn extreme_profiles_are_met_as_well() {
                 write_ratio: 1.0,
                 update_ratio: 0.0,
                 sequential: 1.0,
-                skew: Skew { hot20: 0.2 },
+                skew: Skew { hot20: 0.2, head: 0.0 },
                 sizes: Sizes {
                     write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(65_536), 1.0)] }),
                     ..Sizes::default()
@@ -250,6 +308,8 @@ proptest! {
         mut gaps in prop::collection::vec((0.0f64..1.0, 0u64..1 << 62), 0..5),
         mean in prop::option::of(0u64..u64::MAX),
         starts in prop::option::of(prop::array::uniform8(0.0f64..1.0)),
+        (phase, extents) in (any::<bool>(), prop::option::of((0u64..1 << 42, 0.0f64..4.5))),
+        recency in prop::option::of((0.0f64..1.0, 0u64..2000, 0.0f64..0.5)),
     ) {
         gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut largest = 0;
@@ -276,8 +336,12 @@ proptest! {
             sizes: Sizes { read: Some(law.clone()), write: Some(law), ..Sizes::default() },
             arrivals,
             footprint: Footprint { written: written.map(Bytes), read_only: read_only.map(Bytes), reads_of_written: hot20 },
-            skew: Skew { hot20 },
-            recency: None,
+            skew: Skew { hot20, head: hot20 },
+            places: Some(Places {
+                phase,
+                extents: extents.map(|(median, sigma)| ExtentLaw { median: Bytes(median), sigma }),
+            }),
+            recency: recency.map(|(share, within, immediate)| Recency { share, within: Count(within), immediate }),
             start_sector: starts,
         };
         if let Ok(mut source) = profile.generate(asked, 3) {

@@ -14,5 +14,6 @@ mod parquet_damage;
 mod parquet_schema;
 mod plausibility;
 mod profile_of_traces;
+mod profile_ranges;
 mod real_traces;
 mod round_trip;
