@@ -135,7 +135,7 @@ impl Scheme {
         if let Some(zones) = zones {
             geometry = geometry.with_zones(zones[0].1, &zones[1..]);
         }
-        if self.code.kind == Some(Kind::XCode) {
+        if self.has_deep_stripes() {
             self.check_deep(&geometry)?;
             geometry = geometry.deep();
         }
@@ -338,6 +338,11 @@ impl Scheme {
             return refuse("placement.policy", "\"parity-logging\"".into(), reason);
         }
         Ok(())
+    }
+
+    /// Whether stripes are as deep as they are wide: those of X-Code.
+    pub fn has_deep_stripes(&self) -> bool {
+        self.code.kind == Some(Kind::XCode)
     }
 
     /// Checks that stripes as deep as they are wide have a meaning for this scheme.
