@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use crate::error::Error;
-use crate::media::{Media, Write};
-use crate::store::{Moment, Partial};
+use crate::media::{Media, Moment, Partial, Write};
 
 /// The ending of files that are being written.
 pub(crate) const PARTIAL: &str = "partial";

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use stripewise_study::{InMemory, Observer};
 
 use crate::error::Error;
+use crate::media::Moment;
 use crate::plan::Plan;
 use crate::row::Row;
 use crate::schedule::Task;
-use crate::store::{KnownRow, Moment, StudyStore, figures_of};
+use crate::store::{KnownRow, StudyStore, figures_of};
 
 /// Observes the making of runs.
 pub trait Watch: Sync {

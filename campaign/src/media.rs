@@ -3,14 +3,35 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::error::Error;
-use crate::folder::Folder;
-use crate::store::{Moment, Partial};
+
+/// A file that a process has not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The time since it was written to.
+    pub age: Duration,
+}
+
+/// The moments of a commit. A test ends the process at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// All runs of a batch are made.
+    Made,
+    /// The pack is written under its first name.
+    Written,
+    /// The pack has its name.
+    Renamed,
+    /// The folder is on the disk too.
+    Committed,
+}
 
 /// Files under names. A name is the place of the store with a path behind it, so errors and users see where a file is.
 ///
@@ -50,27 +71,3 @@ pub(crate) trait Media: Debug + Send + Sync {
 
 /// Writes to an empty file, and returns it.
 pub(crate) type Write<'a> = Box<dyn FnOnce(File) -> Result<File, Error> + 'a>;
-
-/// The place of a store without a slash at its end, and what it is kept in.
-pub(crate) fn open(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
-    match place.to_str().and_then(|text| text.split_once("://")) {
-        None => Ok((place.to_owned(), Arc::new(Folder))),
-        Some(("file", path)) => Ok((path.into(), Arc::new(Folder))),
-        Some(_) => objects(place),
-    }
-}
-
-#[cfg(feature = "object-stores")]
-fn objects(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
-    let text = place.to_string_lossy();
-    let text = text.trim_end_matches('/');
-    Ok((text.into(), Arc::new(crate::objects::Objects::open(text)?)))
-}
-
-#[cfg(not(feature = "object-stores"))]
-fn objects(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
-    Err(Error::Spec(format!(
-        "{}: this program was built without object stores; give a folder, or build it with `--features object-stores`",
-        place.display()
-    )))
-}

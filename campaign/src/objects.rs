@@ -28,10 +28,9 @@ use url::Url;
 
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::media::{Media, Write};
+use crate::media::{Media, Moment, Write};
 use crate::pack;
 use crate::row::hex;
-use crate::store::Moment;
 
 /// How long a request that fails is tried again, beside the attempts of `object_store` itself.
 const PATIENCE: Duration = Duration::from_secs(60);

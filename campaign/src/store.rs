@@ -21,42 +21,42 @@ use stripewise_results::Digest;
 
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::media::{self, Media};
+use crate::media::{Media, Moment, Partial};
 use crate::pack;
 use crate::row::{Row, unhex};
 
 /// The age at which such a file belongs to a dead process: writing one takes less than a second.
 const DEAD: Duration = Duration::from_secs(3600);
 
-/// A file that a process has not finished.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Partial {
-    /// The file.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// The time since it was written to.
-    pub age: Duration,
-}
-
-/// The moments of a commit. A test ends the process at each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// All runs of a batch are made.
-    Made,
-    /// The pack is written under its first name.
-    Written,
-    /// The pack has its name.
-    Renamed,
-    /// The folder is on the disk too.
-    Committed,
-}
-
 /// The results of a study.
 #[derive(Clone, Debug)]
 pub struct StudyStore {
     root: PathBuf,
     media: Arc<dyn Media>,
+}
+
+/// The place of a store without a slash at its end, and what it is kept in.
+fn media_of(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
+    match place.to_str().and_then(|text| text.split_once("://")) {
+        None => Ok((place.to_owned(), Arc::new(Folder))),
+        Some(("file", path)) => Ok((path.into(), Arc::new(Folder))),
+        Some(_) => objects(place),
+    }
+}
+
+#[cfg(feature = "object-stores")]
+fn objects(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
+    let text = place.to_string_lossy();
+    let text = text.trim_end_matches('/');
+    Ok((text.into(), Arc::new(crate::objects::Objects::open(text)?)))
+}
+
+#[cfg(not(feature = "object-stores"))]
+fn objects(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
+    Err(Error::Spec(format!(
+        "{}: this program was built without object stores; give a folder, or build it with `--features object-stores`",
+        place.display()
+    )))
 }
 
 /// All finished runs, without their tables.
@@ -145,7 +145,7 @@ impl StudyStore {
     /// # Errors
     /// A place of unknown form; settings of an object store that are missing or wrong; a program without object stores.
     pub fn open(place: &Path) -> Result<Self, Error> {
-        let (root, media) = media::open(place)?;
+        let (root, media) = media_of(place)?;
         Ok(Self { root, media })
     }
 
@@ -270,7 +270,7 @@ impl StudyStore {
         self.media.replace(path, bytes)
     }
 
-    /// Keeps a text under a name in a folder of the store; what is there already stays, and is returned.
+    /// Keeps a text under a name in a folder of the store; an earlier text stays, and is returned.
     ///
     /// # Errors
     /// When it cannot be read or written.

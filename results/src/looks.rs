@@ -1,5 +1,5 @@
 //! The record of comparisons whose seeds ended when an interval was narrow (`compare --until`). Their intervals are wider,
-//! because several looks decided how many seeds there are, and whoever shows the runs later must know it.
+//! because several looks decided how many seeds there are, and every later report of the runs must know it.
 //!
 //! A file for each comparison in `until/` of the directory of results: the figure, the number of looks, and the runs.
 
@@ -27,7 +27,7 @@ pub fn record(root: &Path, figure: &str, rate: Rate, runs: &BTreeSet<Digest>) ->
     let text = toml::to_string_pretty(&entry).expect("texts, integers and lists of them are TOML");
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder).map_err(Error::io(&folder, "make the directory"))?;
-    // Equal comparisons have one file, whoever writes it last.
+    // Equal comparisons have one file, which the last of them writes.
     let path = folder.join(format!("{}.toml", blake3::hash(text.as_bytes()).to_hex()));
     let partial = path.with_extension(format!("{}.partial", std::process::id()));
     fs::write(&partial, text).map_err(Error::io(&partial, "write the file"))?;

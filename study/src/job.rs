@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::policy::{Failures, NamedPolicy, Routines};
 use crate::setting::{self, Overlaid, Setting};
 use crate::span;
-use crate::spec::{StudySpec, WarmUp};
+use crate::spec::StudySpec;
+use crate::warm_up::WarmUp;
 
 /// One run of a study.
 #[derive(Clone, Debug)]

@@ -26,6 +26,7 @@ mod span;
 mod spec;
 mod study;
 mod timeline;
+mod warm_up;
 mod watching;
 mod workload;
 
@@ -39,8 +40,9 @@ pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
-pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables, WarmUp};
+pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
 pub use study::{Finished, Study, acknowledges, version};
+pub use warm_up::WarmUp;
 pub use watching::InMemory;
 pub use workload::{
     DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,

@@ -1,9 +1,7 @@
 //! The specification of a study, as plain data.
 
-use std::fmt;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use stripewise_base::units;
 use stripewise_flash::{Share, State};
@@ -14,6 +12,7 @@ use crate::named::Document;
 use crate::policy::NamedPolicy;
 use crate::setting::Setting;
 use crate::span::Span;
+use crate::warm_up::WarmUp;
 use crate::workload::WorkloadSpec;
 
 /// The default device.
@@ -77,43 +76,6 @@ impl StudySpec {
             out: "stripewise-results".into(),
             force: false,
         })
-    }
-}
-
-/// The start of a run that is not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WarmUp {
-    /// This many requests.
-    Requests(u64),
-    /// The requests before the response times are steady. A run is made twice: once to find them, and once without them.
-    Auto,
-}
-
-impl Default for WarmUp {
-    fn default() -> Self {
-        Self::Requests(0)
-    }
-}
-
-impl FromStr for WarmUp {
-    type Err = String;
-
-    /// `auto`, or a count.
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "auto" {
-            return Ok(Self::Auto);
-        }
-        let count: Result<units::Count, _> = text.parse();
-        count.map(|count| Self::Requests(count.0)).map_err(|error| format!("{error}, or `auto`"))
-    }
-}
-
-impl fmt::Display for WarmUp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Requests(requests) => requests.fmt(f),
-            Self::Auto => f.write_str("auto"),
-        }
     }
 }
 

@@ -26,7 +26,8 @@ use crate::rows::{Rows, Writing};
 use crate::setting::{self, Overlaid};
 use crate::shared::Shared;
 use crate::span;
-use crate::spec::{StudySpec, WarmUp};
+use crate::spec::StudySpec;
+use crate::warm_up::WarmUp;
 use crate::watching::{InMemory, ResponseTimes, Watching};
 use crate::workload::{Folding, Workload};
 

@@ -17,7 +17,7 @@ use crate::error::{Error, What};
 use crate::named::Document;
 use crate::observer::Observer;
 use crate::shared::{Feed, Replayed};
-use crate::spec::WarmUp;
+use crate::warm_up::WarmUp;
 
 /// The default profile: paper 000, Table III and IV.
 pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
