@@ -342,7 +342,8 @@ fn every_member_of_every_axis_is_drawn() {
     // lost, 2 readings of writes, 2 of free pages and 4 numbers of open rows; 4 numbers of rows with their parity in memory;
     // of logs 6 sizes, 4 numbers of deltas per row, 2 commits from 5 watermarks each, 3 numbers of commits, one
     // lost or none; of elastic striping 4 lengths of segments and those of deep stripes, 2 buffer units,
-    // 3 acknowledgements, 2 places of live chunks, 4 limits of collection, 4 reserves, 4 policies of hotness, 4 numbers of tiers, and 2 levels; 2
+    // 3 acknowledgements, 2 places of live chunks, 4 limits of collection, 4 reserves, 4 policies of hotness,
+    // 4 numbers of tiers, and 2 levels; 2
     // classifications of chunks, 5 chunk sizes of classes, 3 blocks and 4 histories of the mix. Of dispatch 3
     // disciplines, 5 limits of queues, 2 more orders, 2 variants of sync-fifo and of PIQ, and 5 limits of overtaking;
     // permission to collect or none, 2 turns, 2 windows, 3 blocks ahead; global collection with 3 starts, 3 idle
