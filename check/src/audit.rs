@@ -267,7 +267,7 @@ impl Audit<'_> {
             let sector = first + index as u64;
             self.model
                 .check(sector, Found::of(bytes), floor(sector))
-                .map_err(|what| format!("{place} (row {row}, member {column}), {what}"))
+                .map_err(|what| format!("{place} (row {row}, column {column}), {what}"))
         };
         for (index, bytes) in cached.chunks_exact(SECTOR).enumerate() {
             if sectors >> index & 1 != 0 {
