@@ -191,6 +191,8 @@ impl InPlace {
         let slot = &mut exec.plans[plan as usize];
         slot.wanted &= !nowhere;
         slot.partial &= !nowhere;
+        // These columns have old content for the next write of a part.
+        slot.blank &= !slot.wanted;
         slot.gave_up = true;
         slot.decision = Decision::forced(Routine::Plain, reason);
         let Plan { wanted, partial, written, .. } = *slot;
