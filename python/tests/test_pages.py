@@ -11,6 +11,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ANY = "…"
 ONLY = os.environ.get("STRIPEWISE_PAGE", "")
+BLESS = "STRIPEWISE_BLESS" in os.environ
 
 
 def steps(page):
@@ -95,9 +96,34 @@ def test_the_examples_of_a_page_print_what_it_shows(name, tmp_path, monkeypatch,
     module.page_block = page_block
     monkeypatch.setitem(sys.modules, path.stem, module)
     spec.loader.exec_module(module)
-    for first, output in shown.items():
-        if output is not None:
-            assert matches(output, printed[first].rstrip().splitlines()), f"{name}:{first}\n{printed[first]}"
+    differing = {
+        first: printed[first].rstrip().splitlines()
+        for first, output in shown.items()
+        if output is not None and not matches(output, printed[first].rstrip().splitlines())
+    }
+    if BLESS:
+        page = DOCS / name
+        page.write_text(renewed(page.read_text(), differing))
+        differing = {first: lines for first, lines in differing.items() if has_ellipsis(shown[first])}
+    assert not differing, "\n".join(f"{name}:{first}\n" + "\n".join(lines) for first, lines in differing.items())
+
+
+def has_ellipsis(lines):
+    return any(ANY in line for line in lines)
+
+
+def renewed(page, printed):
+    """The page with the output that its blocks printed, by the first lines of the blocks.
+
+    An output with an ellipsis stays: only its writer knows what to leave out.
+    """
+    lines = page.splitlines()
+    for first in sorted(printed, reverse=True):
+        start = next(at for at in range(first, len(lines)) if lines[at] == "```text") + 1
+        end = lines.index("```", start)
+        if not has_ellipsis(lines[start:end]):
+            lines[start:end] = printed[first]
+    return "\n".join([*lines, ""])
 
 
 def test_there_are_pages_with_examples():
@@ -109,6 +135,11 @@ def test_blocks_are_read_with_their_markers():
     page += "<!-- file: x.toml -->\n\n```toml\nk = 1\n```\n\n```python\nc\n```\n\nText.\n\n```text\n2\n```\n"
     expected = [("python", 4, ["a"], ["1"]), ("file", "x.toml", ["k = 1"]), ("python", 25, ["c"], None)]
     assert list(steps(page)) == expected
+
+
+def test_renewed_pages_show_what_was_printed_except_where_they_leave_something_out():
+    page = "```python\na\n```\n\n```text\n1\n```\n\n```python\nb\n```\n\n```text\n…\n2\n```\n"
+    assert renewed(page, {2: ["3", "4"], 10: ["5"]}) == page.replace("1", "3\n4")
 
 
 @pytest.mark.parametrize(
