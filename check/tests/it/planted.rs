@@ -116,6 +116,26 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Flash(Flash::GcKeepsMapping), 20),
 ];
 
+/// Bugs that few seeds find, each with one that does: it is tried first, which saves most of the time of this test. A bug that
+/// its seed no longer finds is looked for from seed 0 on, and the output names the seed that then finds it.
+const FOUND: &[(Array, u64)] = &[
+    (Array::HedgeHoldGivenBack, 4819),
+    (Array::SegmentNotHeld, 4043),
+    (Array::RedirectedSegmentNotHeld, 4043),
+    (Array::SegmentFreedEarly, 1605),
+    (Array::FlushWithoutQ, 1090),
+    (Array::PersistentCacheNotDrained, 773),
+    (Array::LeftPageReused, 767),
+    (Array::KeptParityLost, 668),
+    (Array::LeftColumnsLeftOut, 620),
+    (Array::ResyncBelievesParity, 536),
+    (Array::ResyncNotAwaited, 534),
+    (Array::CacheLossHidden, 515),
+    (Array::UnflushedMoveKept, 333),
+    (Array::BatchReorders, 204),
+    (Array::RedoForgotten, 197),
+];
+
 /// Seeds that are run without a bug in this build; `tests/stress.rs` runs many more.
 const CALM: u64 = 300;
 
@@ -163,7 +183,8 @@ fn is_about_shared_rows(bug: Planted) -> bool {
 }
 
 fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
-    (0..seeds).find_map(|seed| {
+    let known = FOUND.iter().filter(|&&(found, seed)| Planted::Array(found) == bug && seed < seeds);
+    known.map(|&(_, seed)| seed).chain(0..seeds).find_map(|seed| {
         let options = Options { bug: Some(bug), ..Options::default() };
         let case = match bug {
             bug if is_about_encoding(bug) => stress::encoding(seed),

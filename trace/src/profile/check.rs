@@ -1,7 +1,9 @@
 //! Checks whether a generated trace has the statistics of its profile, measured by the same code that measures any
 //! trace.
 
+use std::collections::VecDeque;
 use std::fmt::{self, Display, Formatter};
+use std::sync::{Mutex, PoisonError};
 
 use stripewise_base::units::Span;
 
@@ -22,6 +24,8 @@ pub const UPDATES: f64 = 0.02;
 /// Requests of the trial runs that fit the skew, and the number of pages that they may touch together.
 const TRIAL: u64 = 50_000;
 const TRIAL_PAGES: f64 = 8e6;
+/// Fits that are kept.
+const FITS: usize = 64;
 
 /// One statistic: the value in the profile and the value in a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,10 +135,10 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
     findings
 }
 
-/// The popularity of the first fifth of the extents with which a trace of `requests` requests has the profile's skew,
-/// by bisection over short trial runs. Where the most even popularity is too skewed, returns the most even; where the
-/// strongest is not enough, the strongest.
+/// The popularity of the first fifth of the extents with which a trace of `requests` requests has the profile's skew.
+/// A study asks for few profiles, each thousands of times, and a fit takes up to half a second: the last ones are kept.
 pub(super) fn fit_skew(profile: &Profile, requests: u64) -> Result<f64, TraceError> {
+    static FITTED: Mutex<VecDeque<(Profile, u64, f64)>> = Mutex::new(VecDeque::new());
     // Arrival times do not affect the skew.
     let arrivals = Arrivals { mean: Some(Span(0)), ..Arrivals::default() };
     let profile = Profile { arrivals, ..profile.clone() };
@@ -142,8 +146,24 @@ pub(super) fn fit_skew(profile: &Profile, requests: u64) -> Result<f64, TraceErr
         [profile.sizes.read_law()?, profile.sizes.first_write_law()?, profile.sizes.update_write_law()?];
     let largest_mean = laws.iter().map(sizes::mean).fold(0.0, f64::max);
     let affordable = (TRIAL_PAGES / (1.0 + largest_mean / PAGE_BYTES as f64)) as u64;
+    let requests = requests.min(TRIAL).min(affordable);
+    let fitted = || FITTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |(other, its, _): &&(Profile, u64, f64)| *its == requests && *other == profile;
+    if let Some(&(.., hot)) = fitted().iter().find(is_same) {
+        return Ok(hot);
+    }
+    let hot = bisect(&profile, requests)?;
+    let mut fitted = fitted();
+    fitted.truncate(FITS - 1);
+    fitted.push_front((profile, requests, hot));
+    Ok(hot)
+}
+
+/// The same, by bisection over short trial runs. Where the most even popularity is too skewed, returns the most even; where
+/// the strongest is not enough, the strongest.
+pub(super) fn bisect(profile: &Profile, requests: u64) -> Result<f64, TraceError> {
     let trial = |hot: f64| -> Result<f64, TraceError> {
-        let mut source = ProfileRecipe::run(&profile, requests.min(TRIAL).min(affordable), hot, 1)?;
+        let mut source = ProfileRecipe::run(profile, requests, hot, 1)?;
         Ok(Stats::collect(&mut source)?.skew.hot20)
     };
     let (mut low, mut high) = (0.01, 0.999);

@@ -215,6 +215,23 @@ fn lengths_of_extents_follow_the_law_that_a_profile_gives() {
 }
 
 #[test]
+fn a_fit_that_is_kept_is_that_of_the_same_profile_and_length() {
+    let fitted = |profile: &Profile, requests| check::fit_skew(profile, requests).expect("a fit");
+    let even = example();
+    let skew = Skew { hot20: 0.9, ..even.skew };
+    let uneven = Profile { skew, ..even.clone() };
+    let direct = |profile: &Profile, requests| {
+        let arrivals = Arrivals { mean: Some(Span(0)), ..Arrivals::default() };
+        check::bisect(&Profile { arrivals, ..profile.clone() }, requests).expect("a fit")
+    };
+    let cases = [(&even, 2_000), (&uneven, 2_000), (&even, 3_000), (&even, 2_000)];
+    for (profile, requests) in cases {
+        assert_eq!(fitted(profile, requests), direct(profile, requests));
+    }
+    assert_ne!(fitted(&even, 2_000), fitted(&uneven, 2_000));
+}
+
+#[test]
 fn trims_and_flushes_come_in_their_shares() {
     let profile = Profile { trim_ratio: 0.1, flush_ratio: 0.05, ..example() };
     let stats = measure(&profile, Some(20_000), 1);
