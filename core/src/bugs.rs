@@ -54,6 +54,8 @@ pub enum Bug {
     MoveBeforeWritten,
     /// A write of a page does not wait for the write that moves the page.
     MoveNotAwaited,
+    /// A write passes an earlier write of the same page that was set aside.
+    SetAsideOvertaken,
     /// A page of a zone is reused while requests to its old content may still be in flight.
     LeftPageReused,
     /// A block returns to its home as it was read, although a host has written it since.
@@ -328,6 +330,7 @@ impl Bug {
         Self::AbsorbNotHeld,
         Self::MoveBeforeWritten,
         Self::MoveNotAwaited,
+        Self::SetAsideOvertaken,
         Self::LeftPageReused,
         Self::EvictionNotStopped,
         Self::UnflushedMoveKept,

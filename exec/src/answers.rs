@@ -19,6 +19,8 @@ pub enum Split {
     WantsRoom,
     /// Plans, attachments, or room in controller memory are lacking.
     WantsPlans,
+    /// An earlier request must first be done with a page that the request changes; requests for other pages need not wait.
+    WantsPage,
 }
 
 /// What the executor does after a step with errors.

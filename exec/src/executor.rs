@@ -55,6 +55,8 @@ pub struct Executor<M: Memory> {
     pub last_number: u32,
     /// Requests not yet wholly split into plans, in order of arrival; under PIQ only flushes that continue.
     pub pending: VecDeque<u32>,
+    /// Requests that wait for a page, in order of arrival: others may pass them.
+    pub set_aside: VecDeque<u32>,
     /// The waiting requests under Sync-FIFO.
     pub sync_fifo: Option<SyncFifo>,
     /// The waiting requests under PIQ.

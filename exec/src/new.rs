@@ -73,6 +73,7 @@ impl<M: Memory> Executor<M> {
             free_request: 0,
             last_number: 0,
             pending: VecDeque::with_capacity(requests as usize),
+            set_aside: VecDeque::new(),
             sync_fifo: (dispatch.policy == Discipline::SyncFifo)
                 .then(|| SyncFifo::new(dispatch.strict, requests)),
             piq: (dispatch.policy == Discipline::Piq)

@@ -36,6 +36,11 @@ pub trait Placement<M: Memory>: Sized {
     /// Builds plans for the rest of request `id`, as far as possible.
     fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split;
 
+    /// Whether a page has become free for which requests wait since the last call.
+    fn has_freed_pages(&mut self) -> bool {
+        false
+    }
+
     /// Whether requests that need no plan of their own end in controller memory.
     fn has_memory(&self) -> bool {
         false

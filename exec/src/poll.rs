@@ -40,6 +40,8 @@ impl<M: Memory> Executor<M> {
                 // A hedge waits only for its time.
             } else if placement.poll_before(self, driver) {
                 // Requests of hosts wait for this work.
+            } else if self.recall_set_aside(placement) {
+                // Requests continue for which a page has become free.
             } else if !self.issue_front(placement, driver)
                 && !self.issue_passing(placement, driver)
                 && !self.issue_batches(placement, driver)

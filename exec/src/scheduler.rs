@@ -5,9 +5,12 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::dispatch::{BatchKind, Discipline, MemberSet, Piq};
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_core::request::RequestKind;
+use stripewise_core::request::{RequestKind, RequestSlot};
 
 use crate::{Executor, Placement, Split};
+
+/// Requests that may be set aside at a time.
+const SET_ASIDE: usize = 256;
 
 impl<M: Memory> Executor<M> {
     /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.
@@ -22,11 +25,16 @@ impl<M: Memory> Executor<M> {
             Discipline::AsyncFifo => {
                 let is_read = self.requests[id as usize].host.kind == RequestKind::Read;
                 let may_go = self.pending.is_empty() || is_read && self.reads_pass(placement);
-                if may_go && placement.split(id, self, driver) == Split::Done {
+                let split = if may_go { self.split_in_turn(id, placement, driver) } else { Split::WantsPlans };
+                if split == Split::Done {
                     return self.split_done(id, placement, driver);
                 }
                 self.waits(id, placement);
-                self.pending.push_back(id);
+                if split == Split::WantsPage {
+                    self.set_aside.push_back(id);
+                } else {
+                    self.pending.push_back(id);
+                }
             }
             Discipline::SyncFifo => {
                 let targets = self.waits(id, placement);
@@ -80,12 +88,58 @@ impl<M: Memory> Executor<M> {
             }
         }
         self.pending.pop_front();
-        if placement.split(id, self, driver) != Split::Done {
-            self.pending.push_front(id);
+        match self.split_in_turn(id, placement, driver) {
+            Split::Done => {
+                self.waits_no_longer(id);
+                self.split_done(id, placement, driver);
+                true
+            }
+            Split::WantsPage if self.scheme.dispatch.policy == Discipline::AsyncFifo => {
+                self.set_aside.push_back(id);
+                true
+            }
+            Split::WantsPage | Split::WantsPlans | Split::WantsRoom => {
+                self.pending.push_front(id);
+                false
+            }
+        }
+    }
+
+    /// Splits request `id`, unless it changes a page that a request which was set aside also means: these keep their order.
+    #[inline]
+    fn split_in_turn<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: u32,
+        placement: &mut P,
+        driver: &mut D,
+    ) -> Split {
+        if self.set_aside.is_empty() || !self.meets_set_aside(id) {
+            return placement.split(id, self, driver);
+        }
+        // Each request that arrives looks at all of these.
+        if self.set_aside.len() < SET_ASIDE { Split::WantsPage } else { Split::WantsPlans }
+    }
+
+    /// Whether request `id` changes a page that a request which was set aside means.
+    fn meets_set_aside(&self, id: u32) -> bool {
+        let RequestSlot { host, pages: (first, last), .. } = self.requests[id as usize];
+        let meets = |&other: &u32| {
+            let (other_first, other_last) = self.requests[other as usize].pages;
+            first <= other_last && other_first <= last
+        };
+        matches!(host.kind, RequestKind::Write | RequestKind::Trim)
+            && !self.has_bug(Bug::SetAsideOvertaken)
+            && self.set_aside.iter().any(meets)
+    }
+
+    /// Lets the requests that were set aside try again, before all others. Returns false if no page has become free.
+    pub(crate) fn recall_set_aside<P: Placement<M>>(&mut self, placement: &mut P) -> bool {
+        if self.set_aside.is_empty() || !placement.has_freed_pages() {
             return false;
         }
-        self.waits_no_longer(id);
-        self.split_done(id, placement, driver);
+        while let Some(id) = self.set_aside.pop_back() {
+            self.pending.push_front(id);
+        }
         true
     }
 
@@ -140,7 +194,7 @@ impl<M: Memory> Executor<M> {
         let mut any = false;
         while let Some(id) = self.piq.as_mut().and_then(|piq| piq.next(&freed)) {
             match placement.split(id, self, driver) {
-                Split::WantsPlans => {
+                Split::WantsPlans | Split::WantsPage => {
                     self.freed.add(&freed);
                     return any;
                 }

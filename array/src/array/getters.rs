@@ -91,6 +91,7 @@ impl<M: Memory> Array<M> {
     /// Whether no request, plan or row lock is left.
     pub fn is_quiet(&self) -> bool {
         self.exec.pending.is_empty()
+            && self.exec.set_aside.is_empty()
             && self.as_in_place().is_none_or(|placement| placement.resync.is_none())
             && self.exec.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
             && self.exec.buffered.is_empty()

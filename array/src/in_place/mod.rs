@@ -156,6 +156,10 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
+    fn has_freed_pages(&mut self) -> bool {
+        self.zones.as_mut().is_some_and(Zones::has_arrived)
+    }
+
     fn takes_writes_to_memory(&self) -> bool {
         self.cache.is_some()
     }

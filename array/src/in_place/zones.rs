@@ -34,7 +34,7 @@ impl InPlace {
                     return Split::Done;
                 }
                 if !self.translate(id, kind, exec) {
-                    return Split::WantsPlans;
+                    return Split::WantsPage;
                 }
                 continue;
             };
@@ -52,7 +52,7 @@ impl InPlace {
         }
     }
 
-    /// Translates the next run of request `id`. Returns false if the request must wait.
+    /// Translates the next run of request `id`. Returns false if another request moves its first page.
     fn translate<M: Memory>(&mut self, id: u32, kind: RequestKind, exec: &mut Executor<M>) -> bool {
         let (page, end) = exec.requests[id as usize].cursor.remaining();
         let is_own = id == exec.internal_id();

@@ -130,6 +130,8 @@ pub(crate) struct Zones {
     moving: Table,
     moves: Vec<Move>,
     free_moves: Vec<u32>,
+    /// Whether a move has ended, for requests that wait for one.
+    has_arrived: bool,
     /// Pages that were left, each with the epoch in which it was left.
     left: VecDeque<(u64, u32)>,
     epoch: u64,
@@ -182,6 +184,7 @@ impl Zones {
             moving: Table::new(64),
             moves: Vec::new(),
             free_moves: Vec::new(),
+            has_arrived: false,
             left: VecDeque::new(),
             epoch: 0,
             begun: [0; 2],

@@ -73,6 +73,7 @@ impl Zones {
     pub(super) fn arrived(&mut self, page: u64) -> u64 {
         let number = self.moving.put(page, NONE);
         self.free_moves.push(number);
+        self.has_arrived = true;
         self.moves[number as usize].target
     }
 
@@ -102,6 +103,11 @@ impl Zones {
     #[inline]
     pub(crate) fn is_moving(&self, page: u64, mover: u32) -> bool {
         self.move_of(page).is_some_and(|other| other.mover != mover)
+    }
+
+    /// Whether the move of a page has ended since the last call.
+    pub(crate) fn has_arrived(&mut self) -> bool {
+        std::mem::take(&mut self.has_arrived)
     }
 
     /// Lets `mover` move the host's `page` to `target`.

@@ -70,6 +70,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::WrittenForgotten), 50),
     (Planted::Array(Array::MoveBeforeWritten), 50),
     (Planted::Array(Array::MoveNotAwaited), 50),
+    (Planted::Array(Array::SetAsideOvertaken), 2000),
     (Planted::Array(Array::LeftPageReused), 5000),
     (Planted::Array(Array::EvictionNotStopped), 500),
     (Planted::Array(Array::UnflushedMoveKept), 2000),
@@ -163,6 +164,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
         Planted::Array(Array::KeptParityLost) => {
             case.scheme.parity_memory_rows() > 0 && !case.power_losses.is_empty() && !case.losses.is_empty()
         }
+        Planted::Array(Array::SetAsideOvertaken) => case.scheme.placement.policy == PlacementPolicy::McRais,
         Planted::Array(Array::ResyncNotAwaited | Array::RedoForgotten) => !case.power_losses.is_empty(),
         Planted::Array(Array::MembersNotFlushed) => case.volatile_members && !case.power_losses.is_empty(),
         _ => true,
