@@ -56,7 +56,7 @@ fn index_listed(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Res
     store.put(&path, |file| {
         let (mut file, mut writer) = (Some(file), None);
         for pack in store.packs()? {
-            pack::read(&pack, store.read(&pack)?, None, &mut |table| {
+            pack::read(&pack, store.read_pack(&pack)?, None, &mut |table| {
                 for table in counted(plan, &pack, table, &cells, &mut wanted)? {
                     rows += table.num_rows() as u64;
                     let started = match file.take() {

@@ -36,8 +36,33 @@ impl Media for Folder {
         Ok(found)
     }
 
+    fn list_below(&self, root: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+        let found = entries(root)?.into_iter().map(|folder| folder.join(name));
+        let mut found: Vec<PathBuf> = found.filter(|path| path.is_file()).collect();
+        found.sort();
+        Ok(found)
+    }
+
     fn read(&self, path: &Path) -> Result<Bytes, Error> {
         fs::read(path).map(Bytes::from).map_err(Error::io(path, "read the file"))
+    }
+
+    fn create(&self, path: &Path, bytes: &Bytes) -> Result<Option<Bytes>, Error> {
+        let aside = partial(path)?.1;
+        let made = File::create_new(&aside).map_err(Error::io(&aside, "make the file"));
+        let linked = made.and_then(|file| all(file, path, bytes)).and_then(|file| {
+            file.sync_all().map_err(Error::io(&aside, "bring the file to the disk"))?;
+            match fs::hard_link(&aside, path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                linked => linked.map(|()| true).map_err(Error::io(path, "give the file its name")),
+            }
+        });
+        // A file that cannot be removed is swept later.
+        let _ = fs::remove_file(&aside);
+        if linked? {
+            return Ok(None);
+        }
+        self.read(path).map(|there| (there != *bytes).then_some(there))
     }
 
     fn put_pack(&self, path: &Path, bytes: Vec<u8>, at: &dyn Fn(Moment)) -> Result<(), Error> {
@@ -121,14 +146,18 @@ fn partial(path: &Path) -> Result<(PathBuf, PathBuf), Error> {
 
 /// The files of a folder with this ending, in the order of their names; none if there is no folder.
 fn names(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = entries(folder)?;
+    paths.retain(|path| path.extension().is_some_and(|it| it == ending));
+    paths.sort();
+    Ok(paths)
+}
+
+/// All entries of a folder; none if there is no folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.and_then(Iterator::collect::<io::Result<Vec<_>>>),
     };
     let entries = entries.map_err(Error::io(folder, "list the folder"))?;
-    let paths = entries.into_iter().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|it| it == ending)).collect();
-    paths.sort();
-    Ok(paths)
+    Ok(entries.into_iter().map(|entry| entry.path()).collect())
 }

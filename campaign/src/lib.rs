@@ -9,6 +9,7 @@
 
 mod axis;
 mod batch;
+mod bucket;
 mod catalogue;
 mod check;
 mod choice;
@@ -40,6 +41,7 @@ mod worker;
 
 pub use axis::Axis;
 pub use batch::Batch;
+pub use bucket::{RunBucket, is_bucket};
 pub use catalogue::index;
 pub use check::{Check, Skipped, check};
 pub use choice::Choice;

@@ -48,8 +48,19 @@ pub(crate) trait Media: Debug + Send + Sync {
         Ok(())
     }
 
+    /// The files of this name in folders of `root`, in order; none if there is no folder.
+    fn list_below(&self, root: &Path, name: &str) -> Result<Vec<PathBuf>, Error>;
+
     /// The bytes of a file.
     fn read(&self, path: &Path) -> Result<Bytes, Error>;
+
+    /// The bytes of a pack.
+    fn read_pack(&self, path: &Path) -> Result<Bytes, Error> {
+        self.read(path)
+    }
+
+    /// Writes a file where there is none. Other bytes that are there stay, and are returned.
+    fn create(&self, path: &Path, bytes: &Bytes) -> Result<Option<Bytes>, Error>;
 
     /// Writes a pack, whose name says what its bytes are.
     fn put_pack(&self, path: &Path, bytes: Vec<u8>, at: &dyn Fn(Moment)) -> Result<(), Error>;

@@ -19,8 +19,8 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, Error as ObjectError, ObjectStore, ObjectStoreExt as _, ObjectStoreScheme, PutMode,
-    RetryConfig, WriteMultipart,
+    BackoffConfig, Error as ObjectError, ObjectMeta, ObjectStore, ObjectStoreExt as _, ObjectStoreScheme,
+    PutMode, RetryConfig, WriteMultipart,
 };
 use stripewise_study::cache_folder;
 use tokio::runtime::{Builder, Runtime};
@@ -109,8 +109,8 @@ impl Objects {
         patiently(|| async { self.store.get(key).await?.bytes().await }).await
     }
 
-    /// Puts a pack where there is none.
-    async fn create(&self, key: &Key, bytes: &Bytes) -> Result<Created, ObjectError> {
+    /// Puts an object where there is none.
+    async fn put_new(&self, key: &Key, bytes: &Bytes) -> Result<Created, ObjectError> {
         let began = Instant::now();
         loop {
             let put = || self.store.put_opts(key, bytes.clone().into(), PutMode::Create.into());
@@ -121,7 +121,7 @@ impl Objects {
             }
             match self.get(key).await {
                 Ok(there) if there == *bytes => return Ok(Created::Ours),
-                Ok(_) => return Ok(Created::Other),
+                Ok(there) => return Ok(Created::Other(there)),
                 // Two puts at a time refuse each other on S3, or another command has joined the pack to a larger one.
                 Err(ObjectError::NotFound { .. }) if began.elapsed() < PATIENCE => {
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -179,12 +179,12 @@ impl Objects {
     }
 }
 
-/// What a put of a pack found.
+/// What a put of an object found.
 enum Created {
-    /// The pack is there.
+    /// The object is there.
     Ours,
     /// There are other bytes under its name.
-    Other,
+    Other(Bytes),
 }
 
 /// Why a file was not written.
@@ -299,27 +299,45 @@ impl Media for Objects {
         self.wait(all.try_collect::<Vec<()>>()).map(|_| ())
     }
 
+    fn list_below(&self, root: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+        let key = self.key(root);
+        let list = || self.store.list(Some(&key)).try_collect::<Vec<_>>();
+        let found = self.wait(patiently(list)).map_err(explain(root, "list the objects"))?;
+        let below = |object: &ObjectMeta| {
+            let mut parts = object.location.prefix_match(&key)?;
+            let (folder, file) = (parts.next()?, parts.next()?);
+            (file.as_ref() == name && parts.next().is_none()).then(|| root.join(folder.as_ref()).join(name))
+        };
+        let mut found: Vec<PathBuf> = found.iter().filter_map(below).collect();
+        found.sort();
+        Ok(found)
+    }
+
     fn read(&self, path: &Path) -> Result<Bytes, Error> {
-        if path.extension().is_some_and(|it| it == "parquet") {
-            let kept = self.kept(path).and_then(|kept| fs::read(kept).ok());
-            if let Some(bytes) = kept.filter(|bytes| is_whole(path, bytes)) {
-                return Ok(bytes.into());
-            }
-            return self.wait(self.fetch(path)).map_err(explain(path, "read the object"));
-        }
         self.wait(self.get(&self.key(path))).map_err(explain(path, "read the object"))
+    }
+
+    fn read_pack(&self, path: &Path) -> Result<Bytes, Error> {
+        let kept = self.kept(path).and_then(|kept| fs::read(kept).ok());
+        if let Some(bytes) = kept.filter(|bytes| is_whole(path, bytes)) {
+            return Ok(bytes.into());
+        }
+        self.wait(self.fetch(path)).map_err(explain(path, "read the object"))
+    }
+
+    fn create(&self, path: &Path, bytes: &Bytes) -> Result<Option<Bytes>, Error> {
+        match self.wait(self.put_new(&self.key(path), bytes)).map_err(explain(path, "write the object"))? {
+            Created::Ours => Ok(None),
+            Created::Other(there) => Ok(Some(there)),
+        }
     }
 
     fn put_pack(&self, path: &Path, bytes: Vec<u8>, at: &dyn Fn(Moment)) -> Result<(), Error> {
         at(Moment::Written);
         let bytes = Bytes::from(bytes);
-        match self.wait(self.create(&self.key(path), &bytes)).map_err(explain(path, "write the object"))? {
-            Created::Ours => {}
-            Created::Other => {
-                let message =
-                    "this pack of runs is damaged: its name is not the digest of its bytes; remove it";
-                return Err(Error::Pack { path: path.to_owned(), message: message.to_owned() });
-            }
+        if self.create(path, &bytes)?.is_some() {
+            let message = "this pack of runs is damaged: its name is not the digest of its bytes; remove it";
+            return Err(Error::Pack { path: path.to_owned(), message: message.to_owned() });
         }
         at(Moment::Renamed);
         self.keep(path, &bytes);

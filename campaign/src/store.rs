@@ -36,7 +36,7 @@ pub struct StudyStore {
 }
 
 /// The place of a store without a slash at its end, and what it is kept in.
-fn media_of(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
+pub(crate) fn media_of(place: &Path) -> Result<(PathBuf, Arc<dyn Media>), Error> {
     match place.to_str().and_then(|text| text.split_once("://")) {
         None => Ok((place.to_owned(), Arc::new(Folder))),
         Some(("file", path)) => Ok((path.into(), Arc::new(Folder))),
@@ -182,6 +182,11 @@ impl StudyStore {
         self.media.read(path)
     }
 
+    /// The bytes of a pack.
+    pub(crate) fn read_pack(&self, path: &Path) -> Result<Bytes, Error> {
+        self.media.read_pack(path)
+    }
+
     /// Reads all finished runs, with the values of `figures`.
     ///
     /// # Errors
@@ -199,7 +204,7 @@ impl StudyStore {
         let mut names = vec!["key", "run_digest", "results_digest", "steady", CPU_NS];
         names.extend(figures.iter().map(String::as_str));
         for (number, path) in packs.iter().enumerate() {
-            pack::read(path, self.read(path)?, Some(&names), &mut |batch| {
+            pack::read(path, self.read_pack(path)?, Some(&names), &mut |batch| {
                 let wrong = |message: &str| Error::Pack { path: path.clone(), message: message.to_owned() };
                 let text = |name| {
                     pack::text_column(batch, name).ok_or_else(|| wrong("it has not the columns of runs"))
@@ -340,7 +345,7 @@ impl StudyStore {
         let mut packs: Vec<(&PathBuf, Vec<RecordBatch>)> = Vec::new();
         for path in paths {
             let mut tables = Vec::new();
-            let read = self.read(path).and_then(|bytes| {
+            let read = self.read_pack(path).and_then(|bytes| {
                 pack::read(path, bytes, None, &mut |table| {
                     tables.push(table.clone());
                     Ok(())

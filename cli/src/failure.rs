@@ -177,6 +177,7 @@ impl From<Error> for Failure {
             }
             Error::Trace(error) => error.into(),
             Error::Store(error) => error.into(),
+            Error::Remote(message) => Self::Failed(message),
             Error::Run(error) => Self::Failed(error.to_string()),
             Error::Stopped => Self::Interrupted,
             Error::Within { scheme, source } => Self::from(*source).within(&format!("scheme {scheme}")),

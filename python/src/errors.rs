@@ -81,6 +81,7 @@ fn class(error: &Error) -> (&'static str, ErrorPlace) {
         Error::Device(_) => ("DeviceError", ErrorPlace::default()),
         Error::Trace(error) | Error::Profile(error) => ("TraceError", place(error)),
         Error::Store(error) => ("StoreError", ErrorPlace { file: file(error), line: None }),
+        Error::Remote(_) => ("StoreError", ErrorPlace::default()),
         Error::Run(_) => ("RunError", ErrorPlace::default()),
         _ => ("SettingError", ErrorPlace::default()),
     }

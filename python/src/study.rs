@@ -90,6 +90,7 @@ impl Study {
                 sample_every: stripewise_base::units::Span(sample_every),
             },
             out,
+            remote: None,
             force,
         };
         let stop = stop.clone();

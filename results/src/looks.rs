@@ -6,19 +6,20 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::paired::Rate;
 
-const FOLDER: &str = "until";
+/// The folder of the records in a directory of results.
+pub const FOLDER: &str = "until";
 
-/// Records that the number of these runs was decided by `rate.looks` looks at a figure.
+/// Records that the number of these runs was decided by `rate.looks` looks at a figure. The file of the record.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(root: &Path, figure: &str, rate: Rate, runs: &BTreeSet<Digest>) -> Result<(), Error> {
+pub fn record(root: &Path, figure: &str, rate: Rate, runs: &BTreeSet<Digest>) -> Result<PathBuf, Error> {
     let names: Vec<toml::Value> = runs.iter().map(|run| run.to_string().into()).collect();
     let mut entry = toml::Table::new();
     entry.insert("figure".to_owned(), figure.into());
@@ -31,7 +32,8 @@ pub fn record(root: &Path, figure: &str, rate: Rate, runs: &BTreeSet<Digest>) ->
     let path = folder.join(format!("{}.toml", blake3::hash(text.as_bytes()).to_hex()));
     let partial = path.with_extension(format!("{}.partial", std::process::id()));
     fs::write(&partial, text).map_err(Error::io(&partial, "write the file"))?;
-    fs::rename(&partial, &path).map_err(Error::io(&path, "give the file its name"))
+    fs::rename(&partial, &path).map_err(Error::io(&path, "give the file its name"))?;
+    Ok(path)
 }
 
 /// The error rate of intervals over `runs` of a directory of results: that of the comparison with the most looks that has

@@ -144,6 +144,14 @@ impl Batches {
     }
 }
 
+/// Reads the table in a file, and checks that it is the one of this digest. Errors name it `table`.
+///
+/// # Errors
+/// When it is not, or cannot be read.
+pub fn verify_file(file: File, table: &str, expected: TableDigest) -> Result<(), Error> {
+    Batches::of_file(file, table, expected)?.drain()
+}
+
 /// Runs a step of the Parquet library over a file of unknown origin. On some kinds of damage the library panics where
 /// it should return an error. A panic must not leave this crate, since Python's Arrow interface cannot pass it on.
 fn guarded<T>(step: impl FnOnce() -> T) -> Result<T, String> {

@@ -4,11 +4,12 @@
 //! digest as its name is complete, whatever process was killed or lost power meanwhile; and a run that exists need
 //! not be computed again.
 
-use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
+use crate::digest::{Digest, RunInputs, TableDigest};
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::partial::{LOCK, Partial, remove_dead};
 use crate::read::{Batches, Columns};
+use crate::record::RunRecord;
 use crate::schema::Table;
 use crate::sink::{Optional, Output, TableSink};
 use std::fs::{self, File};
@@ -101,16 +102,90 @@ impl Store {
     /// # Errors
     /// When the directory or a file in it cannot be created.
     pub fn begin(&self, inputs: &RunInputs, optional: Optional) -> Result<RunWriter, Error> {
-        let run = inputs.digest();
-        fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
-        remove_dead(&self.root, run)?;
-        let partial = Partial::make(&self.root, run)?;
+        let partial = self.partial(inputs.digest())?;
         let sink = TableSink::new(inputs, optional, |table| {
             let path = partial.path.join(table.file());
             let out = File::create_new(&path).map_err(Error::io(&path, "make the file"))?;
             Ok(Output { out, name: path.display().to_string() })
         })?;
         Ok(RunWriter { sink, partial, inputs: inputs.clone(), store: self.clone() })
+    }
+
+    /// Copies a run from elsewhere. `fill` writes the file of a table, whose digest and size it gets, and checks it. As with
+    /// [`RunWriter::finish`], the run that exists stays unless it lacks an optional table.
+    ///
+    /// # Errors
+    /// Those of `fill`, and as [`RunWriter::finish`].
+    pub fn import<E: From<Error>>(
+        &self,
+        record: &RunRecord,
+        mut fill: impl FnMut(TableDigest, u64, &mut File) -> Result<(), E>,
+    ) -> Result<FinishedRun, E> {
+        let partial = self.partial(record.inputs().digest())?;
+        for &(digest, bytes) in record.tables() {
+            let path = partial.path.join(digest.table.file());
+            let made = File::options().read(true).write(true).create_new(true).open(&path);
+            let mut file = made.map_err(Error::io(&path, "make the file"))?;
+            fill(digest, bytes, &mut file)?;
+            file.sync_all().map_err(Error::io(&path, "bring the file to the disk"))?;
+        }
+        Ok(self.commit(partial, record)?)
+    }
+
+    /// A directory for a run that is being written.
+    fn partial(&self, run: Digest) -> Result<Partial, Error> {
+        fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
+        remove_dead(&self.root, run)?;
+        Partial::make(&self.root, run)
+    }
+
+    /// Completes the run whose tables are in `partial` and on the disk: from now on it can be found.
+    fn commit(&self, partial: Partial, record: &RunRecord) -> Result<FinishedRun, Error> {
+        let run = record.inputs().digest();
+        let file = partial.path.join(RUN);
+        fs::write(&file, record.text()).map_err(Error::io(&file, "write the file"))?;
+        sync(&file)?;
+        sync(&partial.path)?;
+
+        let path = self.path(run);
+        let is_there = match self.find(run) {
+            Ok(None) => false,
+            Ok(Some(there)) => {
+                there.record.must_agree(&there.path, record.tables())?;
+                match there.verify() {
+                    Ok(()) if record.optional().all(|table| there.has(table)) => return Ok(there),
+                    Err(error) if !error.is_damage() => return Err(error),
+                    // The existing run has fewer tables, or is damaged.
+                    _ => true,
+                }
+            }
+            Err(error) if error.is_damage() => true,
+            Err(error) => return Err(error),
+        };
+        let mut aside = None;
+        if is_there {
+            // Two steps, since a rename does not replace a directory. A program that is killed here makes the run
+            // again.
+            aside = Some(partial.put_aside(&path)?);
+        }
+        match fs::rename(&partial.path, &path) {
+            // Another process finished the same run first: its results are as good.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
+                ) => {}
+            Err(error) => return Err(Error::io(&path, "give the finished run its name")(error)),
+            Ok(()) => {
+                let lock = path.join(LOCK);
+                fs::remove_file(&lock).map_err(Error::io(&lock, "remove the file"))?;
+                sync(&self.root)?;
+            }
+        }
+        drop(aside);
+        let finished = FinishedRun::open(&path, run)?;
+        finished.record.must_agree(&finished.path, record.tables())?;
+        Ok(finished)
     }
 }
 
@@ -129,62 +204,14 @@ impl RunWriter {
     /// # Errors
     /// When any part could not be written; the run is then not found. When the same run exists with other results.
     pub fn finish(self, members: &[MemberRow], totals: &Figures) -> Result<FinishedRun, Error> {
-        let run = self.inputs.digest();
         let mut files = Vec::new();
-        let mut optional = Optional::NONE;
         for table in self.sink.finish(members, totals)? {
             let path = self.partial.path.join(table.digest.table.file());
             table.out.sync_all().map_err(Error::io(&path, "bring the file to the disk"))?;
             let size = table.out.metadata().map_err(Error::io(&path, "see the file's size"))?.len();
             files.push((table.digest, size));
-            optional.requests |= table.digest.table == Table::Requests;
-            optional.updates |= table.digest.table == Table::Updates;
         }
-        let record = record(&self.inputs, &files);
-        let path = self.partial.path.join(RUN);
-        fs::write(&path, record).map_err(Error::io(&path, "write the file"))?;
-        sync(&path)?;
-        sync(&self.partial.path)?;
-
-        let path = self.store.path(run);
-        let is_there = match self.store.find(run) {
-            Ok(None) => false,
-            Ok(Some(there)) => {
-                there.must_agree(&files)?;
-                match there.verify() {
-                    Ok(()) if optional.all(|table| there.has(table)) => return Ok(there),
-                    Err(error) if !error.is_damage() => return Err(error),
-                    // The existing run has fewer tables, or is damaged.
-                    _ => true,
-                }
-            }
-            Err(error) if error.is_damage() => true,
-            Err(error) => return Err(error),
-        };
-        let mut aside = None;
-        if is_there {
-            // Two steps, since a rename does not replace a directory. A program that is killed here makes the run
-            // again.
-            aside = Some(self.partial.put_aside(&path)?);
-        }
-        match fs::rename(&self.partial.path, &path) {
-            // Another process finished the same run first: its results are as good.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
-                ) => {}
-            Err(error) => return Err(Error::io(&path, "give the finished run its name")(error)),
-            Ok(()) => {
-                let lock = path.join(LOCK);
-                fs::remove_file(&lock).map_err(Error::io(&lock, "remove the file"))?;
-                sync(&self.store.root)?;
-            }
-        }
-        drop(aside);
-        let finished = FinishedRun::open(&path, run)?;
-        finished.must_agree(&files)?;
-        Ok(finished)
+        self.store.commit(self.partial, &RunRecord::new(self.inputs, files))
     }
 
     /// Bytes of memory held for rows that are not written yet.
@@ -236,36 +263,12 @@ fn sync(path: &Path) -> Result<(), Error> {
     File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path, "bring it to the disk"))
 }
 
-/// The text of `run.toml`.
-fn record(inputs: &RunInputs, files: &[(TableDigest, u64)]) -> String {
-    let digests: Vec<TableDigest> = files.iter().map(|(digest, _)| *digest).collect();
-    let mut record = toml::Table::new();
-    for (name, value) in inputs.named() {
-        record.insert(name.to_owned(), value.into());
-    }
-    if let Some(workload) = &inputs.workload {
-        record.insert("workload".to_owned(), workload.clone().into());
-    }
-    record.insert("results_digest".to_owned(), results_digest(&digests).to_string().into());
-    let mut tables = toml::Table::new();
-    for (TableDigest { table, rows, digest }, bytes) in files {
-        let mut entry = toml::Table::new();
-        entry.insert("rows".to_owned(), (*rows as i64).into());
-        entry.insert("bytes".to_owned(), (*bytes as i64).into());
-        entry.insert("digest".to_owned(), digest.to_string().into());
-        tables.insert(table.name().to_owned(), entry.into());
-    }
-    record.insert("tables".to_owned(), tables.into());
-    toml::to_string_pretty(&record).expect("texts, integers and tables of them are TOML")
-}
-
 /// A finished run on disk.
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
     path: PathBuf,
-    inputs: RunInputs,
+    record: RunRecord,
     tables: Vec<TableDigest>,
-    results: Digest,
 }
 
 impl FinishedRun {
@@ -289,27 +292,8 @@ impl FinishedRun {
         let damaged = |path: &Path, found: String| Error::Damaged { path: path.to_owned(), found };
         let text = fs::read_to_string(&record_path)
             .map_err(|error| damaged(&record_path, format!("a finished run has this file, but: {error}")))?;
-        let record: toml::Table =
-            text.parse().map_err(|error| damaged(&record_path, format!("this file is not TOML: {error}")))?;
-        let record = Record { record: &record, path: &record_path };
-        let seed = record.text("seed")?;
-        let seed = seed.parse().map_err(|_| record.wrong("seed", "a number from 0 to 2^64 - 1"))?;
-        let mut inputs = RunInputs::new(
-            record.text("configuration")?,
-            record.text("replay")?,
-            record.text("trace_digest")?,
-            seed,
-            record.text("version")?,
-        )?;
-        inputs.workload = record.text("workload").ok().map(str::to_owned);
-        if inputs.digest() != run {
-            return Err(damaged(
-                &record_path,
-                format!("what it tells has the digest {}, not {run}", inputs.digest()),
-            ));
-        }
-        let tables = record.tables()?;
-        for (digest, bytes) in &tables {
+        let record = RunRecord::parse(&text, &record_path, run)?;
+        for (digest, bytes) in record.tables() {
             let file = file_of(digest.table, path);
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.len() == *bytes => {}
@@ -319,22 +303,8 @@ impl FinishedRun {
                 Err(error) => return Err(damaged(&file, format!("{RUN} names this file, but: {error}"))),
             }
         }
-        let tables: Vec<TableDigest> = tables.into_iter().map(|(digest, _)| digest).collect();
-        let results = record.digest("results_digest")?;
-        if results != results_digest(&tables) {
-            return Err(damaged(&record_path, "the results digest is not that of the tables".to_owned()));
-        }
-        Ok(Self { path: path.to_owned(), inputs, tables, results })
-    }
-
-    /// Checks that equal inputs gave equal results.
-    fn must_agree(&self, files: &[(TableDigest, u64)]) -> Result<(), Error> {
-        for (ours, _) in files {
-            if self.tables.iter().any(|theirs| theirs.table == ours.table && theirs != ours) {
-                return Err(Error::NotReproduced { path: self.path.clone(), table: ours.table });
-            }
-        }
-        Ok(())
+        let tables = record.tables().iter().map(|(digest, _)| *digest).collect();
+        Ok(Self { path: path.to_owned(), record, tables })
     }
 
     /// Its directory.
@@ -344,12 +314,17 @@ impl FinishedRun {
 
     /// The inputs of the run.
     pub fn inputs(&self) -> &RunInputs {
-        &self.inputs
+        self.record.inputs()
     }
 
     /// The digest of all results.
     pub fn results_digest(&self) -> Digest {
-        self.results
+        self.record.results_digest()
+    }
+
+    /// What its `run.toml` says.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
     }
 
     /// Rows and digest of each table.
@@ -445,50 +420,5 @@ impl FinishedRun {
             return Err(wrong(format!("its digest is {}, not what {RUN} tells", totals.digest().digest)));
         }
         Ok(totals)
-    }
-}
-
-/// Looks up entries of `run.toml`; errors name the entry and the expected content.
-struct Record<'a> {
-    record: &'a toml::Table,
-    path: &'a Path,
-}
-
-impl<'a> Record<'a> {
-    fn wrong(&self, key: &str, expected: &str) -> Error {
-        Error::Damaged { path: self.path.to_owned(), found: format!("`{key}` should be {expected}") }
-    }
-
-    fn text(&self, key: &str) -> Result<&'a str, Error> {
-        self.record.get(key).and_then(toml::Value::as_str).ok_or_else(|| self.wrong(key, "a text"))
-    }
-
-    fn digest(&self, key: &str) -> Result<Digest, Error> {
-        self.text(key)?.parse().map_err(|_| self.wrong(key, "a digest"))
-    }
-
-    /// Digest and size of each table.
-    fn tables(&self) -> Result<Vec<(TableDigest, u64)>, Error> {
-        let tables = self.record.get("tables").and_then(toml::Value::as_table);
-        let tables = tables.ok_or_else(|| self.wrong("tables", "a table"))?;
-        let mut found = Vec::new();
-        for table in Table::ALL {
-            let former = || table.former_name().and_then(|name| tables.get(name));
-            let Some(entry) = tables.get(table.name()).or_else(former) else { continue };
-            let key = |name: &str| format!("tables.{table}.{name}");
-            let number = |name: &str| {
-                let number = entry.get(name).and_then(toml::Value::as_integer);
-                number
-                    .and_then(|number| u64::try_from(number).ok())
-                    .ok_or_else(|| self.wrong(&key(name), "a count"))
-            };
-            let digest = entry.get("digest").and_then(toml::Value::as_str).and_then(|text| text.parse().ok());
-            let digest = digest.ok_or_else(|| self.wrong(&key("digest"), "a digest"))?;
-            found.push((TableDigest { table, rows: number("rows")?, digest }, number("bytes")?));
-        }
-        if !found.iter().any(|(digest, _)| digest.table == Table::Totals) {
-            return Err(self.wrong("tables.totals", "there"));
-        }
-        Ok(found)
     }
 }

@@ -92,6 +92,9 @@ pub enum Error {
     /// Results that cannot be written or read.
     #[error(transparent)]
     Store(#[from] stripewise_results::Error),
+    /// A place beside the directory of results that cannot be used.
+    #[error("{0}")]
+    Remote(String),
     /// A run that failed.
     #[error(transparent)]
     Run(RunError),

@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stripewise_base::units;
 use stripewise_flash::{Share, State};
@@ -10,6 +11,7 @@ use stripewise_sim::{Layout, Pacing, Precondition};
 use crate::error::{Error, What};
 use crate::named::Document;
 use crate::policy::NamedPolicy;
+use crate::remote::Remote;
 use crate::setting::Setting;
 use crate::span::Span;
 use crate::warm_up::WarmUp;
@@ -50,6 +52,8 @@ pub struct StudySpec {
     pub tables: Tables,
     /// The directory of results.
     pub out: PathBuf,
+    /// Where finished runs are kept beside `out`, and looked for.
+    pub remote: Option<Arc<dyn Remote>>,
     /// Compute runs that are in the store once more, and check that they yield the same results.
     pub force: bool,
 }
@@ -74,6 +78,7 @@ impl StudySpec {
             settings: Vec::new(),
             tables: Tables::default(),
             out: "stripewise-results".into(),
+            remote: None,
             force: false,
         })
     }

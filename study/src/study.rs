@@ -133,6 +133,11 @@ impl Study {
         spec: StudySpec,
         workload: impl FnOnce(&StudySpec) -> Result<Workload, Error>,
     ) -> Result<Self, Error> {
+        if spec.out.to_str().is_some_and(|out| out.contains("://")) {
+            let remedy =
+                "give a directory of results; only the commands `run`, `compare` and `study` take buckets";
+            return Err(Error::spec(format!("{}: {remedy}", spec.out.display())));
+        }
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
         let Overlaid { spec: device, idle } = setting::overlaid_device(&spec.device, &for_device)?;
         let name = |setting| (spec.device.shown.clone(), setting);
@@ -353,6 +358,13 @@ impl Study {
         let store = Store::new(&self.spec.out);
         let inputs = self.inputs(job)?;
         let mut optional = self.optional();
+        let is_kept = match &self.spec.remote {
+            None => true,
+            Some(remote) => match remote.fetch(&store, inputs.digest()) {
+                Err(Error::Store(error)) if self.spec.force && error.is_damage() => false,
+                fetched => fetched?,
+            },
+        };
         let found = match store.find(inputs.digest()) {
             // A damaged run is replaced by the new one.
             Err(error) if self.spec.force && error.is_damage() => None,
@@ -361,6 +373,9 @@ impl Study {
         if let Some(run) = found {
             if !self.spec.force && optional.all(|table| run.has(table)) {
                 run.verify()?;
+                if !is_kept {
+                    self.keep(&run)?;
+                }
                 return Ok(finished(run, None));
             }
             // A repeated run keeps the tables that it had.
@@ -399,7 +414,14 @@ impl Study {
         let made = self.simulated(job, shared, optional.requests, observer, place, rows.sink())?;
         let (writer, rows_cpu_ns) = rows.finish();
         let cpu_ns = made.cpu_ns + rows_cpu_ns;
-        Ok((writer.finish(&made.members, &made.figures(cpu_ns)?)?, cpu_ns))
+        let run = writer.finish(&made.members, &made.figures(cpu_ns)?)?;
+        self.keep(&run)?;
+        Ok((run, cpu_ns))
+    }
+
+    /// Keeps a finished run beside the directory of results too.
+    fn keep(&self, run: &FinishedRun) -> Result<(), Error> {
+        self.spec.remote.as_ref().map_or(Ok(()), |remote| remote.keep(run, self.spec.force))
     }
 
     /// Pages of flash that each run simulates: most of the time of a short run is spent on them.
