@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-rust test-others test-doc test-digest test-slurm test-objects test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-rust test-others test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -75,6 +75,17 @@ SEEDS ?= 3
 
 test-objects: $(MOTO)/ready ## Run the tests of studies in a bucket, behind a proxy that fails (SEEDS=3)
 	STRIPEWISE_MOTO=$(abspath $(MOTO))/bin/python STRIPEWISE_OBJECT_SEEDS=$(SEEDS) \
+	    $(CARGO) test -p stripewise --features object-stores --test objects --locked -- --nocapture
+
+# What plays Azure in the same tests (needs Node.js).
+AZURITE := $(TARGET)/azurite
+
+$(AZURITE)/ready:
+	npm install --silent --no-audit --no-fund --prefix $(AZURITE) azurite@3.35.0
+	touch $@
+
+test-azure: $(AZURITE)/ready ## Run the same tests against a server of Azure for tests (SEEDS=3; needs npm)
+	STRIPEWISE_AZURITE=$(abspath $(AZURITE))/node_modules/.bin/azurite-blob STRIPEWISE_OBJECT_SEEDS=$(SEEDS) \
 	    $(CARGO) test -p stripewise --features object-stores --test objects --locked -- --nocapture
 
 # Rounds of each test of `make test-kills`.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use stripewise_results::digest::TableDigest;
@@ -35,6 +35,8 @@ pub struct RunBucket {
     mirror: PathBuf,
     /// Why the bucket cannot be used. Later runs then fail at once, and not each after a minute.
     failed: Mutex<Option<String>>,
+    /// Whether the bucket is there. One that is not there has no run, as an empty one.
+    is_there: OnceLock<()>,
 }
 
 impl fmt::Debug for RunBucket {
@@ -66,7 +68,7 @@ impl RunBucket {
     }
 
     fn over(root: PathBuf, media: Arc<dyn Media>, mirror: PathBuf) -> Self {
-        Self { root, media, mirror, failed: Mutex::new(None) }
+        Self { root, media, mirror, failed: Mutex::new(None), is_there: OnceLock::new() }
     }
 
     /// The directory of this machine that mirrors the bucket.
@@ -234,13 +236,21 @@ impl RunBucket {
         if all == theirs { Ok(()) } else { self.media.replace(&path, all.text().into_bytes()) }
     }
 
+    fn must_be_there(&self) -> Result<(), Error> {
+        if self.is_there.get().is_none() {
+            self.media.list(&self.root.join(looks::FOLDER), "toml")?;
+            self.is_there.get_or_init(|| ());
+        }
+        Ok(())
+    }
+
     /// Does something with the bucket, unless it could not be used before.
     fn using<T>(&self, what: impl FnOnce() -> Result<T, Error>) -> Result<T, StudyError> {
         let failed = || self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = &*failed() {
             return Err(StudyError::Remote(why.clone()));
         }
-        what().map_err(|error| match error {
+        self.must_be_there().and_then(|()| what()).map_err(|error| match error {
             Error::Study(error) => error,
             error => StudyError::Remote(failed().get_or_insert(error.to_string()).clone()),
         })

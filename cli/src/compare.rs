@@ -1,7 +1,6 @@
 //! `stripewise compare`: the main command. Runs several schemes over the same requests, side by side.
 
 use std::num::NonZero;
-use std::path::Path;
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -17,6 +16,7 @@ use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
+use crate::place::Place;
 use crate::replicate::{Made, Until};
 use crate::report;
 use crate::study::{self, JobsArgs, StudyArgs, at_least_one};
@@ -106,7 +106,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let json = args.study.json;
     let rule = args.until.as_ref().map(|until| until.rule(args.seeds)).transpose()?;
     let until = args.until.as_ref().zip(rule.as_ref());
-    let study = args.study.clone().study_of_seeds(&schemes, args.seeds)?;
+    let place = args.study.place()?;
+    let study = args.study.clone().study_of_seeds(&schemes, args.seeds, &place)?;
     let mut settings = study.settings()?;
     if let Some((until, rule)) = until
         && let Some((_, seeds)) = settings.iter_mut().find(|(name, _)| *name == "seeds")
@@ -125,7 +126,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             let more = |before: u32, seeds| {
                 let mut args = args.study.clone();
                 args.setup.requests.seed = args.setup.requests.seed.saturating_add(u64::from(before));
-                args.study_of_seeds(&schemes, seeds)
+                args.study_of_seeds(&schemes, seeds, &place)
             };
             Made::until(until, rule, schemes.len(), &more, threads, context)?
         }
@@ -139,23 +140,25 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if failures.contains(&Failure::Interrupted) {
         return Err(Failure::Interrupted);
     }
-    let entries = finished.iter().map(Finished::entry).collect::<Result<Vec<_>, _>>()?;
+    let entries = finished.iter().map(|run| place.named(run)).collect::<Outcome<Vec<_>>>()?;
     if !entries.is_empty() {
         if json {
             print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
         } else {
-            print(entries, rate, ended, &finished, study.out(), context)?;
+            print(entries, rate, ended, &finished, &place, context)?;
         }
         if let Some(until) = &args.until {
             let runs = finished.iter().map(|run| run.run.inputs().digest()).collect();
-            looks::record(study.out(), &until.figure, rate, &runs).map_err(Error::from)?;
+            let record = looks::record(study.out(), &until.figure, rate, &runs).map_err(Error::from)?;
+            place.keep(record)?;
         }
         let report = Report::new(finished.iter().map(|run| Source::from(run.run.clone()))).rate(rate);
         let file = study.out().join(report::FILE);
         if json {
             report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
+            place.keep(file)?;
         } else {
-            report::write(report, &file, context)?;
+            report::write(report, file, Some(&place), context)?;
         }
     }
     // The first failure is the result of the command; the others are printed here.
@@ -212,7 +215,7 @@ fn print(
     rate: Rate,
     ended: Option<String>,
     finished: &[Finished],
-    out: &Path,
+    place: &Place,
     context: &mut Context<'_>,
 ) -> Outcome {
     if let Some(first) = entries.first() {
@@ -225,16 +228,16 @@ fn print(
         }
     }
     if !context.quiet {
-        writeln!(context.out, "results   {}", out.display())?;
+        writeln!(context.out, "results   {}", place.root().display())?;
     }
     for run in finished {
-        print_place(run, context)?;
+        print_place(run, place, context)?;
     }
     Ok(())
 }
 
 /// Prints the directory of a run's tables, and whether the run was computed now.
-pub(crate) fn print_place(run: &Finished, context: &mut Context<'_>) -> Outcome {
+pub(crate) fn print_place(run: &Finished, place: &Place, context: &mut Context<'_>) -> Outcome {
     if context.quiet {
         return Ok(());
     }
@@ -242,7 +245,8 @@ pub(crate) fn print_place(run: &Finished, context: &mut Context<'_>) -> Outcome 
         Some(ns) => format!("computed in {} of processor time", human::time(ns)),
         None => "there already, not computed again".to_owned(),
     };
-    writeln!(context.out, "  {}  {}, seed {}: {how}", run.run.path().display(), run.scheme, run.seed)?;
+    let shown = place.shown(run.run.path());
+    writeln!(context.out, "  {}  {}, seed {}: {how}", shown.display(), run.scheme, run.seed)?;
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod man;
 mod members;
 mod overhead;
 mod paper;
+mod place;
 mod presets;
 mod progress;
 mod reliability;

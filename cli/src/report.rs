@@ -12,6 +12,7 @@ use stripewise_results::{FinishedRun, looks};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::place::Place;
 use crate::runs::{STORE, runs_at, store_of};
 
 /// The default file name of the report.
@@ -32,7 +33,8 @@ const EXAMPLES: &[Example] = &[
 pub(crate) struct Args {
     /// Directories of results or of single runs, or the first digits of a run's digest
     ///
-    /// `stripewise runs` lists the digests. Digits alone name a run in stripewise-results, and DIR/DIGITS one in DIR.
+    /// `stripewise runs` lists the digests. Digits alone name a run in stripewise-results, and DIR/DIGITS one in DIR. A
+    /// directory may be a bucket, as in s3://BUCKET/PREFIX.
     #[arg(value_name = "DIR|RUN", default_value = STORE)]
     runs: Vec<PathBuf>,
 
@@ -47,8 +49,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut runs = Vec::new();
-    for path in &args.runs {
-        runs.append(&mut runs_at(path)?);
+    let mut place = None;
+    for (at, path) in args.runs.iter().enumerate() {
+        let mut found = runs_at(path)?;
+        runs.append(&mut found.runs);
+        if at == 0 {
+            place = found.place;
+        }
     }
     if runs.is_empty() {
         let place = args.runs.first().map_or(String::new(), |path| format!(" in {}", path.display()));
@@ -57,9 +64,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         )));
     }
     let first = args.runs.first().map_or(Path::new("."), PathBuf::as_path);
-    let out = args.out.unwrap_or_else(|| store_of(first).join(FILE));
+    let (out, place) = match (args.out, place) {
+        (Some(out), _) => (out, None),
+        (None, Some(place)) => (place.directory().join(FILE), Some(place)),
+        (None, None) => (store_of(first).join(FILE), None),
+    };
     let rate = rate(&runs)?;
-    write(Report::new(runs.into_iter().map(Source::from)).rate(rate), &out, context)?;
+    write(Report::new(runs.into_iter().map(Source::from)).rate(rate), out.clone(), place.as_ref(), context)?;
     if rate.looks > 1 && !context.quiet {
         let looks = rate.looks;
         writeln!(
@@ -87,9 +98,15 @@ fn rate(runs: &[FinishedRun]) -> Outcome<Rate> {
     Ok(widest)
 }
 
-/// Writes a report, and prints its path.
-pub(crate) fn write(report: Report, out: &Path, context: &mut Context<'_>) -> Outcome {
-    report.write(out).map_err(|error| Failure::failed(error.to_string()))?;
+/// Writes a report, which is kept at a place of results if one is given, and prints its path.
+pub(crate) fn write(
+    report: Report,
+    out: PathBuf,
+    place: Option<&Place>,
+    context: &mut Context<'_>,
+) -> Outcome {
+    report.write(&out).map_err(|error| Failure::failed(error.to_string()))?;
+    let out = place.map_or(Ok(out.clone()), |place| place.keep(out))?;
     if context.quiet {
         return Ok(());
     }

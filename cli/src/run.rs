@@ -96,7 +96,8 @@ fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let json = args.study.json;
-    let study = args.study.study(std::slice::from_ref(&args.scheme))?;
+    let place = args.study.place()?;
+    let study = args.study.study(std::slice::from_ref(&args.scheme), &place)?;
     let settings = study.settings()?;
     if !json && !context.quiet {
         print_settings(&settings, context)?;
@@ -104,7 +105,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let finished = study::run(&study, threads, context).pop().ok_or(Failure::Interrupted)??;
-    let entry = finished.entry()?;
+    let entry = place.named(&finished)?;
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
@@ -121,7 +122,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     for remark in remarks(&entry).into_iter().chain(warmups(std::slice::from_ref(&entry))) {
         writeln!(context.out, "{remark}")?;
     }
-    print_place(&finished, context)?;
+    print_place(&finished, &place, context)?;
     if !context.quiet {
         let tables = Table::ALL.into_iter().filter(|&table| finished.run.has(table));
         let files: Vec<String> = tables.map(Table::file).collect();

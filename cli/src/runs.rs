@@ -7,12 +7,14 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args as ClapArgs;
 use serde_json::Value;
 use stripewise_base::human;
+use stripewise_campaign::is_bucket;
 use stripewise_results::settings::{self, Settings};
 use stripewise_results::{Figure, FinishedRun, Store};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::place::Place;
 use crate::table::Table;
 
 /// The directory of results that commands use if none is given.
@@ -32,7 +34,7 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// The directory of results
+    /// The results: a directory, or a URL as in s3://BUCKET/PREFIX
     #[arg(value_name = "STORE", default_value = STORE)]
     store: PathBuf,
 
@@ -75,8 +77,11 @@ impl Listed {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    must_be_there(&args.store)?;
-    let runs = Store::new(&args.store).runs()?;
+    let place = Place::open(&args.store)?;
+    if let Place::Directory(directory) = &place {
+        must_be_there(directory)?;
+    }
+    let runs = place.runs()?;
     let digits = digits(runs.iter().map(|run| run.inputs().digest().to_string()));
     let mut listed = runs.into_iter().map(Listed::of).collect::<Outcome<Vec<_>>>()?;
     let has = |name: &str, text: &Option<String>| text.as_ref().is_none_or(|text| name.contains(text));
@@ -93,7 +98,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let apart = differences(&listed);
     if args.json {
-        let all = listed.iter().zip(&apart).map(|(run, apart)| object(run, apart));
+        let all = listed.iter().zip(&apart).map(|(run, apart)| object(run, apart, &place));
         return context.json(&all.collect::<Outcome<Vec<_>>>()?);
     }
     let is_apart = apart.iter().any(|apart| !apart.is_empty());
@@ -147,7 +152,7 @@ fn differences(listed: &[Listed]) -> Vec<Vec<String>> {
     settings::apart(&all, |name| !settings::is_seed(name))
 }
 
-fn object(run: &Listed, apart: &[String]) -> Outcome<Value> {
+fn object(run: &Listed, apart: &[String], place: &Place) -> Outcome<Value> {
     let mut totals = serde_json::Map::new();
     for total in run.run.totals()?.iter() {
         let value = match total.value {
@@ -160,7 +165,7 @@ fn object(run: &Listed, apart: &[String]) -> Outcome<Value> {
     Ok(serde_json::json!({
         "run_digest": run.digest,
         "results_digest": run.run.results_digest().to_string(),
-        "path": run.run.path().display().to_string(),
+        "path": place.shown(run.run.path()).display().to_string(),
         "finished": run.finished.to_rfc3339_opts(SecondsFormat::Secs, true),
         "scheme": run.scheme,
         "workload": run.workload,
@@ -174,29 +179,61 @@ fn object(run: &Listed, apart: &[String]) -> Outcome<Value> {
 
 /// The run in a directory, or all runs of a directory of results. What is no directory is the beginning of a digest: of a
 /// run in stripewise-results, or with a directory before it (`DIR/55997526`) of a run in that.
-pub(crate) fn runs_at(path: &Path) -> Outcome<Vec<FinishedRun>> {
+pub(crate) fn runs_at(path: &Path) -> Outcome<Found> {
+    if is_bucket(path) {
+        return of_bucket(path);
+    }
+    let here = |runs| Ok(Found { runs, place: None });
     if path.join("run.toml").is_file() {
-        return Ok(vec![FinishedRun::at(path)?]);
+        return here(vec![FinishedRun::at(path)?]);
     }
     if path.is_dir() {
-        let mut runs = Store::new(path).runs()?;
-        runs.sort_by_cached_key(|run| stripewise_report::papers_order(run.inputs()));
-        return Ok(runs);
+        return here(in_order(Store::new(path).runs()?));
     }
     match named(path) {
-        Some((store, prefix)) => Ok(vec![Store::new(store).find_prefix(prefix)?]),
-        None => must_be_there(path).map(|()| Vec::new()),
+        Some((store, prefix)) => here(vec![Store::new(store).find_prefix(prefix)?]),
+        None => must_be_there(path).and_then(|()| here(Vec::new())),
     }
+}
+
+/// Runs that were asked for.
+pub(crate) struct Found {
+    pub(crate) runs: Vec<FinishedRun>,
+    /// The bucket that has them.
+    pub(crate) place: Option<Place>,
+}
+
+/// All runs of a bucket, or those with a digest of such a beginning.
+fn of_bucket(url: &Path) -> Outcome<Found> {
+    let place = Place::open(url)?;
+    let runs = in_order(place.runs()?);
+    if let (true, Some(prefix), Some(parent)) = (runs.is_empty(), digits_of(url), url.parent()) {
+        let place = Place::open(parent)?;
+        let mut runs = place.runs()?;
+        runs.retain(|run| run.inputs().digest().to_string().starts_with(prefix));
+        return Ok(Found { runs, place: Some(place) });
+    }
+    Ok(Found { runs, place: Some(place) })
+}
+
+fn in_order(mut runs: Vec<FinishedRun>) -> Vec<FinishedRun> {
+    runs.sort_by_cached_key(|run| stripewise_report::papers_order(run.inputs()));
+    runs
 }
 
 /// The store and the digits that a path of no directory names; none when it names no run.
 fn named(path: &Path) -> Option<(&Path, &str)> {
-    let prefix = path.file_name()?.to_str()?;
-    let is_digits =
-        prefix.len() <= 64 && prefix.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let prefix = digits_of(path)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let store = parent.unwrap_or(Path::new(STORE));
-    (is_digits && store.is_dir()).then_some((store, prefix))
+    store.is_dir().then_some((store, prefix))
+}
+
+/// The last part of a path, if it may be the beginning of a digest.
+fn digits_of(path: &Path) -> Option<&str> {
+    let digits = path.file_name()?.to_str()?;
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (digits.len() <= 64 && digits.bytes().all(is_digit)).then_some(digits)
 }
 
 /// The directory in which the report of `path` is written: the store, also where `path` names a single run of it.

@@ -18,6 +18,7 @@ use stripewise_trace::{FormatName, OpenOptions};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
+use crate::place::Place;
 use crate::progress::{Line, Progress};
 
 /// Which requests are replayed.
@@ -166,8 +167,12 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
 
-    /// The directory of results
-    #[arg(short, long, value_name = "DIR", default_value = "stripewise-results", help_heading = "Results")]
+    /// The results: a directory, or a URL as in s3://BUCKET/PREFIX
+    ///
+    /// Also gs://BUCKET/PREFIX and az://CONTAINER/PREFIX. A run is found in the bucket or put there when it is finished; a copy
+    /// stays in the cache of this machine. Credentials are in the environment variables of the vendor's own programs, such as
+    /// AWS_ACCESS_KEY_ID.
+    #[arg(short, long, value_name = "PLACE", default_value = "stripewise-results", help_heading = "Results")]
     pub(crate) out: PathBuf,
 
     /// Keep a row for each request, with the parts of its latency
@@ -268,23 +273,32 @@ impl SetupArgs {
 }
 
 impl StudyArgs {
-    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`.
+    /// The place of the results.
+    ///
+    /// # Errors
+    /// As [`Place::open`].
+    pub(crate) fn place(&self) -> Outcome<Place> {
+        Place::open(&self.out)
+    }
+
+    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, with its results at `place`.
     ///
     /// # Errors
     /// An option that was not understood; a trace that cannot be read; the user's interruption.
-    pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
-        self.study_of_seeds(schemes, NonZero::<u32>::MIN)
+    pub(crate) fn study(self, schemes: &[String], place: &Place) -> Outcome<Study> {
+        self.study_of_seeds(schemes, NonZero::<u32>::MIN, place)
     }
 
     /// [`Self::study`], with `seeds` seeds for each scheme.
     ///
     /// # Errors
     /// As [`Self::study`].
-    pub(crate) fn study_of_seeds(self, schemes: &[String], seeds: NonZero<u32>) -> Outcome<Study> {
-        if self.out.to_str().is_some_and(|out| out.contains("://")) {
-            let remedy = "give a directory; the runs of a study file may be in a bucket: `stripewise study run --store`";
-            return Err(Failure::usage(format!("--out {}: {remedy}", self.out.display())));
-        }
+    pub(crate) fn study_of_seeds(
+        self,
+        schemes: &[String],
+        seeds: NonZero<u32>,
+        place: &Place,
+    ) -> Outcome<Study> {
         let tables = Tables {
             requests: self.rows,
             updates: self.update_rows,
@@ -292,7 +306,9 @@ impl StudyArgs {
             gc_slice: self.gc_slice,
             sample_every: self.sample_every,
         };
-        let spec = StudySpec { tables, seeds, out: self.out, force: self.force, ..self.setup.spec(schemes)? };
+        let (out, remote) = (place.directory().to_owned(), place.remote());
+        let spec = self.setup.spec(schemes)?;
+        let spec = StudySpec { tables, seeds, out, remote, force: self.force, ..spec };
         Ok(Study::new(spec, &Patient)?)
     }
 }

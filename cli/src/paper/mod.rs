@@ -275,6 +275,6 @@ impl Args {
                 writeln!(context.out, "tables    {}", beside.display())?;
             }
         }
-        report::write(report, &file, context)
+        report::write(report, file, None, context)
     }
 }

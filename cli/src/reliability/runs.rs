@@ -43,7 +43,7 @@ pub(super) fn read(
 ) -> Outcome<Vec<Vec<Worn>>> {
     let mut runs = Vec::new();
     for path in paths {
-        runs.append(&mut runs_at(path)?);
+        runs.append(&mut runs_at(path)?.runs);
     }
     if runs.is_empty() {
         let message = "there is no finished run there; make some, as with `stripewise compare`";

@@ -1,10 +1,12 @@
-//! `stripewise study` with its store in a bucket: a server of S3 behind a proxy that fails, command after command.
+//! Commands with their results in a bucket: a server of S3 behind a proxy that fails, command after command.
 //!
 //! The server is `moto` (`pip install 'moto[server]'`), run by `$STRIPEWISE_MOTO`, an interpreter that has it, or by
 //! `target/moto/bin/python`, which `make test-objects` makes. Without it the tests say that they are skipped.
-//! `STRIPEWISE_OBJECT_SEEDS=200` makes the rounds of 200 seeds; `FROM` in `STRIPEWISE_OBJECT_SEEDS=FROM..TO` is the first.
+//! With `STRIPEWISE_AZURITE`, the path of the command `azurite-blob` (`npm install azurite`), the same tests are made against
+//! that server of Azure. `STRIPEWISE_OBJECT_SEEDS=200` makes the rounds of 200 seeds; `FROM` in `STRIPEWISE_OBJECT_SEEDS=FROM..TO` is the first.
 
 mod proxy;
+mod runs;
 mod server;
 
 use std::collections::BTreeSet;
@@ -65,9 +67,11 @@ impl Machine {
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stripewise"));
         for (name, _) in std::env::vars_os() {
-            let is_ours = name
-                .to_str()
-                .is_none_or(|name| name.starts_with("AWS_") || name.to_ascii_lowercase().ends_with("_proxy"));
+            let is_ours = name.to_str().is_none_or(|name| {
+                name.starts_with("AWS_")
+                    || name.starts_with("AZURE_")
+                    || name.to_ascii_lowercase().ends_with("_proxy")
+            });
             if is_ours {
                 command.env_remove(name);
             }
@@ -81,7 +85,9 @@ impl Machine {
             .env("AWS_ALLOW_HTTP", "true")
             .env("AWS_ACCESS_KEY_ID", "test")
             .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_REGION", "us-east-1");
+            .env("AWS_REGION", "us-east-1")
+            .env("AZURE_STORAGE_USE_EMULATOR", "true")
+            .env("AZURITE_BLOB_STORAGE_URL", format!("http://127.0.0.1:{}", self.port));
         command
     }
 
@@ -121,7 +127,7 @@ fn server() -> Option<Server> {
     match Server::start() {
         Ok(server) => Some(server),
         Err(reason) => {
-            println!("skipped: no server of S3: {reason}; pip install 'moto[server]'");
+            println!("skipped: no server: {reason}; pip install 'moto[server]'");
             None
         }
     }
@@ -154,7 +160,7 @@ fn a_bucket_behind_a_failing_network_gets_the_runs_of_a_folder() {
     let proxy = Proxy::start(server.port());
     for seed in seeds() {
         proxy.begin(seed);
-        let (prefix, store) = (format!("round/{seed}"), format!("s3://{}/round/{seed}", server::BUCKET));
+        let (prefix, store) = (format!("round/{seed}"), server.url(&format!("round/{seed}")));
         let [one, other] = [(); 2].map(|()| Machine::new(proxy.port()));
         let mut killed = one.start(&format!("study run study.toml --jobs 2 --store {store}"));
         std::thread::sleep(Duration::from_millis(seed * 97 % 600));
@@ -187,7 +193,7 @@ fn a_bucket_behind_a_failing_network_gets_the_runs_of_a_folder() {
 fn every_command_takes_a_bucket_and_the_cache_may_be_removed() {
     let Some(server) = server() else { return };
     let machine = Machine::new(server.port());
-    let store = format!("s3://{}/all", server::BUCKET);
+    let store = server.url("all");
     let text = format!("[study]\nstore = \"{store}\"\n{STUDY}[fail]\nretries = 0\nrun_limit = \"1ns\"\n");
     std::fs::write(machine.path().join("late.toml"), text).unwrap();
     let late = machine.ended("study run late.toml --jobs 1");
@@ -212,7 +218,7 @@ fn every_command_takes_a_bucket_and_the_cache_may_be_removed() {
 fn a_damaged_pack_and_a_bucket_that_is_not_there_are_reported_by_name() {
     let Some(server) = server() else { return };
     let machine = Machine::new(server.port());
-    let store = format!("s3://{}/damaged", server::BUCKET);
+    let store = server.url("damaged");
     machine.run(&format!("study run study.toml --jobs 1 --store {store}"));
     let pack = server.keys("damaged/runs").remove(0);
     let mut bytes = server.get(&pack);
@@ -220,8 +226,8 @@ fn a_damaged_pack_and_a_bucket_that_is_not_there_are_reported_by_name() {
     server.put(&pack, &bytes);
     std::fs::remove_dir_all(machine.path().join("cache")).unwrap();
     for (place, part) in [
-        (store, format!("s3://{}/{pack}: this pack of runs is damaged", server::BUCKET)),
-        ("s3://nowhere/x".to_owned(), "s3://nowhere/x/runs: cannot list the objects".to_owned()),
+        (store, format!("{}: this pack of runs is damaged", server.url(&pack))),
+        (server.nowhere(), format!("{}/runs: cannot list the objects", server.nowhere())),
         ("ftp://host/x".to_owned(), "a store is a folder, s3://BUCKET/PREFIX".to_owned()),
     ] {
         let ended = machine.ended(&format!("study status study.toml --store {place}"));

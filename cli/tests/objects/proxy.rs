@@ -124,7 +124,7 @@ fn pass(mut client: TcpStream, server: u16, counts: &Counts) -> std::io::Result<
         Some(Fault::Cut) => answer.truncate(answer.len() / 2),
         _ => {}
     }
-    if request.starts_with(b"PUT ") && answer.get(9..12) == Some(b"412") {
+    if request.starts_with(b"PUT ") && matches!(answer.get(9..12), Some(b"412" | b"409")) {
         counts.refused_puts.fetch_add(1, Ordering::Relaxed);
     }
     client.write_all(&answer)?;
