@@ -231,7 +231,7 @@ impl RunBucket {
                 }
             }
         };
-        // Tables that were not asked for before.
+        // Tables that were not asked for before, or that were damaged.
         let all = theirs.with(&tables);
         if all == theirs { Ok(()) } else { self.media.replace(&path, all.text().into_bytes()) }
     }

@@ -99,11 +99,11 @@ impl RunRecord {
         Optional { requests: self.has(Table::Requests), updates: self.has(Table::Updates) }
     }
 
-    /// The same run with the files of `others` too, where it lacks them.
+    /// The same run with these files too, or in the place of those that it has.
     #[must_use]
-    pub fn with(&self, others: &[(TableDigest, u64)]) -> Self {
-        let is_new = |other: &&(TableDigest, u64)| !self.has(other.0.table);
-        let all = self.tables.iter().chain(others.iter().filter(is_new));
+    pub fn with(&self, files: &[(TableDigest, u64)]) -> Self {
+        let stays = |ours: &&(TableDigest, u64)| files.iter().all(|(file, _)| file.table != ours.0.table);
+        let all = self.tables.iter().filter(stays).chain(files);
         let mut all: Vec<(TableDigest, u64)> = all.copied().collect();
         all.sort_by_key(|(digest, _)| Table::ALL.into_iter().position(|table| table == digest.table));
         Self::new(self.inputs.clone(), all)

@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use stripewise_results::{Error as ResultsError, Table};
+use stripewise_results::sink::Output;
+use stripewise_results::{Error as ResultsError, Optional, Table, TableSink};
 use stripewise_study::{Observer, SchemeSpec, Study, StudySpec, Tables};
 
 use super::*;
@@ -12,10 +13,16 @@ use crate::media::{Moment, Partial, Write};
 #[derive(Debug)]
 struct Failing {
     left: AtomicU32,
+    asked: AtomicU32,
 }
 
 impl Failing {
+    fn new(left: u32) -> Arc<Self> {
+        Arc::new(Self { left: AtomicU32::new(left), asked: AtomicU32::new(0) })
+    }
+
     fn step(&self, path: &Path) -> Result<(), Error> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         let failed = |_| Error::io(path, "reach the bucket")(io::Error::other("the cable is out"));
         left.map(drop).map_err(failed)
@@ -67,7 +74,7 @@ impl Media for Failing {
     }
 
     fn partials(&self, _: &Path, _: Duration) -> Result<Vec<Partial>, Error> {
-        unreachable!("nobody sweeps here")
+        unreachable!("nothing is swept here")
     }
 }
 
@@ -94,7 +101,10 @@ impl Place {
     }
 
     fn bucket(&self, machine: &str, steps: u32) -> Arc<RunBucket> {
-        let media = Arc::new(Failing { left: AtomicU32::new(steps) });
+        self.over(machine, Failing::new(steps))
+    }
+
+    fn over(&self, machine: &str, media: Arc<Failing>) -> Arc<RunBucket> {
         Arc::new(RunBucket::over(self.root(), media, self.folder.path().join(machine)))
     }
 
@@ -202,10 +212,39 @@ fn an_upload_that_fails_at_any_step_leaves_nothing_that_looks_whole() {
 #[test]
 fn a_bucket_that_failed_once_is_not_asked_again() {
     let place = Place::new();
-    let bucket = place.bucket("one", 0);
+    let media = Failing::new(3);
+    let bucket = place.over("one", Arc::clone(&media));
     let first = made(&bucket, |_| ()).unwrap_err().to_string();
+    let asked = media.asked.load(Ordering::Relaxed);
     let second = made(&bucket, |spec| spec.seed = 2).unwrap_err().to_string();
-    assert_eq!(first, second);
+    assert_eq!((first, media.asked.load(Ordering::Relaxed)), (second, asked));
+}
+
+/// The totals of a run as another machine writes them: with more that was measured, which is no result.
+fn other_totals(run: &FinishedRun) -> Vec<u8> {
+    let mut totals = run.totals().unwrap();
+    totals.add_measured("idle_ns", stripewise_results::Figure::Count(u64::MAX)).unwrap();
+    let output = |_: Table| Ok(Output { out: Vec::new(), name: String::new() });
+    let tables = TableSink::new(run.inputs(), Optional::NONE, output).unwrap().finish(&[], &totals);
+    tables.unwrap().swap_remove(0).out
+}
+
+#[test]
+fn the_table_of_another_machine_stays_and_counts_with_its_size() {
+    let (place, elsewhere) = (Place::new(), Place::new());
+    let (run, _) = made(&elsewhere.machine("one"), |_| ()).unwrap();
+    let theirs = other_totals(&run);
+    let file = place.file(&run, "totals.parquet");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, &theirs).unwrap();
+    made(&place.machine("one"), |_| ()).unwrap();
+    assert_eq!(place.runs()[0].results_digest(), run.results_digest());
+    assert_eq!(fs::read(&file).unwrap(), theirs);
+    // One that replaces it has another size.
+    fs::write(&file, &theirs[..100]).unwrap();
+    made(&place.machine("two"), |spec| spec.force = true).unwrap();
+    assert_eq!(place.runs()[0].results_digest(), run.results_digest());
+    assert!(fs::read(&file).unwrap().len() < theirs.len());
 }
 
 #[test]
