@@ -50,6 +50,20 @@ fn what_is_not_understood_exits_with_2_and_the_nearest_known_name() {
     }
 }
 
+#[cfg(not(feature = "object-stores"))]
+#[test]
+fn a_bucket_is_refused_by_a_program_without_them_and_the_remedy_is_named() {
+    let sandbox = Sandbox::new();
+    for line in ["run --out s3://lab/x", "compare --out s3://lab/x", "report s3://lab/x", "runs s3://lab/x"] {
+        let said = sandbox.run(line).failure(2);
+        assert!(said.contains("s3://lab/x: ") && said.contains("--features object-stores"), "{line}: {said}");
+    }
+    let said = sandbox.run("advise --out s3://lab/x --device ssdsim-5+1").failure(2);
+    assert!(said.contains("s3://lab/x: give a directory of results"), "{said}");
+    let entries = std::fs::read_dir(sandbox.path()).unwrap().count();
+    assert_eq!(entries, 0, "no folder has the name of a bucket");
+}
+
 #[test]
 fn a_scheme_file_is_refused_with_file_line_caret_and_the_nearest_key() {
     let sandbox = Sandbox::with_trace();

@@ -215,6 +215,36 @@ fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
     assert_eq!(sandbox.run("study status study.toml").success(), kept);
 }
 
+/// Processor time, which other programs do not change much: `docs/evidence/benchmarks.md` has the elapsed time on idle cores.
+/// `cargo test -p stripewise --test it -- --ignored --nocapture ten_thousand`
+#[test]
+#[ignore = "makes 10,000 runs, which takes minutes"]
+fn ten_thousand_runs_take_at_most_fifteen_percent_more_processor_time_than_alone() {
+    let sandbox = Sandbox::new();
+    let text = STUDY
+        .replace("span=16MiB", "span=64MiB")
+        .replace("requests = 100\n", "requests = 1000\n\"geometry.blocks\" = 64\n")
+        .replace("[\"closed:2\", \"closed:4\"]", "{ from = \"closed:1\", to = \"closed:50\", step = 1 }")
+        .replace("members = [\"channel\", \"ssd:2\"]\n", "")
+        .replace("seeds = 6", "seeds = 100");
+    sandbox.write("study.toml", &text);
+    let mut shell = sandbox.within(std::process::Command::new("sh"));
+    let script = "\"$0\" study run study.toml --jobs 2 >&2; times";
+    let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_stripewise")]).output().unwrap();
+    let told = String::from_utf8(ended.stdout).unwrap();
+    // The second line has the times of the children: 1m2.34s 0m5.67s.
+    let seconds = |time: &str| -> f64 {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+        minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+    };
+    let study: f64 = told.lines().nth(1).unwrap().split(' ').map(seconds).sum();
+    let status = json(&sandbox.run("study status study.toml --json").success());
+    let runs = status["cpu_ns"].as_f64().unwrap() / 1e9;
+    println!("{} runs: {runs:.1} s, the study {study:.1} s, {:.3} times", status["runs"], study / runs);
+    assert_eq!(status["runs"], 10_000);
+    assert!(study / runs <= 1.15, "{study} of {runs} s");
+}
+
 #[test]
 fn a_study_that_is_killed_is_resumed_by_the_same_command() {
     let whole = sandbox();
