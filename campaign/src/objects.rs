@@ -105,6 +105,13 @@ impl Objects {
         self.runtime.lock().unwrap_or_else(PoisonError::into_inner).block_on(what)
     }
 
+    /// All objects below a folder, page after page.
+    fn all(&self, folder: &Path) -> Result<Vec<ObjectMeta>, Error> {
+        let key = self.key(folder);
+        let list = || self.store.list(Some(&key)).try_collect::<Vec<_>>();
+        self.wait(patiently(list)).map_err(explain(folder, "list the objects"))
+    }
+
     async fn get(&self, key: &Key) -> Result<Bytes, ObjectError> {
         patiently(|| async { self.store.get(key).await?.bytes().await }).await
     }
@@ -258,10 +265,7 @@ impl Media for Objects {
     }
 
     fn list(&self, folder: &Path, ending: &str) -> Result<Vec<(PathBuf, u64)>, Error> {
-        let key = self.key(folder);
-        // Page after page.
-        let list = || self.store.list(Some(&key)).try_collect::<Vec<_>>();
-        let found = self.wait(patiently(list)).map_err(explain(folder, "list the objects"))?;
+        let found = self.all(folder)?;
         let file = |name: &str| {
             let path = folder.join(name);
             path.extension().is_some_and(|it| it == ending).then_some(path)
@@ -300,9 +304,7 @@ impl Media for Objects {
     }
 
     fn list_below(&self, root: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
-        let key = self.key(root);
-        let list = || self.store.list(Some(&key)).try_collect::<Vec<_>>();
-        let found = self.wait(patiently(list)).map_err(explain(root, "list the objects"))?;
+        let (key, found) = (self.key(root), self.all(root)?);
         let below = |object: &ObjectMeta| {
             let mut parts = object.location.prefix_match(&key)?;
             let (folder, file) = (parts.next()?, parts.next()?);
