@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-rust test-others test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -23,20 +23,19 @@ build: ## Build the `stripewise` command, optimised: target/release/stripewise
 compare: ## Compare four schemes on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
-# Many tests of the command wait: for servers, for timeouts, for members that are slow. The builds and tests that come after
-# the Rust tests run beside these, and report when they end.
+# Not `$(MAKE)` itself in the recipe: `make --dry-run` runs lines that contain it.
+BESIDE := $(MAKE) --keep-going
+
+# Many tests of the command wait: for servers, for timeouts, for members that are slow. What comes after the Rust tests runs
+# beside them, and shows its output when they end.
 test: ## Run all tests
 	$(CARGO) test --workspace --tests --locked --no-run
-	$(MAKE) --no-print-directory --keep-going --jobs=2 test-rust test-others
-
-test-rust:
-	$(CARGO) test --workspace --tests --locked --no-fail-fast
-
-test-others:
-	@echo "beside the Rust tests: doc tests, the digest test, the Python package (their output follows when they end)"
-	@status=0; log="$$(mktemp)"; \
-	$(MAKE) --no-print-directory --keep-going --jobs=1 test-doc test-digest test-python >"$$log" 2>&1 || status=$$?; \
-	cat "$$log"; rm "$$log"; exit $$status
+	@log="$$(mktemp)"; status=0; \
+	$(BESIDE) test-doc test-digest test-python >"$$log" 2>&1 & others=$$!; \
+	echo "beside the Rust tests: doc tests, the digest test, the Python tests; their output follows"; \
+	$(CARGO) test --workspace --tests --locked --no-fail-fast || status=1; \
+	wait "$$others" || status=1; \
+	cat "$$log"; rm "$$log"; exit "$$status"
 
 test-doc:
 	$(CARGO) test --workspace --doc --locked --no-fail-fast
