@@ -78,6 +78,10 @@ pub enum Bug {
     OlderChunkInstalled,
     /// Streams of hosts open the segment that is reserved for live chunks.
     ReserveIgnored,
+    /// Memory accepts chunks although their stripes may find no space.
+    SpaceNotReserved,
+    /// Chunks that wait for more chunks are not written when they have used up the space that may be promised.
+    WaitingNotWritten,
     /// A stripe is written without its parity.
     StripeWithoutParity,
     /// Requests that wait for a stripe are acknowledged before the stripe is written.
@@ -367,6 +371,8 @@ impl Bug {
         Self::SummaryInOneCopy,
         Self::ShortStripeExtended,
         Self::FirstRowRebuilt,
+        Self::SpaceNotReserved,
+        Self::WaitingNotWritten,
         Self::RelocationReborn,
         Self::EpochNotDurable,
         Self::NumberReused,

@@ -66,8 +66,7 @@ pub use backend::{Backend, BackendCompletion, Pages, Payload};
 pub use clock::Timekeeping;
 pub use discards::Trims;
 pub use engine::{
-    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status,
-    capabilities, has_room,
+    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status, capabilities,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::MemberFile;

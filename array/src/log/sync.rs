@@ -103,7 +103,7 @@ impl Log {
     }
 
     /// Whether collected segments should be freed, or the log has grown long since the last checkpoint.
-    fn wants_checkpoint(&self) -> bool {
+    pub(crate) fn wants_checkpoint(&self) -> bool {
         let log = self;
         let durable = log.durable();
         if log.is_full {

@@ -2,11 +2,14 @@
 //!
 //! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So accepted chunks must
 //! find room without a checkpoint, even if a flush follows every single chunk and gives each a stripe and a summary of its
-//! own.
+//! own. Chunks that wait for a full stripe or segment may therefore use up all space that they will never need together: a
+//! short deep stripe takes three rows. They are written when there is space for no more of them and nothing else frees any.
 
+use stripewise_core::bugs::Bug;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
+use crate::log::buffer::Queue;
 use crate::log::durable::Phase;
 use crate::log::{Location, Log};
 
@@ -34,8 +37,13 @@ impl Log {
             return Admits::Yes;
         }
         let admits = self.admits_another(exec);
-        if admits == Admits::Later && self.can_collect(exec) {
+        if admits != Admits::Later {
+            return admits;
+        }
+        if self.can_collect(exec) {
             self.wants_collection = self.collection.is_none();
+        } else if !self.goes_on() && !exec.has_bug(Bug::WaitingNotWritten) {
+            self.make_space();
         }
         admits
     }
@@ -43,11 +51,33 @@ impl Log {
     /// Whether memory accepts a chunk that it does not have.
     pub(crate) fn admits_another<M: Memory>(&self, exec: &Executor<M>) -> Admits {
         let Some(durable) = &self.durable else { return Admits::Yes };
-        if self.has_space_for(1) {
+        if self.has_space_for(1) || exec.has_bug(Bug::SpaceNotReserved) {
             return Admits::Yes;
         }
-        let goes_on = self.in_flight > 0 || durable.makes_space() || self.can_collect(exec);
+        let waits = |queues: &[Queue]| queues.iter().any(|queue| queue.count > 0);
+        let is_written = !self.is_full && waits(&self.buffer.queues) && !exec.has_bug(Bug::WaitingNotWritten);
+        let goes_on = self.goes_on() || durable.makes_space() || self.can_collect(exec) || is_written;
         if goes_on { Admits::Later } else { Admits::Never }
+    }
+
+    /// Whether work in progress may free space, or will need less of it once it is done.
+    fn goes_on(&self) -> bool {
+        let syncs = self.durable.as_ref().is_some_and(|durable| match durable.sync.phase {
+            Phase::Idle => durable.makes_space() && self.wants_checkpoint(),
+            _ => durable.makes_space(),
+        });
+        self.in_flight > 0 || !self.merges.is_empty() || syncs
+    }
+
+    /// Starts what makes space while nothing is in progress: writes the chunks that wait in memory for others. Each of them
+    /// has the space for a stripe and a summary of its own, and together they take less. Without such chunks, a checkpoint
+    /// frees the collected segments.
+    fn make_space(&mut self) {
+        if self.buffer.queues.iter().any(|queue| queue.count > queue.due) {
+            self.drain_memory();
+        } else if let Some(durable) = self.durable.as_mut().filter(|durable| !durable.collected.is_empty()) {
+            durable.sync.is_asked = true;
+        }
     }
 
     /// Whether a collection is in progress, or could start.

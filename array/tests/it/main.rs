@@ -1,4 +1,4 @@
-//! The tests of the controller, in one program: linking one is quicker than linking 27.
+//! The tests of the controller, in one program: linking one is quicker than linking 28.
 
 mod assembly;
 mod caches;
@@ -23,6 +23,7 @@ mod openings;
 mod reads;
 mod reconstruct;
 mod restart;
+mod room;
 mod rounds;
 mod scheme_keys;
 mod stamps;

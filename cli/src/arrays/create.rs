@@ -8,7 +8,7 @@ use stripewise_array::{
     AssembleError, Identity, Members, Memory, PageMemory, Scheme, create, leaves_room_for_owner,
 };
 use stripewise_base::units::Bytes;
-use stripewise_engine::{FileMedia, FileTrouble, MemberFile, capabilities, has_room, random_uuid};
+use stripewise_engine::{FileMedia, FileTrouble, MemberFile, capabilities, random_uuid};
 use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name};
@@ -123,7 +123,6 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         refuse_known(&name, &args.places)?;
     }
     let members = with_room_for_owner(&scheme, plan.members(page_bytes)?);
-    has_room(&scheme)?;
     scheme.resolve(&members, PageMemory::CARRIES_DATA)?;
     let (count, size) = (plan.paths.len(), Bytes(plan.bytes));
     if args.dry_run {

@@ -39,8 +39,8 @@ use spares::Spares;
 
 pub use options::{IoMode, Options};
 pub use rate::Rate;
+pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
-pub use rules::{capabilities, has_room};
 pub use status::{MemberCondition, MemberStatus, Progress, ScrubStatus, Status};
 
 /// Most bytes that are trimmed in one turn. A log trims at once, page by page, and members and sockets are polled only

@@ -30,29 +30,12 @@ pub(crate) fn with_own_times(scheme: &Scheme) -> Scheme {
     scheme
 }
 
-/// Refuses a scheme whose array could run out of room before it is full.
-///
-/// # Errors
-/// The setting, and what to use instead.
-pub fn has_room(scheme: &Scheme) -> Result<(), SchemeError> {
-    if scheme.has_deep_stripes() {
-        return Err(SchemeError::Setting {
-            scheme: scheme.name.clone(),
-            key: "code.kind",
-            value: "\"x-code\"".into(),
-            reason: "is simulated only: an array reserves no room for its short stripes; use \"pq\" or \"rdp\"",
-        });
-    }
-    Ok(())
-}
-
 /// Refuses a scheme whose data could not be found again, a scheme that calls data durable that is in memory only, and a
 /// scheme whose parity would be in a log that no program can read.
 pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
     let refuse = |key, value: &str, reason| {
         Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })
     };
-    has_room(scheme)?;
     if scheme.placement.first_writes == FirstWrites::Encode
         && scheme.placement.buffer_persistence == Persistence::Persistent
     {
