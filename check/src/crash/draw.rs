@@ -6,6 +6,7 @@ use super::case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 use super::corruption::{Corruption, Target};
 use super::keep::Keep;
 use super::members::Wrong;
+use super::server::FLUSH;
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
 
@@ -157,6 +158,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
         all.push(era);
     }
     past(seed, &shape, &mut all);
+    all.splice(..0, full(seed, &shape, sectors));
     let mends = draw.percent(50);
     // A separate random stream, so that the earlier choices of each seed did not change when corruption was added.
     let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
@@ -201,6 +203,27 @@ fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
         }
         remembered.extend(era.moments.iter().map(|moment| moment.member));
     }
+}
+
+/// In some lives of arrays with deep stripes, an era before all others that fills the array and overwrites it page by page,
+/// with a flush after each write, after some or after none: the shortest stripes, which take three rows for a page, or pages
+/// that wait for a whole segment. From a separate random stream, as [`past`].
+fn full(seed: u64, shape: &Shape, sectors: u64) -> Option<Era> {
+    let mut draw = Draw(Prng::stream(seed, 0x6675_6c6c));
+    if shape.kind != Kind::LogDeep || !draw.percent(30) {
+        return None;
+    }
+    let page = u64::from(shape.page_bytes) / 512;
+    let write = |first: u64, sectors: u64| Ask { gap_ns: 0, what: What::Write, sector: first, sectors };
+    let most = page * draw.one_of(&[1, 4, 8]);
+    let fill = (0..sectors).step_by(most as usize).map(|first| write(first, most.min(sectors - first)));
+    let mut asks: Vec<Ask> = fill.collect();
+    let every = draw.one_of(&[1, 1, 4, u64::MAX]);
+    for nth in 1..=draw.one_of(&[30, 60, 120]) {
+        asks.push(write(draw.below(sectors / page) * page, page));
+        asks.extend((nth % every == 0).then_some(FLUSH));
+    }
+    Some(Era { asks, depth: draw.one_of(&[1, 1, 4]), ..Era::calm() })
 }
 
 fn ask(draw: &mut Draw, from: u64, window: u64, page: u64) -> Ask {

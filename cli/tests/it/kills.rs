@@ -52,6 +52,11 @@ fn nor_does_that_of_an_array_that_tolerates_two_losses() {
 }
 
 #[test]
+fn nor_does_that_of_an_array_whose_stripes_are_as_deep_as_they_are_wide() {
+    holds(|settings| (settings.scheme, settings.losses) = ("raid6-was-xcode".into(), true));
+}
+
+#[test]
 fn nor_does_that_of_an_array_in_place() {
     holds(|settings| (settings.scheme, settings.trims) = ("durable-raid5".into(), false));
 }

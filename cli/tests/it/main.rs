@@ -1,9 +1,10 @@
-//! The tests of the command, in one program: linking one is faster than linking 27.
+//! The tests of the command, in one program: linking one is faster than linking 28.
 
 mod advise;
 mod background;
 mod clients;
 mod comparison;
+mod deep_stripes;
 mod docs;
 mod earlier;
 mod endings;

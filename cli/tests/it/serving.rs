@@ -403,15 +403,6 @@ fn an_array_knows_its_settings_when_all_that_was_remembered_is_lost() {
 }
 
 #[test]
-fn a_scheme_that_is_simulated_only_makes_no_array() {
-    let sandbox = Sandbox::new();
-    let scheme = "raid6-was-xcode,metadata=on,placement.buffer_persistence=volatile";
-    let said = sandbox.run(&format!("create pool --files pool --count 5 --scheme {scheme}")).failure(2);
-    assert!(said.contains("code.kind") && said.contains("simulated only"), "{said}");
-    assert!(!sandbox.path().join("pool").join("member-0").exists());
-}
-
-#[test]
 fn devices_that_hold_something_are_refused_by_what_they_hold() {
     let sandbox = Sandbox::new();
     for nth in 0..5 {

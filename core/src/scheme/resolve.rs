@@ -365,8 +365,9 @@ impl Scheme {
             return refuse("code.kind", kind(), reason);
         }
         if !matches!(geometry.width, 5 | 7) {
-            let reason = "needs 5 or 7 members a group: a prime number of them, whose stripes, as deep as they are wide, have \
-                at most 64 chunks; use another number of members or geometry.groups, or \"pq\" or \"rdp\"";
+            let reason = "needs 5 or 7 members a group: a stripe is as deep as it is wide, which must be a prime number, and \
+                takes at most 64 chunks (11 members would take 121); use 5 or 7 members, groups of them (10 or 14 members \
+                with geometry.groups = 2), or code.kind = \"rdp\"";
             return refuse("code.kind", kind(), reason);
         }
         if self.code.prime.is_some() {
@@ -527,7 +528,11 @@ mod tests {
         let [five, six] = of("raid6", "[elastic]\nsegment_rows = 10");
         let geometry = five.expect("five members are a prime number of them");
         assert_eq!((geometry.columns, geometry.data, geometry.depth, geometry.tolerance()), (25, 15, 5, 2));
-        assert!(six.expect_err("a refusal").contains("needs 5 or 7 members"));
+        let six = six.expect_err("a refusal");
+        assert!(
+            six.contains("needs 5 or 7 members") && six.contains("use 5 or 7 members, groups of them"),
+            "{six}"
+        );
         let refused = |level: &str, text: &str| of(level, text)[0].clone().expect_err("a refusal");
         assert!(refused("raid5", "").contains("makes two parity chunks"));
         assert!(refused("raid6", "prime = 5").contains("is the number of members"));

@@ -1,7 +1,8 @@
-//! The tests of the engine, in one program, because linking one is faster than linking 13.
+//! The tests of the engine, in one program, because linking one is faster than linking 14.
 
 mod any_requests;
 mod controller;
+mod deep_stripes;
 mod errors;
 mod raid6;
 mod read_policies;
