@@ -28,6 +28,10 @@
 //! are free. While members are missing, stripes are shorter, and so D and N are smaller: a full array may then have no victim,
 //! unless `capacity` was computed with the smaller values (`room_for_lost`). Then it reports that it is out of space, and
 //! continues once chunks are trimmed or overwritten.
+//!
+//! All of this counts in stripes, so it holds for deep ones as well: a short one takes at most the slots of a full one, and an
+//! open segment is closed when it has no room for a full one. With metadata, hosts keep the space for a stripe and a summary
+//! of its own for each chunk that waits in memory (`segments_for`, `throttle.rs`).
 
 pub(crate) mod addresses;
 pub(crate) mod buffer;

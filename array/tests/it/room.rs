@@ -20,6 +20,18 @@ struct Shape {
     lost: u16,
 }
 
+/// Five members with stripes of X-Code.
+const DEEP: Shape = Shape {
+    width: 5,
+    groups: 1,
+    code: "x-code",
+    segment_rows: 24,
+    segments: 14,
+    tiers: 2,
+    buffers_segments: false,
+    lost: 0,
+};
+
 const PAGE: u32 = 4096;
 
 impl Shape {
@@ -46,7 +58,7 @@ fn fills_up(shape: Shape, every: u64, laps: u64) -> u64 {
     let chunks = host.capacity();
     let mut expected = vec![0; chunks as usize];
     for nth in 0..chunks * (1 + laps) {
-        let chunk = if nth < chunks { nth } else { (nth * 2_654_435_761 >> 7) % chunks };
+        let chunk = if nth < chunks { nth } else { ((nth * 2_654_435_761) >> 7) % chunks };
         let value = (nth % 251) as u8 + 1;
         let accepted = host.ask(RequestKind::Write, chunk, host.chunks(1, value)).is_some();
         assert!(accepted, "write {nth} of {chunks} chunks is refused: {shape:?}, a flush every {every}");
@@ -78,16 +90,7 @@ fn a_full_array_of_deep_stripes_accepts_single_pages_with_a_flush_after_each() {
     for (width, segment_rows) in [(5, 17), (5, 24), (7, 22), (7, 24)] {
         for (groups, tiers, buffers_segments) in [(1, 1, false), (1, 2, true), (2, 2, false), (2, 1, true)] {
             let segments = if segment_rows == 17 || segment_rows == 22 { 18 } else { 14 };
-            let shape = Shape {
-                width,
-                groups,
-                code: "x-code",
-                segment_rows,
-                segments,
-                tiers,
-                buffers_segments,
-                lost: 0,
-            };
+            let shape = Shape { width, groups, segment_rows, segments, tiers, buffers_segments, ..DEEP };
             always_has_room(shape, 3);
         }
     }
@@ -95,18 +98,9 @@ fn a_full_array_of_deep_stripes_accepts_single_pages_with_a_flush_after_each() {
 
 #[test]
 fn so_does_one_of_the_size_that_once_refused_its_first_writes() {
-    // Five members of 8 MiB with the segments of the preset.
+    // Five members of some 8 MiB with the segments of the preset.
     for buffers_segments in [false, true] {
-        let shape = Shape {
-            width: 5,
-            groups: 1,
-            code: "x-code",
-            segment_rows: 70,
-            segments: 29,
-            tiers: 2,
-            buffers_segments,
-            lost: 0,
-        };
+        let shape = Shape { segment_rows: 70, segments: 29, buffers_segments, ..DEEP };
         always_has_room(shape, 2);
     }
 }
@@ -114,16 +108,7 @@ fn so_does_one_of_the_size_that_once_refused_its_first_writes() {
 #[test]
 fn so_does_one_without_the_members_for_which_it_keeps_room() {
     for (width, lost, buffers_segments) in [(5, 1, true), (5, 2, false), (7, 1, false), (7, 2, true)] {
-        let shape = Shape {
-            width,
-            groups: 1,
-            code: "x-code",
-            segment_rows: 24,
-            segments: 18,
-            tiers: 2,
-            buffers_segments,
-            lost,
-        };
+        let shape = Shape { width, segments: 18, buffers_segments, lost, ..DEEP };
         always_has_room(shape, 2);
     }
 }
@@ -132,16 +117,8 @@ fn so_does_one_without_the_members_for_which_it_keeps_room() {
 fn so_does_a_log_whose_stripes_are_one_row_deep() {
     for (width, buffers_segments) in [(5, false), (5, true), (7, true)] {
         for lost in [0, 1] {
-            let shape = Shape {
-                width,
-                groups: 1,
-                code: "rdp",
-                segment_rows: 8,
-                segments: 24,
-                tiers: 2,
-                buffers_segments,
-                lost,
-            };
+            let code = "rdp";
+            let shape = Shape { width, code, segment_rows: 8, segments: 24, buffers_segments, lost, ..DEEP };
             always_has_room(shape, 2);
         }
     }
@@ -150,16 +127,7 @@ fn so_does_a_log_whose_stripes_are_one_row_deep() {
 /// Writes of parts of pages read the rest first, so several of them are between their admission and memory.
 #[test]
 fn writes_of_parts_of_pages_find_room_while_others_are_read() {
-    let shape = Shape {
-        width: 5,
-        groups: 1,
-        code: "x-code",
-        segment_rows: 24,
-        segments: 14,
-        tiers: 2,
-        buffers_segments: true,
-        lost: 0,
-    };
+    let shape = Shape { buffers_segments: true, ..DEEP };
     let mut host = shape.host();
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, 1));

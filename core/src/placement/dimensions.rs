@@ -15,8 +15,8 @@ pub struct Dimensions {
     pub capacity: u64,
 }
 
-/// The most stripes in flight for each stream whose chunks leave stripe by stripe.
-const STRIPES_UNDER_WAY: u64 = 64;
+/// The most rows of stripes in flight for each stream whose chunks leave stripe by stripe.
+const ROWS_UNDER_WAY: u64 = 64;
 
 impl Dimensions {
     /// The dimensions of `section` over `geometry`, with `tiers` tiers of hotness. With metadata, a summary has room for
@@ -52,7 +52,7 @@ pub fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_by
     let depths = classes::depths(section, tiers, page_bytes);
     let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
         let unit = classes::unit(section, section.buffer, depth, geometry);
-        unit + unit.max(STRIPES_UNDER_WAY * data)
+        unit + unit.max(ROWS_UNDER_WAY * data / u64::from(geometry.depth))
     });
     waiting.sum::<u64>() + u64::from(section.segment_rows / geometry.depth + tendencies) * data
 }
