@@ -121,10 +121,7 @@ fn a_log_is_full_while_it_refuses_writes() {
     assert!(!whole.array.is_full());
     let mut host = host(700);
     host.fail(1);
-    let is_taken = |host: &mut Host, chunk| {
-        let content = host.chunks(1, 1);
-        host.ask(RequestKind::Write, chunk, content).is_some()
-    };
+    let is_taken = |host: &mut Host, chunk| host.ask(RequestKind::Write, chunk, host.chunks(1, 1)).is_some();
     // Stripes over three members take more space: the array is full, or fills up while it is overwritten.
     let order = (0..chunks).chain((0..3 * chunks).map(|nth| nth * 7919 % chunks));
     let taken = order.take_while(|&chunk| is_taken(&mut host, chunk)).count() as u64;

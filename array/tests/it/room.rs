@@ -40,8 +40,9 @@ impl Shape {
         let buffer = if buffers_segments { "group" } else { "stripe" };
         let scheme = format!(
             "name = \"room\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\ngroups = {groups}\n[code]\nkind = \"{code}\"\n\
-             [placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[hotness]\npolicy = \"glru\"\ntiers = {tiers}\n\
-             [elastic]\nsegment_rows = {segment_rows}\nbuffer = \"{buffer}\"\nacknowledge = \"buffered\"\nroom_for_lost = {lost}\n"
+             [placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[hotness]\npolicy = \"glru\"\n\
+             tiers = {tiers}\n[elastic]\nsegment_rows = {segment_rows}\nbuffer = \"{buffer}\"\n\
+             acknowledge = \"buffered\"\nroom_for_lost = {lost}\n"
         );
         // Superblocks, checkpoints and commit records take less than 42 pages.
         let disk = Disk::new(usize::from(width * groups), 42 + segment_rows * segments, PAGE);
