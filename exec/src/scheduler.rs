@@ -25,7 +25,8 @@ impl<M: Memory> Executor<M> {
             Discipline::AsyncFifo => {
                 let is_read = self.requests[id as usize].host.kind == RequestKind::Read;
                 let may_go = self.pending.is_empty() || is_read && self.reads_pass(placement);
-                let split = if may_go { self.split_in_turn(id, placement, driver) } else { Split::WantsPlans };
+                let split =
+                    if may_go { self.split_in_turn(id, placement, driver) } else { Split::WantsPlans };
                 if split == Split::Done {
                     return self.split_done(id, placement, driver);
                 }
