@@ -9,7 +9,7 @@ use stripewise_study::{Observer, SchemeSpec, Study, StudySpec, Tables};
 use super::*;
 use crate::media::{Moment, Partial, Write};
 
-/// A bucket that does so many things, and then fails.
+/// A bucket that answers N requests, and then fails.
 #[derive(Debug)]
 struct Failing {
     left: AtomicU32,

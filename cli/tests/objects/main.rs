@@ -3,7 +3,8 @@
 //! The server is `moto` (`pip install 'moto[server]'`), run by `$STRIPEWISE_MOTO`, an interpreter that has it, or by
 //! `target/moto/bin/python`, which `make test-objects` makes. Without it the tests say that they are skipped.
 //! With `STRIPEWISE_AZURITE`, the path of the command `azurite-blob` (`npm install azurite`), the same tests are made against
-//! that server of Azure. `STRIPEWISE_OBJECT_SEEDS=200` makes the rounds of 200 seeds; `FROM` in `STRIPEWISE_OBJECT_SEEDS=FROM..TO` is the first.
+//! that server of Azure. `STRIPEWISE_OBJECT_SEEDS=200` makes the rounds of 200 seeds; `FROM..TO` is
+//! a range of them.
 
 mod proxy;
 mod runs;

@@ -72,7 +72,7 @@ fn a_bucket_gets_the_runs_of_a_directory_and_every_command_finds_them() {
     assert!(third.path().join("one.html").exists());
     assert!(server.get("runs/report.html").starts_with(b"<!"));
 
-    // A run with more tables adds them, and what is there stays.
+    // A run with more tables adds them, and keeps the others.
     let rows = "run -s bpu -n 200 --set geometry.blocks=64 --precondition fresh --rows";
     let totals = |digest: &str| server.get(&format!("runs/{digest}/totals.parquet"));
     let made: Value = serde_json::from_str(&third.run(&format!("{rows} --json --out {place}"))).unwrap();

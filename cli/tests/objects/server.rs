@@ -10,7 +10,8 @@ const BUCKET: &str = "lab";
 /// The account of every Azurite.
 const ACCOUNT: &str = "devstoreaccount1";
 /// A signature with its published key, for all requests until 2099.
-const SIGNED: &str = "sv=2021-08-06&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&spr=https,http&sig=kV1%2FDJNn7340SUtIltqF6L9gEwifTOYTqBxfQeMSrhM%3D";
+const SIGNED: &str = "sv=2021-08-06&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&spr=https,http\
+    &sig=kV1%2FDJNn7340SUtIltqF6L9gEwifTOYTqBxfQeMSrhM%3D";
 
 /// What the server speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
