@@ -11,10 +11,6 @@ pub const LINE_CHARACTERS_MAX: usize = 130;
 const POLICY_FOLDERS: [&str; 8] =
     ["geometry", "update", "placement", "read", "dispatch", "cache", "gc", "hotness"];
 
-/// Crates whose examples in doc comments cargo runs. The others have none, and `doctest = false` in their manifests: rustdoc
-/// takes a second or two to find no example in a crate.
-const DOC_TESTED: [&str; 3] = ["engine", "nbd", "report"];
-
 /// Words that may not occur in the tree, split so that this file contains none of them, and the remedies.
 const BANNED: [(&str, &str); 8] = [
     (concat!("TO", "DO"), "finish it or open an issue"),
@@ -111,27 +107,6 @@ pub fn policy_cites_its_source(path: &str, text: &str) -> Option<Complaint> {
     })
 }
 
-/// Checks that an example in a doc comment is one that cargo runs.
-pub fn doc_examples_are_run(path: &str, text: &str) -> Vec<Complaint> {
-    let is_run = |owner: &str, place: &str| DOC_TESTED.contains(&owner) || !place.starts_with("src/");
-    if path.split_once('/').is_none_or(|(owner, place)| is_run(owner, place)) {
-        return Vec::new();
-    }
-    let mut is_open = false;
-    let mut complaints = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim_start();
-        let Some(words) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else { continue };
-        let Some(language) = words.trim().strip_prefix("```") else { continue };
-        is_open = !is_open;
-        if is_open && matches!(language, "" | "rust" | "no_run" | "should_panic" | "compile_fail") {
-            let text = "an example that no test runs; drop `doctest = false` of its crate, and add the crate to `DOC_TESTED`";
-            complaints.push(Complaint::new(path, index + 1, text));
-        }
-    }
-    complaints
-}
-
 fn is_citation(line: &str) -> bool {
     let Some((_, source)) = line.split_once("Source:") else { return false };
     let words: Vec<&str> =
@@ -189,16 +164,6 @@ mod tests {
         ] {
             assert_eq!(banned_words("a.md", good), [], "{good}");
         }
-    }
-
-    #[test]
-    fn examples_that_cargo_would_not_run_are_found() {
-        let run = "/// ```\n/// f();\n/// ```\n";
-        assert_eq!(doc_examples_are_run("base/src/a.rs", run).len(), 1);
-        assert_eq!(doc_examples_are_run("base/src/a.rs", &run.replacen("```", "```no_run", 1)).len(), 1);
-        assert_eq!(doc_examples_are_run("base/src/a.rs", &run.replacen("```", "```text", 1)), []);
-        assert_eq!(doc_examples_are_run("nbd/src/a.rs", run), []);
-        assert_eq!(doc_examples_are_run("base/tests/it/main.rs", run), []);
     }
 
     #[test]

@@ -74,7 +74,6 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));
-            complaints.extend(source::doc_examples_are_run(path, text));
             complaints.extend(idioms.in_comments(path, text));
             complaints.extend(idioms.in_messages(path, text));
             complaints.extend(layers::stays_pure(path, text));
@@ -129,7 +128,6 @@ mod tests {
             file("flash/src/wide.rs", &format!("// {}\n", "x".repeat(source::LINE_CHARACTERS_MAX))),
             file("flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),
             file("sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
-            file("sim/src/example.rs", "//! ```\n//! f();\n//! ```\n"),
             file("sim/src/w.rs", concat!("// TO", "DO later\n")),
             file("docs/untitled.md", "No title.\n"),
             file(examples::PAGE, "# T\n\n| `nowhere/at/all.rs` | x |\n"),
