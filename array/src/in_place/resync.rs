@@ -208,6 +208,8 @@ impl InPlace {
         let Plan { row, purpose, gave_up, missing, keeps_parity, .. } = exec.plans[plan as usize];
         if gave_up {
             self.window.set_stale(row, true);
+            // It may cover data that never reached its member.
+            self.forget_parity(row, exec);
         } else if purpose == Purpose::Resync {
             self.forget_cached_parity(plan, exec);
             if keeps_parity {
