@@ -1,7 +1,7 @@
 //! Power losses: the content that members keep, a controller that restarts over it, and the state that it must
 //! restore.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::Persistence;
@@ -25,6 +25,9 @@ pub(super) struct Power {
     recovers: bool,
     /// Rows that were under update at the loss and have not been consistent since.
     torn: BTreeSet<u64>,
+    /// The host pages of the columns of these rows when the controller restarted: requests that wait for the recovery may move
+    /// them as soon as it ends.
+    pages: BTreeMap<(u64, u32), u64>,
     /// Number of media faults before the loss.
     faults_before: usize,
 }
@@ -88,6 +91,10 @@ impl CaseRun<'_> {
         let now = self.simulation.now().max(filled_at);
         let simulation = self.simulation.restart(flash, now).map_err(|error| error.to_string())?;
         let mut run = Self { simulation, ..self };
+        let array = &run.simulation.array;
+        let columns = |&row: &u64| (0..array.geometry().data).map(move |column| (row, column));
+        let page = |at: (u64, u32)| array.host_page(at.0, at.1).map(|page| (at, page));
+        run.power.pages = run.power.torn.iter().flat_map(columns).filter_map(page).collect();
         run.power.recovers = true;
         run.limit += EVENTS;
         if run.has_volatile_cache() {
@@ -164,7 +171,7 @@ impl CaseRun<'_> {
         let mut lost = BTreeSet::new();
         for &row in &torn {
             let gone = (0..geometry.data).filter(|&member| self.is_gone(row, member));
-            lost.extend(gone.filter_map(|member| self.simulation.array.host_page(row, member)));
+            lost.extend(gone.filter_map(|column| self.power.pages.get(&(row, column)).copied()));
         }
         let pages = self.simulation.array.host_pages();
         self.simulation.world.host.seen.holes += lost.len() as u64;
