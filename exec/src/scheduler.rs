@@ -9,9 +9,6 @@ use stripewise_core::request::{RequestKind, RequestSlot};
 
 use crate::{Executor, Placement, Split};
 
-/// Requests that may be set aside at a time.
-const SET_ASIDE: usize = 256;
-
 impl<M: Memory> Executor<M> {
     /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.
     #[inline]
@@ -114,11 +111,10 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) -> Split {
-        if self.set_aside.is_empty() || !self.meets_set_aside(id) {
-            return placement.split(id, self, driver);
+        if !self.set_aside.is_empty() && self.meets_set_aside(id) {
+            return Split::WantsPage;
         }
-        // Each request that arrives looks at all of these.
-        if self.set_aside.len() < SET_ASIDE { Split::WantsPage } else { Split::WantsPlans }
+        placement.split(id, self, driver)
     }
 
     /// Whether request `id` changes a page that a request which was set aside means.
