@@ -155,11 +155,11 @@ impl<M: Memory> Placement<M> for InPlace {
         self.gather.is_some() || self.encode.is_some() || self.cache.is_some()
     }
 
-    #[inline]
     fn has_freed_pages(&mut self) -> bool {
         self.zones.as_mut().is_some_and(Zones::has_arrived)
     }
 
+    #[inline]
     fn takes_writes_to_memory(&self) -> bool {
         self.cache.is_some()
     }
