@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::language::{NOTHING, of_json, of_table};
 use crate::names::Names;
 use crate::paper::Paper;
-use crate::point::{Attributes, Measured, More};
+use crate::point::{Attributes, Measured, More, with};
 use crate::seeds::Interval;
 use crate::text::table;
 use crate::verdict::Verdict;
@@ -221,13 +221,6 @@ impl Sample {
 /// The text of a key. Keys that are missing were refused when the file was read.
 fn key(text: &Option<Text>) -> Text {
     text.clone().unwrap_or_default()
-}
-
-/// Names with one more.
-fn with(names: &Attributes, name: &str, value: Value) -> Attributes {
-    let mut names = names.clone();
-    names.insert(name.to_owned(), value);
-    names
 }
 
 /// A mean with the ends of its interval. What follows the last semicolons, alike in all three, is said once.

@@ -88,6 +88,9 @@ pub(crate) struct Document {
     /// The tables, in order.
     #[serde(default)]
     pub(crate) table: Vec<TableText>,
+    /// The maps, in order.
+    #[serde(default)]
+    pub(crate) map: Vec<MapText>,
     /// What programs get.
     pub(crate) json: Json,
 }
@@ -310,6 +313,36 @@ pub(crate) struct TableText {
     pub(crate) left: Option<usize>,
     /// A template whose lines are the rows, with bars between the cells.
     pub(crate) body: Text,
+}
+
+/// A map: what a scheme gains over another, over something that the paper does not print.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MapText {
+    pub(crate) title: Text,
+    /// What it shows, and why.
+    pub(crate) about: Text,
+    /// What is divided by what: `Adaptive over Baseline`.
+    pub(crate) ratio: Text,
+    /// What the places are.
+    pub(crate) axis: Text,
+    /// Whether the axis is logarithmic.
+    #[serde(default)]
+    pub(crate) log: bool,
+    /// An expression over the constants: the places, upwards.
+    pub(crate) places: Text,
+    /// A value for each panel: `each` in its texts.
+    pub(crate) each: Option<Vec<toml::Value>>,
+    /// The title of a panel.
+    pub(crate) panel: Option<Text>,
+    /// The points that it is of, an expression; all when left out.
+    pub(crate) points: Option<Text>,
+    /// An expression: a list with a value for each line, `line` in the texts.
+    pub(crate) lines: Text,
+    /// The name of a line, a template.
+    pub(crate) name: Text,
+    /// An expression: the gain of a `line` at a `place`.
+    pub(crate) gain: Text,
 }
 
 /// What programs get: names with expressions.

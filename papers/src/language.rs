@@ -12,6 +12,7 @@ use stripewise_sim::uniformity::chi2_critical;
 
 use crate::document::Text;
 use crate::error::Error;
+use crate::maps::crossings;
 use crate::names::{Names, refuse};
 use crate::point::MeasuredPoint;
 use crate::text;
@@ -378,16 +379,8 @@ fn add_shapes(environment: &mut Environment<'static>) {
         values.windows(2).all(|pair| pair[1] > pair[0] * share)
     });
     // Where a curve over `at` (above 0) changes its sign, on a logarithmic axis and straight in between.
-    environment.add_function("crossings", |at: Vec<f64>, values: Vec<Option<f64>>| {
-        let known: Vec<(f64, f64)> =
-            at.into_iter().zip(values).filter_map(|(at, value)| Some((at.ln(), value?))).collect();
-        let crosses = |pair: &&[(f64, f64)]| (pair[0].1 > 0.0) != (pair[1].1 > 0.0);
-        let place = |pair: &[(f64, f64)]| {
-            let ((from, before), (to, after)) = (pair[0], pair[1]);
-            (from + (to - from) * before / (before - after)).exp()
-        };
-        known.windows(2).filter(crosses).map(place).collect::<Vec<f64>>()
-    });
+    environment
+        .add_function("crossings", |at: Vec<f64>, values: Vec<Option<f64>>| crossings(&at, &values, true));
     // Whether a value is below all others; none where one is missing.
     environment.add_function("is_least", |ours: Option<f64>, others: Vec<Option<f64>>| {
         let others: Option<Vec<f64>> = others.into_iter().collect();

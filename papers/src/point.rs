@@ -18,6 +18,13 @@ pub(crate) const ATTRIBUTE: &str = "attribute of the study point";
 /// Names with values.
 pub(crate) type Attributes = BTreeMap<String, Value>;
 
+/// Attributes with one more.
+pub(crate) fn with(attributes: &Attributes, name: &str, value: Value) -> Attributes {
+    let mut attributes = attributes.clone();
+    attributes.insert(name.to_owned(), value);
+    attributes
+}
+
 /// Findings besides the runs, by name.
 pub type More<'a> = [(&'a str, serde_json::Value)];
 

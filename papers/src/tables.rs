@@ -10,6 +10,7 @@ use crate::claims::Findings;
 use crate::document::{TableText, Text};
 use crate::error::Error;
 use crate::language::{of_toml, to_json};
+use crate::maps::GainMap;
 use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Measured, More};
@@ -99,6 +100,7 @@ impl Paper {
     pub fn json(
         &self,
         findings: &Findings,
+        maps: &[GainMap],
         measured: &[Measured],
         more: &More<'_>,
     ) -> Result<serde_json::Value, Error> {
@@ -120,6 +122,9 @@ impl Paper {
         let mut all = self.fields(&json.evaluation, &Names::value("name", self.names(measured, more)?))?;
         all.insert("rows".to_owned(), findings.json());
         all.insert("studies".to_owned(), json!(studies));
+        if !maps.is_empty() {
+            all.insert("maps".to_owned(), maps.iter().map(GainMap::json).collect());
+        }
         Ok(serde_json::Value::Object(all))
     }
 

@@ -9,6 +9,8 @@ pub(crate) struct Beside {
     pub(crate) logging: Vec<Logging>,
     /// The paper whose figures are drawn, with their numbers and printed values.
     pub(crate) paper: Option<Paper>,
+    /// The maps of an evaluation.
+    pub(crate) maps: Vec<RatioMap>,
     /// The work that the head names, and its address.
     pub(crate) work: Option<(String, Option<String>)>,
 }
@@ -41,4 +43,32 @@ pub struct Logging {
     pub log_writes: u64,
     /// Parity chunks written by full stripes.
     pub parity_writes: u64,
+}
+
+/// A map of an evaluation. Its values come from the evaluation, not from the runs of the report.
+#[derive(Clone, Debug)]
+pub struct RatioMap {
+    /// Its title.
+    pub title: String,
+    /// What it shows, and why.
+    pub about: String,
+    /// What is divided by what; below 1 the first is better.
+    pub ratio: String,
+    /// What the places are.
+    pub axis: String,
+    /// Whether the axis is logarithmic.
+    pub is_log: bool,
+    /// Its panels, each with a title and lines.
+    pub panels: Vec<(String, Vec<RatioLine>)>,
+}
+
+/// A line of a map.
+#[derive(Clone, Debug)]
+pub struct RatioLine {
+    /// Its name.
+    pub name: String,
+    /// Places, upwards, with what was measured.
+    pub points: Vec<(f64, f64)>,
+    /// The places where it crosses 1.
+    pub break_evens: Vec<f64>,
 }

@@ -31,7 +31,7 @@ mod verdict;
 use std::fs;
 use std::path::Path;
 
-pub use beside::{Logging, Paper};
+pub use beside::{Logging, Paper, RatioLine, RatioMap};
 pub use error::Error;
 pub use run::Source;
 
@@ -95,6 +95,13 @@ impl Report {
     #[must_use]
     pub fn figures_of(mut self, paper: Paper) -> Self {
         self.beside.paper = Some(paper);
+        self
+    }
+
+    /// Adds maps of an evaluation, which stand after its figures.
+    #[must_use]
+    pub fn maps(mut self, maps: Vec<RatioMap>) -> Self {
+        self.beside.maps = maps;
         self
     }
 

@@ -1,6 +1,6 @@
 //! A set of runs: its workloads, stripe structures and schemes, and the index of its runs.
 
-use crate::beside::{Beside, Logging, Paper};
+use crate::beside::{Beside, Logging, Paper, RatioMap};
 use crate::chart::Look;
 use crate::run::{LoadedRun, is_seed, join_seeds};
 use std::collections::BTreeMap;
@@ -99,6 +99,11 @@ impl Set {
     /// The work that the head names, and its address.
     pub(crate) fn work(&self) -> Option<(&str, Option<&str>)> {
         self.beside.work.as_ref().map(|(text, address)| (text.as_str(), address.as_deref()))
+    }
+
+    /// The maps of an evaluation.
+    pub(crate) fn maps(&self) -> &[RatioMap] {
+        &self.beside.maps
     }
 
     /// The cost of parity logging on a workload, where a model counted it.

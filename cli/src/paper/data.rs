@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use stripewise_papers::{
-    EvaluationOptions, Intervals, Measured, Paper, Search, StudyPoint, measure_decisions,
+    EvaluationOptions, GainMap, Intervals, MapLine, Measured, Paper, Search, StudyPoint, measure_decisions,
 };
-use stripewise_report::{Logging, Report, Source};
+use stripewise_report::{Logging, RatioLine, RatioMap, Report, Source};
 use stripewise_study::overhead::Cost;
 use stripewise_study::{Finished, Study, bibliography};
 
@@ -54,8 +54,12 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     }
     let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
     let findings = paper.findings_of_seeds(&asked.claims, &all, &more)?;
-    let json = paper.json(&findings, all[0], &more)?;
-    let tables = paper.html(&findings, &paper.sections(all[0], &more)?);
+    let maps = paper.maps(&all, &more)?;
+    let json = paper.json(&findings, &maps, all[0], &more)?;
+    let mut sections = paper.sections(all[0], &more)?;
+    sections.extend(maps.iter().flat_map(GainMap::sections));
+    let tables = paper.html(&findings, &sections);
+    let report = report.maps(maps.iter().map(drawn).collect());
     args.finish(report, json, &findings.markdown(), Some(&tables), &spans, context)
 }
 
@@ -133,6 +137,30 @@ impl Evaluation {
             self.runs.extend(finished.into_iter().map(|run| Source { run: run.run, workload: name.clone() }));
         }
         Ok(measured)
+    }
+}
+
+/// A map as the report draws it: as ratios, of which those above 1 are losses.
+fn drawn(map: &GainMap) -> RatioMap {
+    let line = |line: &MapLine| {
+        let points = map.places.iter().zip(&line.gains);
+        RatioLine {
+            name: line.name.clone(),
+            points: points.filter_map(|(place, gain)| Some((*place, 1.0 - gain.as_ref()?.mean))).collect(),
+            break_evens: map.break_evens(line),
+        }
+    };
+    RatioMap {
+        title: map.title.clone(),
+        about: map.about.clone(),
+        ratio: map.ratio.clone(),
+        axis: map.axis.clone(),
+        is_log: map.is_log,
+        panels: map
+            .panels
+            .iter()
+            .map(|panel| (panel.title.clone(), panel.lines.iter().map(line).collect()))
+            .collect(),
     }
 }
 

@@ -108,6 +108,12 @@ fn a_claim_over_sizes_of_the_cache_names_those_where_it_holds_and_its_break_even
     assert_eq!(claim.measured[1..4], ["0.0 %", "0.0 %", "-14.7 % / -14.7 %"]);
     assert!(claim.rationale.contains("break-even at 8.0 MiB"), "{}", claim.rationale);
     assert_eq!(claim.verdict, Verdict::Differs, "half of the sizes are not more than half");
+    let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let [map] = &maps[..] else { panic!("one map: {maps:?}") };
+    assert_eq!(map.panels.iter().map(|panel| panel.title.as_str()).collect::<Vec<_>>(), ["RAID-0", "RAID-5"]);
+    for line in map.panels.iter().flat_map(|panel| &panel.lines) {
+        assert!((map.break_evens(line)[0] - 8.0).abs() < 1e-9, "{line:?}");
+    }
 }
 
 #[test]
@@ -116,7 +122,7 @@ fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
     let texts = |all: &[Measured]| {
         let found = paper.findings(&paper.claims(), all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
         let text = text(&paper, &found, all, &of_all());
-        (text, paper.json(&found, all, &of_all()).unwrap_or_else(|error| panic!("{error}")))
+        (text, paper.json(&found, &[], all, &of_all()).unwrap_or_else(|error| panic!("{error}")))
     };
     let (text, json) = texts(&studies(&paper, as_printed));
     for level in [0, 1] {

@@ -108,7 +108,7 @@ fn tables_and_json_have_every_run() {
         assert!(text.contains(part), "{part}");
     }
     assert!(text.contains("| 48 KiB"), "a row for each size of requests");
-    let value = paper.json(&found, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let value = paper.json(&found, &[], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     let runs = value["studies"].as_array().expect("studies").iter();
     let runs: usize = runs.map(|study| study["runs"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(

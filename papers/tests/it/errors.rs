@@ -69,7 +69,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
         all.push(paper.measured(&point, vec![columns(900.0), columns(1000.0)], &[])?);
     }
     let found = paper.findings(&asked.claims, &all, &[])?;
-    paper.json(&found, &all, &[])?;
+    paper.json(&found, &[], &all, &[])?;
     Ok(found.markdown() + &paper.sections(&all, &[])?.iter().map(ToString::to_string).collect::<String>())
 }
 

@@ -3,6 +3,7 @@
 mod errors;
 mod figures;
 mod language;
+mod maps;
 #[path = "000.rs"]
 mod p000;
 #[path = "001.rs"]

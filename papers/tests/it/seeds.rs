@@ -59,7 +59,8 @@ fn a_mean_is_shown_with_its_interval_unless_nothing_varied() {
 #[test]
 fn programs_get_the_ends_of_each_interval() {
     let paper = paper();
-    let json = |gains: &[f64]| paper.json(&over(gains), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let json =
+        |gains: &[f64]| paper.json(&over(gains), &[], &[], &[]).unwrap_or_else(|error| panic!("{error}"));
     let claim = &json(&[0.5, 1.5])["rows"][0];
     assert_eq!(claim["intervals"]["measured"]["mean"], json!(1.0), "{claim}");
     assert!(claim["intervals"]["measured"]["low"].as_f64() < Some(0.5));

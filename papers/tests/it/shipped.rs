@@ -1,6 +1,6 @@
 //! What holds of every shipped paper.
 
-use stripewise_papers::{EvaluationOptions, Paper, Verdict, claims_of};
+use stripewise_papers::{EvaluationOptions, GainMap, Paper, Verdict, claims_of};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
 use crate::support::{asked, made_up, of_all, only, verdicts};
@@ -18,7 +18,10 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
         let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
         let found =
             paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
-        let sections = paper.sections(&all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(maps.iter().all(|map| map.panels.iter().all(|panel| !panel.lines.is_empty())));
+        let mut sections = paper.sections(&all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        sections.extend(maps.iter().flat_map(GainMap::sections));
         let page = paper.html(&found, &sections);
         for section in &sections {
             let title = section.title.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
@@ -26,7 +29,7 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
             assert!(section.rows.iter().all(|row| row.len() == section.head.len().max(1)), "{title}");
         }
         assert_eq!(page.matches("<section ").count(), sections.len() + 3, "{}", paper.number());
-        paper.json(&found, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        paper.json(&found, &maps, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     });
 }
 

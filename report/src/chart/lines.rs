@@ -30,6 +30,23 @@ pub(crate) enum Across<'a> {
     Instant(&'a str),
     /// Whole numbers, with this name.
     Count(&'a str),
+    /// Plain numbers, with this name.
+    Number(&'a str),
+    /// Plain numbers on a logarithmic axis, with this name.
+    LogNumber(&'a str),
+}
+
+impl Across<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Time(name) | Self::LogTime(name) | Self::Instant(name) => name,
+            Self::Count(name) | Self::Number(name) | Self::LogNumber(name) => name,
+        }
+    }
+
+    fn is_time(&self) -> bool {
+        matches!(self, Self::Time(_) | Self::LogTime(_) | Self::Instant(_))
+    }
 }
 
 /// The vertical axis.
@@ -43,6 +60,8 @@ pub(crate) enum Up {
     Time,
     /// Plain numbers from zero on.
     Amount,
+    /// Ratios, 1 among them, on a logarithmic axis if they are far apart.
+    Ratio,
 }
 
 /// Lines of shares over times or counts.
@@ -72,16 +91,18 @@ impl Lines<'_> {
         let most = times().fold(0.0, f64::max);
         let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
         let unit = match self.across {
-            Across::Count(_) => Unit::ONE,
+            Across::Count(_) | Across::Number(_) | Across::LogNumber(_) => Unit::ONE,
             _ => Unit::of_time(most),
         };
         let is_count = matches!(self.across, Across::Count(_));
         let is_time = matches!(self.across, Across::Time(_)) && most / least >= LOG_FROM;
-        let log = least > 0.0 && (is_time || matches!(self.across, Across::LogTime(_)));
+        let log =
+            least > 0.0 && (is_time || matches!(self.across, Across::LogTime(_) | Across::LogNumber(_)));
         let across = match most / least.max(1.0) {
             _ if matches!(self.across, Across::Instant(_)) => Scale::linear(0.0, most, unit, 10),
             _ if is_count => Scale::around(least, most, unit, (most - least) as usize),
             _ if log => Scale::log(least, most, unit),
+            _ if matches!(self.across, Across::Number(_)) => Scale::around(least, most, unit, 5),
             // Far from zero, the axis shows the differences.
             far if far < LINEAR_FROM_ZERO => Scale::around(least, most, unit, 4),
             _ => Scale::linear(0.0, most, unit, 5),
@@ -108,9 +129,7 @@ impl Lines<'_> {
             }
         }
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &titled(self.upward, unit_up, is_log_up));
-        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) =
-            self.across;
-        let name = titled(name, unit, log);
+        let name = titled(self.across.name(), unit, log);
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
         if let Some(reference) = self.reference {
             svg.line("reference", (left, height(reference)), (right, height(reference)));
@@ -154,6 +173,14 @@ impl Lines<'_> {
             Up::Range(low, high) => (Scale::linear(low, high, Unit::ONE, 5), Unit::ONE, false),
             Up::Tail(nines) => (Scale::tail(nines), Unit::ONE, false),
             Up::Amount => (Scale::linear(0.0, most, Unit::ONE, 5), Unit::ONE, false),
+            Up::Ratio => {
+                let (least, most) = heights()
+                    .fold((1.0, 1.0), |(least, most), ratio| (f64::min(least, ratio), f64::max(most, ratio)));
+                match least > 0.0 && most / least >= LOG_FROM {
+                    true => (Scale::log(least, most, Unit::ONE), Unit::ONE, true),
+                    false => (Scale::around(least, most, Unit::ONE, 5), Unit::ONE, false),
+                }
+            }
             Up::Time => {
                 let least = heights().filter(|&height| height > 0.0).fold(most, f64::min);
                 let unit = Unit::of_time(most);
@@ -171,12 +198,10 @@ impl Lines<'_> {
             name: line.name.clone(),
             points: line.points.clone(),
         };
-        let (Across::Time(name) | Across::LogTime(name) | Across::Instant(name) | Across::Count(name)) =
-            self.across;
         let in_ns =
             |name: &str, is_time: bool| if is_time { format!("{name} (ns)") } else { name.to_owned() };
         Values::Lines {
-            across: in_ns(name, !matches!(self.across, Across::Count(_))),
+            across: in_ns(self.across.name(), self.across.is_time()),
             upward: in_ns(self.upward, matches!(self.up, Up::Time)),
             lines: self.lines.iter().map(of).collect(),
         }

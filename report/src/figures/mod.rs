@@ -7,6 +7,7 @@ mod course;
 mod decisions;
 mod elastic;
 mod figure;
+mod maps;
 mod members;
 mod redirected;
 mod response;
@@ -39,6 +40,7 @@ pub(crate) fn all(set: &Set) -> Result<Vec<Figure>, Error> {
         Some(Paper::P003) => caches::all(set),
         Some(Paper::P004) => zones::all(set),
     };
+    figures.extend(maps::all(set));
     figures.retain(|figure| figure.panels.iter().any(|panel| panel.body.is_ok()));
     Ok(figures)
 }

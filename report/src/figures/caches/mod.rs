@@ -2,7 +2,6 @@
 
 mod cast;
 mod responses;
-mod sizes;
 mod synchrony;
 
 use crate::set::Set;
@@ -10,14 +9,13 @@ use crate::set::Set;
 use super::figure::Figure;
 pub(super) use synchrony::of_any_runs as together;
 
-/// Every figure of paper 003, in the paper's order, and a map beside them.
+/// Every figure of paper 003, in the paper's order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
     vec![
         responses::compared(set),
         responses::places(set),
         synchrony::distributions(set),
         responses::grid(set),
-        sizes::map(set),
     ]
 }
 
@@ -97,37 +95,6 @@ mod tests {
         let figures = crate::figures::all(&set).expect("figures");
         assert_eq!(cell(&figures[0], &["HPC-G-0", "SIW"], "over WOW"), "0.500");
         assert_eq!(figures[0].data.rows.len(), 2);
-    }
-
-    #[test]
-    fn the_map_has_siw_over_wow_for_each_size_of_the_cache() {
-        let of = |(workload, size, mean): (&str, &str, u64)| {
-            [("wow", 2_000), ("siw", mean)].map(|(policy, mean)| {
-                let mut run = run(policy, workload, mean, &[]);
-                if size != "32MiB" {
-                    run.settings.insert("scheme.cache.size".to_owned(), size.to_owned());
-                }
-                run
-            })
-        };
-        let all = [
-            ("HPC-G-5", "8MiB", 1_500),
-            ("HPC-G-5; 32 MiB", "32MiB", 1_000),
-            ("HPC-G-5; 1 MiB", "1MiB", 3_000),
-            ("HPC-G-5; in step", "8MiB", 9),
-        ];
-        let set = Set::new(
-            all.into_iter().flat_map(of).collect(),
-            Beside { paper: Some(Paper::P003), ..Beside::default() },
-        );
-        let figures = crate::figures::all(&set).expect("figures");
-        let map = figures.last().expect("a map");
-        assert_eq!(map.id, "paper003-map-sizes");
-        assert_eq!(
-            map.data.rows,
-            [["HPC-G-5", "1MiB", "1.50"], ["HPC-G-5", "8MiB", "0.750"], ["HPC-G-5", "32MiB", "0.500"]]
-        );
-        assert_eq!(map.panels.len(), 1, "RAID-5 alone");
     }
 
     #[test]

@@ -1,0 +1,242 @@
+//! Maps: what a scheme gains over another, over something that the paper does not print, with the places where the gain
+//! changes its sign.
+
+use minijinja::value::Value;
+use serde_json::json;
+use stripewise_results::paired::margin;
+
+use crate::document::{MapText, Text};
+use crate::error::Error;
+use crate::language::{NOTHING, items, of_toml};
+use crate::names::Names;
+use crate::paper::Paper;
+use crate::point::{Attributes, Measured, More, with};
+use crate::tables::Section;
+
+/// The least gain of one seed that has a sign.
+const NOTABLE: f64 = 0.005;
+
+/// A map: panels over the same places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GainMap {
+    /// Its title.
+    pub title: String,
+    /// What it shows, and why.
+    pub about: String,
+    /// What is divided by what: `Adaptive over Baseline`.
+    pub ratio: String,
+    /// What the places are.
+    pub axis: String,
+    /// Whether the axis is logarithmic.
+    pub is_log: bool,
+    /// The places, upwards.
+    pub places: Vec<f64>,
+    /// Its panels; those without a gain are left out.
+    pub panels: Vec<MapPanel>,
+}
+
+/// A panel of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapPanel {
+    /// Its title.
+    pub title: String,
+    /// Its lines.
+    pub lines: Vec<MapLine>,
+}
+
+/// The gains of one workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapLine {
+    /// Its name.
+    pub name: String,
+    /// One gain a place; none where it was not measured.
+    pub gains: Vec<Option<Gain>>,
+}
+
+/// A gain: by which share one is less than the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// The mean over the seeds.
+    pub mean: f64,
+    /// Half of the mean's Student interval at 95 %; none for one seed.
+    pub margin: Option<f64>,
+}
+
+impl Gain {
+    /// Of one gain a seed; none where a seed lacks it.
+    fn of(seeds: &[Option<f64>]) -> Option<Self> {
+        let seeds: Vec<f64> = seeds.iter().copied().collect::<Option<_>>()?;
+        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
+        mean.is_finite().then(|| Self { mean, margin: margin(&seeds) })
+    }
+
+    /// Whether it has a sign: the whole interval has it, or for one seed it is half a point or more, as claims are judged.
+    pub fn is_clear(self) -> bool {
+        self.mean.abs() > self.margin.unwrap_or(NOTABLE)
+    }
+
+    fn text(self) -> String {
+        let mean = self.mean * 100.0;
+        match self.margin {
+            Some(margin) => format!("{mean:.1} ±{:.1} %", margin * 100.0),
+            None => format!("{mean:.1} %"),
+        }
+    }
+}
+
+impl GainMap {
+    /// Where a line's gain changes its sign, of gains that are clear.
+    pub fn break_evens(&self, line: &MapLine) -> Vec<f64> {
+        let clear = |gain: &Option<Gain>| gain.filter(|gain| gain.is_clear()).map(|gain| gain.mean);
+        crossings(&self.places, &line.gains.iter().map(clear).collect::<Vec<_>>(), self.is_log)
+    }
+
+    /// A table for each panel.
+    pub fn sections(&self) -> Vec<Section> {
+        let places = self.places.iter().map(f64::to_string);
+        let head: Vec<String> =
+            [self.axis.clone()].into_iter().chain(places).chain(["break-even".to_owned()]).collect();
+        let row = |line: &MapLine| {
+            let gains = line.gains.iter().map(|gain| gain.map_or(NOTHING.to_owned(), Gain::text));
+            let found: Vec<String> = self.break_evens(line).iter().map(|place| rounded(*place)).collect();
+            let found = if found.is_empty() { NOTHING.to_owned() } else { found.join(", ") };
+            [line.name.clone()].into_iter().chain(gains).chain([found]).collect()
+        };
+        let section = |panel: &MapPanel| {
+            let panel_title = Some(&panel.title).filter(|title| !title.is_empty());
+            let title = panel_title.map_or(self.title.clone(), |title| format!("{}: {title}", self.title));
+            Section { title, head: head.clone(), rows: panel.lines.iter().map(row).collect(), left: Some(1) }
+        };
+        self.panels.iter().map(section).collect()
+    }
+
+    /// The same for programs: gains are shares.
+    pub fn json(&self) -> serde_json::Value {
+        let line = |line: &MapLine| {
+            let of = |of: fn(&Gain) -> Option<f64>| -> Vec<Option<f64>> {
+                line.gains.iter().map(|gain| gain.as_ref().and_then(of)).collect()
+            };
+            json!({
+                "name": line.name,
+                "gains": of(|gain| Some(gain.mean)),
+                "margins": of(|gain| gain.margin),
+                "break_evens": self.break_evens(line),
+            })
+        };
+        let panel = |panel: &MapPanel| json!({ "title": panel.title, "lines": panel.lines.iter().map(line).collect::<Vec<_>>() });
+        json!({
+            "title": self.title,
+            "ratio": self.ratio,
+            "axis": self.axis,
+            "places": self.places,
+            "panels": self.panels.iter().map(panel).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Paper {
+    /// The maps of what several seeds measured, each all points. Maps without a gain are left out.
+    ///
+    /// # Errors
+    /// What is wrong in the paper's file: an unknown column, a bad expression, places that do not rise, a gain that is no number.
+    pub fn maps(&self, seeds: &[&[Measured]], more: &More<'_>) -> Result<Vec<GainMap>, Error> {
+        let maps: Vec<GainMap> =
+            self.document.map.iter().map(|map| self.map(map, seeds, more)).collect::<Result<_, _>>()?;
+        Ok(maps.into_iter().filter(|map| !map.panels.is_empty()).collect())
+    }
+
+    fn map(&self, spec: &MapText, seeds: &[&[Measured]], more: &More<'_>) -> Result<GainMap, Error> {
+        let constants = Names::value("name", self.constants.clone());
+        let text = |text: &Text| self.language.line(text, &constants);
+        let places = items(&self.language.expression(&spec.places, &constants)?);
+        let places: Vec<f64> = places.iter().filter_map(|place| f64::try_from(place.clone()).ok()).collect();
+        let rises = places.windows(2).all(|pair| pair[0] < pair[1]);
+        if !rises || places.len() < 2 || spec.log && places[0] <= 0.0 {
+            let reason = "write a list of two numbers or more, upwards; above 0 with `log`";
+            return Err(self.language.error(&spec.places, reason));
+        }
+        let each = spec.each.as_ref().map_or(vec![None], |each| each.iter().map(Some).collect());
+        let mut panels = Vec::new();
+        for value in each {
+            panels.push(self.panel(spec, value.map(of_toml), &places, seeds, more)?);
+        }
+        panels.retain(|panel: &MapPanel| !panel.lines.is_empty());
+        Ok(GainMap {
+            title: text(&spec.title)?,
+            about: text(&spec.about)?,
+            ratio: text(&spec.ratio)?,
+            axis: text(&spec.axis)?,
+            is_log: spec.log,
+            places,
+            panels,
+        })
+    }
+
+    fn panel(
+        &self,
+        spec: &MapText,
+        each: Option<Value>,
+        places: &[f64],
+        seeds: &[&[Measured]],
+        more: &More<'_>,
+    ) -> Result<MapPanel, Error> {
+        let mut of_seeds = Vec::new();
+        for measured in seeds {
+            let mut names = self.names(measured, more)?;
+            names.insert("points".to_owned(), self.select(spec.points.as_ref(), measured)?);
+            names.extend(each.clone().map(|value| ("each".to_owned(), value)));
+            of_seeds.push(names);
+        }
+        let first = Names::value("name", of_seeds[0].clone());
+        let title =
+            spec.panel.as_ref().map_or(Ok(String::new()), |panel| self.language.line(panel, &first))?;
+        let mut lines = Vec::new();
+        for line in items(&self.language.expression(&spec.lines, &first)?) {
+            let of_line = |names: &Attributes| with(names, "line", line.clone());
+            let name = self.language.line(&spec.name, &Names::value("name", of_line(&of_seeds[0])))?;
+            let mut gains = Vec::new();
+            for place in places {
+                let mut seeds = Vec::new();
+                for names in &of_seeds {
+                    let names = with(&of_line(names), "place", (*place).into());
+                    seeds.push(self.gain_of(&spec.gain, &Names::value("name", names))?);
+                }
+                gains.push(Gain::of(&seeds));
+            }
+            lines.push(MapLine { name, gains });
+        }
+        lines.retain(|line| line.gains.iter().any(Option::is_some));
+        Ok(MapPanel { title, lines })
+    }
+
+    /// The number that an expression gives; none where it gives none.
+    fn gain_of(&self, text: &Text, names: &Value) -> Result<Option<f64>, Error> {
+        let value = self.language.expression(text, names)?;
+        if value.is_none() {
+            return Ok(None);
+        }
+        let number = f64::try_from(value.clone());
+        number.map(Some).map_err(|_| self.language.error(text, format!("{value} is no number")))
+    }
+}
+
+/// Where a curve changes its sign: between two places by the line through them, over their logarithms if `is_log`.
+pub(crate) fn crossings(places: &[f64], values: &[Option<f64>], is_log: bool) -> Vec<f64> {
+    let on_axis = |place: f64| if is_log { place.ln() } else { place };
+    let known: Vec<(f64, f64)> =
+        places.iter().zip(values).filter_map(|(place, value)| Some((on_axis(*place), (*value)?))).collect();
+    let crosses = |pair: &&[(f64, f64)]| (pair[0].1 > 0.0) != (pair[1].1 > 0.0);
+    let place = |pair: &[(f64, f64)]| {
+        let ((from, before), (to, after)) = (pair[0], pair[1]);
+        let place = from + (to - from) * before / (before - after);
+        if is_log { place.exp() } else { place }
+    };
+    known.windows(2).filter(crosses).map(place).collect()
+}
+
+/// A place to two significant digits.
+fn rounded(place: f64) -> String {
+    let digits = 1 - place.abs().max(1e-9).log10().floor() as i32;
+    let unit = 10f64.powi(digits);
+    ((place * unit).round() / unit).to_string()
+}

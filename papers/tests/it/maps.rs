@@ -1,0 +1,142 @@
+//! Maps: gains over something that a paper does not print, and where they change their sign.
+
+use proptest::prelude::*;
+use stripewise_papers::{Columns, GainMap, Measured, Paper};
+
+use crate::support::asked;
+
+/// A paper that compares `ours` with `theirs` at four loads, with a map whose places and gains are these.
+fn paper(places: &str, gain: &str) -> Result<Paper, String> {
+    let text = format!(
+        r#"
+paper = "900"
+[[scheme]]
+id = "ours"
+name = "Ours"
+scheme = "adaptive"
+[[scheme]]
+id = "theirs"
+name = "Theirs"
+scheme = "baseline"
+[spec]
+label = "load {{{{ load }}}}"
+schemes = "['ours', 'theirs']"
+device = "ssdsim-5+1-ldpc"
+origin = "paper000/hm_0"
+fold = "modulo"
+requests = "none"
+report = ""
+[[study]]
+each = [{{ load = [1, 4, 16, 64] }}]
+[[column]]
+title = "measured"
+key = "measured"
+[[claim]]
+id = "9a"
+what = ""
+printed = ""
+value = "none"
+shown = ""
+verdict = "'differs'"
+rationale = ""
+[[map]]
+title = "Ours by load"
+about = "What ours takes."
+ratio = "ours over theirs"
+axis = "load"
+log = true
+places = "{places}"
+each = ["mean"]
+panel = "{{{{ each }}}}"
+lines = "['w', 'absent']"
+name = "{{{{ line }}}}"
+gain = """{gain}"""
+[json]
+point = {{}}
+run = {{ columns = [] }}
+"#
+    );
+    Paper::read("900.toml", &text, "").map_err(|error| error.to_string())
+}
+
+const GAIN: &str =
+    "points | where(load=place) | gains('ours', 'theirs', each) | one if line == 'w' else none";
+
+/// The map of seeds with these gains, one for each load.
+fn map(seeds: &[[f64; 4]]) -> GainMap {
+    let paper = paper("[1, 4, 16, 64]", GAIN).unwrap_or_else(|error| panic!("{error}"));
+    let points = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let seed = |gains: &[f64; 4]| -> Vec<Measured> {
+        let of = |mean: f64| {
+            let mut run = Columns::default();
+            run.set("mean", mean);
+            run
+        };
+        let measured = points
+            .iter()
+            .zip(gains)
+            .map(|(point, gain)| paper.measured(point, vec![of(100.0 * (1.0 - gain)), of(100.0)], &[]));
+        measured.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
+    };
+    let seeds: Vec<Vec<Measured>> = seeds.iter().map(seed).collect();
+    let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
+    let maps = paper.maps(&seeds, &[]).unwrap_or_else(|error| panic!("{error}"));
+    maps.into_iter().next().expect("a map")
+}
+
+#[test]
+fn a_break_even_lies_between_places_on_the_axis_of_the_map() {
+    let map = map(&[[0.2, 0.1, -0.1, -0.3]]);
+    let section = map.sections().pop().expect("a table");
+    assert_eq!(section.title, "Ours by load: mean");
+    assert_eq!(section.head, ["load", "1", "4", "16", "64", "break-even"]);
+    assert_eq!(
+        section.rows,
+        [["w", "20.0 %", "10.0 %", "-10.0 %", "-30.0 %", "8"]],
+        "a line without gains is left out"
+    );
+    let found = &map.json()["panels"][0]["lines"][0]["break_evens"];
+    assert!(found[0].as_f64().is_some_and(|place| (place - 8.0).abs() < 1e-9), "{found}");
+}
+
+#[test]
+fn gains_that_are_not_clear_make_no_break_even() {
+    let of = |seeds: &[[f64; 4]]| {
+        let map = map(seeds);
+        map.break_evens(&map.panels[0].lines[0])
+    };
+    assert!(of(&[[0.2, 0.004, -0.004, 0.1]]).is_empty(), "less than half a point of one seed");
+    assert!(of(&[[0.2, 0.1, -0.3, 0.2], [0.2, 0.1, 0.2, 0.2]]).is_empty(), "the interval includes 0");
+    assert_eq!(of(&[[0.2, 0.1, -0.11, 0.2], [0.2, 0.1, -0.10, 0.2], [0.2, 0.1, -0.09, 0.2]]).len(), 2);
+}
+
+#[test]
+fn several_seeds_have_a_mean_with_its_interval() {
+    let map = map(&[[0.08, 0.1, 0.3, 0.0], [0.10, 0.1, 0.3, 0.0], [0.12, 0.1, 0.3, 0.0]]);
+    let section = map.sections().pop().expect("a table");
+    assert_eq!(section.rows[0][1..3], ["10.0 ±5.0 %", "10.0 ±0.0 %"]);
+}
+
+#[test]
+fn errors_name_the_line_of_the_file() {
+    let wrong = |places: &str, gain: &str| {
+        let paper = paper(places, gain).unwrap_or_else(|error| panic!("{error}"));
+        paper.maps(&[&[]], &[]).expect_err("refused").to_string()
+    };
+    let falling = wrong("[4, 1]", GAIN);
+    assert!(falling.contains("900.toml:38") && falling.contains("upwards; above 0 with `log`"), "{falling}");
+    assert!(wrong("[0, 1]", GAIN).contains("above 0"));
+    let unknown = wrong("[1, 4]", "points | where(load=plaice) | length");
+    assert!(unknown.contains("did you mean `place`?"), "{unknown}");
+    assert!(wrong("[1, 4]", "'much'").contains("much is no number"));
+}
+
+proptest! {
+    #[test]
+    fn one_sign_has_no_break_even_and_each_change_has_one(gains in prop::array::uniform4(-1.0..1.0f64)) {
+        let map = map(&[gains]);
+        let clear: Vec<bool> = gains.iter().filter(|gain| gain.abs() > 0.005).map(|gain| *gain > 0.0).collect();
+        let changes = clear.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        prop_assert_eq!(map.break_evens(&map.panels[0].lines[0]).len(), changes);
+    }
+}
