@@ -10,9 +10,9 @@ use stripewise_base::suggest::{ConfigError, unknown};
 use stripewise_reliability::closed_forms;
 use stripewise_sim::uniformity::chi2_critical;
 
+use crate::break_even::crossings;
 use crate::document::Text;
 use crate::error::Error;
-use crate::maps::crossings;
 use crate::names::{Names, refuse};
 use crate::point::MeasuredPoint;
 use crate::text;

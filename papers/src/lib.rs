@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod break_even;
 mod claims;
 mod collections;
 mod decisions;
