@@ -105,11 +105,15 @@ impl Paper {
             let names = sample.judged(judged);
             match interval {
                 Some(interval) => {
+                    let names = &with(names, "mean", interval.mean.clone());
                     for value in interval.ends_and_mean() {
                         verdicts.push(self.verdict(claim, &with(names, "value", value.clone()))?);
                     }
                 }
-                None => verdicts.push(self.verdict(claim, names)?),
+                None => {
+                    let mean = names.get("value").cloned().unwrap_or_default();
+                    verdicts.push(self.verdict(claim, &with(names, "mean", mean))?);
+                }
             }
         }
         let verdict = Verdict::worst(verdicts);
@@ -173,7 +177,8 @@ impl Paper {
         value: &Value,
         interval: Option<&Interval>,
     ) -> Result<String, Error> {
-        let show = |value: &Value| self.claim_text(&claim.shown, &with(names, "value", value.clone()));
+        let names = with(names, "mean", interval.map_or(value, |interval| &interval.mean).clone());
+        let show = |value: &Value| self.claim_text(&claim.shown, &with(&names, "value", value.clone()));
         let Some(Interval { low, mean, high }) = interval else { return show(value) };
         let (low, mean, high) = (show(low)?, show(mean)?, show(high)?);
         Ok(if low == high { mean } else { between(&low, &mean, &high) })

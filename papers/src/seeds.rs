@@ -61,7 +61,8 @@ fn combine(values: &[&Value]) -> Option<[Value; 3]> {
             let margin = margin(&numbers)?;
             Some([mean - margin, mean, mean + margin].map(Value::from))
         }
-        ValueKind::Seq => {
+        // Lists that were joined are iterables.
+        ValueKind::Seq | ValueKind::Iterable => {
             let lists: Vec<Vec<Value>> = values.iter().map(|value| items(value)).collect();
             let is_alike = lists.iter().all(|list| list.len() == lists[0].len());
             let of = |at: usize| combine(&lists.iter().map(|list| &list[at]).collect::<Vec<_>>());

@@ -73,7 +73,7 @@ fn a_result_that_differs_has_a_likely_cause() {
         (found.claims[0].measured[0].clone(), found.claims[0].rationale.clone())
     };
     let (shown, cause) = of(&studies(&paper, -0.15, 3.0));
-    assert!(shown.starts_with("15.0 % higher ("), "{shown}");
+    assert!(shown.starts_with("15.0 % higher; "), "{shown}");
     let expected = "Adaptive adjusts 30.0 % of the updates and pre-reads 10.0 % more pages than Baseline; likely: what the \
                     further pre-reads cost eats up what balance gains";
     assert_eq!(cause, expected);

@@ -20,8 +20,11 @@ rationale = "{{ value | percent }} in the mean""#,
 
 /// The claim over seeds that gained this much.
 fn over(gains: &[f64]) -> Findings {
-    let paper = paper();
-    let asked = asked(&paper);
+    findings(&paper(), gains)
+}
+
+fn findings(paper: &Paper, gains: &[f64]) -> Findings {
+    let asked = asked(paper);
     let point = &paper.points(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
     let seed = |gain: &f64| -> Vec<Measured> {
         let mut run = Columns::default();
@@ -54,6 +57,19 @@ fn a_mean_is_shown_with_its_interval_unless_nothing_varied() {
     assert_eq!(over(&[0.08, 0.10, 0.12]).claims[0].rationale, "10.0 % in the mean");
     assert!(over(&[0.08, 0.12]).markdown().contains("Means over 2 seeds"));
     assert!(!over(&[0.08]).markdown().contains("seeds"));
+}
+
+#[test]
+fn lists_that_were_joined_have_an_interval_for_each_number() {
+    let text = file_with_claim(
+        r#"printed = "10 %"
+value = "points | each('it.run(\"one\").gain') + [0.5]"
+shown = "{{ value | percents }}"
+verdict = "judge(0.1, value[0])"
+rationale = """#,
+    );
+    let found = findings(&Paper::read("900.toml", &text, "").expect("a paper"), &[0.08, 0.10, 0.12]);
+    assert_eq!(found.claims[0].measured[0], "10.0 % / 50.0 % [5.0 % / 50.0 % to 15.0 % / 50.0 %]");
 }
 
 #[test]
