@@ -37,6 +37,11 @@ impl Evidence {
         }
     }
 
+    /// The newest epoch of which there is content.
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Members that were missing in the newest epoch.
     fn missing(&self) -> u64 {
         if self.newest.0 == self.epoch { self.missing } else { 0 }

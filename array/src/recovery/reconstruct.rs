@@ -64,6 +64,22 @@ pub(super) fn model_of(offered: &[Copies]) -> Option<Superblock> {
     proven.or_else(|| all().max_by_key(|block| block.update)).cloned()
 }
 
+/// A newer superblock than `model` that took effect although no back copy of it is left: content of its epoch, which is at most
+/// `epoch`, follows the front copies on all members.
+fn begun_with(epoch: u32, model: &Superblock, offered: &[Copies]) -> Option<Superblock> {
+    let fronts =
+        || offered.iter().filter_map(|its| its.front.as_ref()).filter(|its| its.array == model.array);
+    let has_begun = |block: &&Superblock| model.epoch < block.epoch && block.epoch <= epoch;
+    // A later version of the epoch may be on some members only.
+    let is_everywhere = |block: &&Superblock| {
+        let is_failed = |number: u16| {
+            block.members.get(usize::from(number)).is_some_and(|member| member.state == MemberState::Failed)
+        };
+        fronts().all(|its| its.update >= block.update || is_failed(its.number))
+    };
+    fronts().filter(has_begun).filter(is_everywhere).max_by_key(|block| block.update).cloned()
+}
+
 /// Whether there is a device without a superblock and another device with one.
 pub(super) fn is_wanted(offered: &[Copies]) -> bool {
     let has = |copies: &Copies| copies.newest().is_some();
@@ -83,12 +99,10 @@ impl Remains<'_> {
     ) -> Result<Vec<Reconstructed>, AssembleError> {
         let mut model = model;
         let mut known: Vec<Option<u16>> = vec![None; model.members.len()];
-        let mut holders = 0;
         for (at, copies) in (0..).zip(&*offered) {
             let Some(block) = copies.newest().filter(|block| block.array == model.array) else { continue };
             if let Some(place) = known.get_mut(usize::from(block.number)) {
                 *place = Some(at);
-                holders |= u64::from(block.update >= model.update) << block.number;
             }
         }
         let blanks: Vec<u16> =
@@ -104,6 +118,15 @@ impl Remains<'_> {
             Placement::InPlace => Vec::new(),
         };
         let evidence = self.evidence(&model, &devices, batches.iter().map(|batch| batch.header));
+        if let Some(begun) = begun_with(evidence.epoch(), &model, offered) {
+            model = begun;
+        }
+        let newest = offered.iter().filter_map(Copies::newest);
+        let holds = |block: &&Superblock| {
+            let is_member = block.array == model.array && usize::from(block.number) < model.members.len();
+            is_member && block.update >= model.update
+        };
+        let holders = newest.filter(holds).fold(0, |holders, block| holders | 1 << block.number);
         if evidence.overrule(&mut model, holders) {
             known.fill(None);
         }
