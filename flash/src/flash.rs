@@ -17,6 +17,7 @@ use crate::list::NONE;
 use crate::map::ftl::{Ftl, OPEN};
 use crate::media::Media;
 use crate::operations::bus::Buses;
+use crate::operations::chip::Chip;
 use crate::operations::command::Commands;
 use crate::operations::die::{Collection, Die};
 use crate::operations::homes::Homes;
@@ -26,7 +27,7 @@ use crate::operations::ready::Ready;
 use crate::operations::service::Service;
 use crate::operations::suspension::Suspension;
 use crate::operations::times::Times;
-use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, MultiPlane, Preemption};
+use crate::spec::{DeviceSpec, DieInterleaving, Domain, GcSpec, LinkUnit, MultiPlane, Preemption};
 use crate::validate::SpecError;
 
 /// Work of collection, for averages that survive a reset of counters.
@@ -107,6 +108,11 @@ pub struct Flash<M = ()> {
     /// Planes used by the multi-plane operation that is being assembled, one bit each.
     pub(crate) taken: u64,
     pub(crate) multi_plane: MultiPlane,
+    pub(crate) interleaving: DieInterleaving,
+    /// Empty unless the dies of a chip depend on each other.
+    pub(crate) chips: Vec<Chip>,
+    /// An idle die starts what arrives at once, because no other operation of the same instant matters to it.
+    pub(crate) starts_at_once: bool,
     /// One for each device with a host link: a link for pages, or one for commands.
     pub(crate) links: Vec<Link>,
     pub(crate) commands: Vec<Commands>,
@@ -166,6 +172,8 @@ impl<M: Media> Flash<M> {
         let slots = if level == Level::Ssd { 0 } else { shape.dies * a_die };
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link + times.link_command > 0;
+        let free = spec.scheduling.die_interleaving == DieInterleaving::Free;
+        let chips = if free { 0 } else { shape.dies / spec.geometry.dies };
         let by_command = spec.timing.host_link_unit == LinkUnit::Command;
         let mut ftl = Ftl::new(spec, &shape, !pools.is_static());
         ftl.age(spec.age);
@@ -197,6 +205,9 @@ impl<M: Media> Flash<M> {
             },
             taken: 0,
             multi_plane: spec.scheduling.multi_plane,
+            interleaving: spec.scheduling.die_interleaving,
+            chips: vec![Chip::default(); chips as usize],
+            starts_at_once: spec.scheduling.multi_plane == MultiPlane::Off && free,
             links: if linked && !by_command { vec![Link::new(window); devices as usize] } else { Vec::new() },
             commands: if linked && by_command {
                 vec![Commands::default(); devices as usize]

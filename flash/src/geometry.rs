@@ -4,7 +4,7 @@
 //! therefore owns a contiguous range of dies and planes, whatever its level.
 
 use crate::divide::Divisor;
-use crate::spec::{DeviceSpec, MultiPlane};
+use crate::spec::{DeviceSpec, DieInterleaving, MultiPlane};
 use crate::validate::SpecError;
 
 /// The part of a device that the array treats as a member.
@@ -71,6 +71,9 @@ impl Shape {
         let shape = Self::new(spec, level, devices)?;
         if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
             return Err(SpecError::NeedsQueue { key: "scheduling.multi_plane" });
+        }
+        if level != Level::Ssd && spec.scheduling.die_interleaving != DieInterleaving::Free {
+            return Err(SpecError::NeedsQueue { key: "scheduling.die_interleaving" });
         }
         Ok(shape)
     }

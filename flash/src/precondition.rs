@@ -13,7 +13,7 @@ use crate::collection::gc;
 use crate::flash::{Carried, Flash};
 use crate::geometry::Level;
 use crate::media::Media;
-use crate::spec::{MultiPlane, Pool};
+use crate::spec::{DieInterleaving, MultiPlane, Pool};
 use stripewise_base::share::Share;
 
 /// The state of a device before its first request.
@@ -217,6 +217,7 @@ impl<M: Media> Flash<M> {
         spec.ftl.pool = Pool::Plane;
         // Without time, no operations run in parallel.
         spec.scheduling.multi_plane = MultiPlane::Off;
+        spec.scheduling.die_interleaving = DieInterleaving::Free;
         // Validation applies to each plane separately.
         Flash::new(&spec, Level::Chip, 1, seed)
             .unwrap_or_else(|error| panic!("one plane of a valid device: {error}"))

@@ -230,6 +230,9 @@ pub struct Scheduling {
     /// Whether planes of a die work in parallel. Only a whole SSD has the queues that this needs.
     #[serde(skip_serializing_if = "MultiPlane::is_off")]
     pub multi_plane: MultiPlane,
+    /// Whether dies of a chip work at the same time. Only a whole SSD has the queues that restrictions need.
+    #[serde(skip_serializing_if = "DieInterleaving::is_free")]
+    pub die_interleaving: DieInterleaving,
 }
 
 /// Whether pages of several planes of a die are read or programmed in one cell time. Their blocks may differ.
@@ -251,9 +254,34 @@ impl MultiPlane {
     }
 }
 
+/// Whether dies of a chip work at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DieInterleaving {
+    /// Each die takes operations whenever it is idle.
+    #[default]
+    Free,
+    /// An idle chip starts operations of one kind, at most one for each die (with [`MultiPlane`], one for each plane).
+    /// It starts no others until all of them are done (MQSim as published).
+    OneKind,
+    /// A chip does one operation at a time (later revisions of MQSim).
+    Off,
+}
+
+impl DieInterleaving {
+    fn is_free(&self) -> bool {
+        *self == Self::Free
+    }
+}
+
 impl Default for Scheduling {
     fn default() -> Self {
-        Self { read_priority: true, window: 256, multi_plane: MultiPlane::Off }
+        Self {
+            read_priority: true,
+            window: 256,
+            multi_plane: MultiPlane::Off,
+            die_interleaving: DieInterleaving::Free,
+        }
     }
 }
 

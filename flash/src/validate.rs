@@ -1,7 +1,8 @@
 //! Validation of device specifications.
 
 use crate::spec::{
-    DeviceSpec, GcSpan, Isolation, LinkUnit, Moves, MultiPlane, Preemption, Victim, Watermark,
+    DeviceSpec, DieInterleaving, GcSpan, Isolation, LinkUnit, Moves, MultiPlane, Preemption, Victim,
+    Watermark,
 };
 
 /// Why a device cannot be modelled as specified. Every message states the remedy.
@@ -239,6 +240,7 @@ impl DeviceSpec {
     fn validate_pairs(&self) -> Result<(), SpecError> {
         let busy = self.gc.span == GcSpan::Busy;
         let fifo = self.gc.victim == Victim::Fifo;
+        let depends = self.scheduling.die_interleaving != DieInterleaving::Free;
         let levelled = self.wear.is_some_and(|wear| wear.static_gap.is_some());
         let pairs = [
             (
@@ -300,6 +302,30 @@ impl DeviceSpec {
                 "scheduling.multi_plane",
                 "geometry.planes = 1",
                 "one plane has none to work with; leave it out",
+            ),
+            (
+                depends && self.geometry.dies == 1,
+                "scheduling.die_interleaving",
+                "geometry.dies = 1",
+                "one die has none to take turns with; leave it out",
+            ),
+            (
+                depends && self.suspend.is_some(),
+                "scheduling.die_interleaving",
+                "[suspend]",
+                "a die would read while other dies of its chip program; leave one out",
+            ),
+            (
+                depends && self.gc.preemption != Preemption::Never,
+                "scheduling.die_interleaving",
+                "gc.preemption",
+                "a chip takes host operations between its own rounds; leave one out",
+            ),
+            (
+                depends && self.gc.soft_watermark.is_some(),
+                "scheduling.die_interleaving",
+                "gc.soft_watermark",
+                "an idle die may have to wait for its chip; leave one out",
             ),
             (
                 self.ftl.isolation == Isolation::Persistent && self.ftl.streams == 1,

@@ -207,7 +207,7 @@ impl<M: Media> Flash<M> {
         if self.lets_in && self.preempt(now, die, agenda) {
             return;
         }
-        if self.gc.blocking == Domain::Plane && self.let_in(now, die, agenda) {
+        if self.gc.blocking == Domain::Plane && self.chips.is_empty() && self.let_in(now, die, agenda) {
             return;
         }
         self.next(now, die, agenda);

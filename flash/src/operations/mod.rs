@@ -2,6 +2,7 @@
 
 pub(crate) mod admit;
 pub(crate) mod bus;
+pub(crate) mod chip;
 pub(crate) mod command;
 pub(crate) mod command_link;
 pub(crate) mod die;

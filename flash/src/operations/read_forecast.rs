@@ -6,6 +6,7 @@
 //! Otherwise it is
 //! - a lower bound with regard to buses, because a die in the middle of an operation may have to wait for one; and
 //!   with regard to collections of other dies that are due and not begun;
+//! - a lower bound if the dies of a chip wait for each other, because only the die of the read is looked at;
 //! - an upper bound with regard to the collection in progress, because pages to be moved may become invalid before
 //!   their turn;
 //! - an estimate with regard to collections that have no victim yet: greedy victims move the pages that are valid

@@ -150,7 +150,7 @@ impl<M: Media> Flash<M> {
     pub(crate) fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         let die = self.shape.die_of_plane(plane);
-        let alone = !self.has_multi_plane();
+        let alone = self.starts_at_once;
         let d = &self.dies[die as usize];
         if alone
             && d.phase == Phase::Idle
@@ -182,7 +182,7 @@ impl<M: Media> Flash<M> {
 
     /// Starts a host operation on a die.
     #[inline]
-    fn serve(&mut self, now: Nanos, die: u32, slot: u32, agenda: &mut Agenda) {
+    pub(crate) fn serve(&mut self, now: Nanos, die: u32, slot: u32, agenda: &mut Agenda) {
         self.dies[die as usize].slot = slot;
         if self.has_multi_plane() {
             self.gather(now, die, slot);
@@ -419,6 +419,9 @@ impl<M: Media> Flash<M> {
         if self.is_suspended(die) {
             return self.serve_suspended(now, die, agenda);
         }
+        if !self.chips.is_empty() {
+            return self.next_of_chip(now, die, agenda);
+        }
         let d = &mut self.dies[die as usize];
         d.phase = Phase::Idle;
         d.due = NEVER;
@@ -450,7 +453,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Whether a host operation waits for a die.
-    fn is_wanted(&self, die: u32) -> bool {
+    pub(crate) fn is_wanted(&self, die: u32) -> bool {
         if self.shape.level == Level::Ssd {
             self.dies[die as usize].queues.iter().any(|queue| !queue.is_empty())
         } else {

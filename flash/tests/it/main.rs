@@ -5,6 +5,7 @@ mod collection;
 mod command;
 mod copy_back;
 mod corpus;
+mod die_interleaving;
 mod disksim_suite;
 mod documented;
 mod forecast;

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 use stripewise_flash::spec::{
-    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, Isolation, LdpcSpec, LinkUnit, Moves, MultiPlane,
-    Pool, Preemption, SuspendSpec, Victim, Watermark, WearSpec,
+    AgeSpec, Choice, DieInterleaving, Domain, FreeBlock, GcSpan, GcStart, Isolation, LdpcSpec, LinkUnit,
+    Moves, MultiPlane, Pool, Preemption, SuspendSpec, Victim, Watermark, WearSpec,
 };
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind, Share};
 
@@ -162,9 +162,20 @@ fn cases() -> impl Strategy<Value = Trial> {
                 spec.scheduling.multi_plane =
                     [MultiPlane::Off, MultiPlane::SamePage, MultiPlane::AnyPage][(seed % 3) as usize];
             }
+            if level == Level::Ssd && dies > 1 && seed >> 16 & 1 != 0 {
+                restrict_dies(&mut spec, seed);
+            }
             Trial { spec, level, seed, pins }
         },
     )
+}
+
+/// The dies of a chip depend on each other, without what cannot go with it.
+fn restrict_dies(spec: &mut DeviceSpec, seed: u64) {
+    let off = seed >> 17 & 1 != 0;
+    spec.scheduling.die_interleaving = if off { DieInterleaving::Off } else { DieInterleaving::OneKind };
+    spec.gc.preemption = Preemption::Never;
+    (spec.gc.soft_watermark, spec.gc.hard_watermark, spec.suspend) = (None, None, None);
 }
 
 /// Switches that are off by default, in every combination that is valid.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
-use stripewise_flash::spec::{MultiPlane, SuspendSpec};
+use stripewise_flash::spec::{DieInterleaving, Domain, GcSpan, MultiPlane, SuspendSpec};
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Share, State, Stretch, Work};
 
 use crate::support::{Rig, read, small, write};
@@ -62,6 +62,32 @@ fn assert_apart(what: &str, mut spans: Vec<(u64, u64)>) {
     }
 }
 
+/// Checks that the stretches of a chip that overlap are all reads, all programs or all steps of collection, and that
+/// none overlap if the chip does one operation at a time. Returns the number of overlapping pairs.
+fn check_chips(spec: &DeviceSpec, log: &[Stretch]) -> usize {
+    let kind = |stretch: &Stretch| match stretch.work {
+        Work::Sense | Work::Out => 0,
+        Work::Program => 1,
+        Work::MoveSense | Work::MoveProgram | Work::Erase | Work::Collection => 2,
+    };
+    let span = |stretch: &Stretch| {
+        let end = stretch.start_ns + stretch.bus_ns + stretch.cell_ns;
+        (stretch.start_ns, end, stretch.die / spec.geometry.dies, kind(stretch))
+    };
+    let mut spans: Vec<_> = log.iter().map(span).collect();
+    spans.sort_unstable();
+    let mut overlaps = 0;
+    for (index, &(_, end, chip, kind)) in spans.iter().enumerate() {
+        let later = spans[index + 1..].iter().take_while(|other| other.0 < end);
+        for other in later.filter(|other| other.2 == chip) {
+            assert_eq!(other.3, kind, "{:?} and {other:?}", spans[index]);
+            overlaps += 1;
+        }
+    }
+    assert!(spec.scheduling.die_interleaving != DieInterleaving::Off || overlaps == 0, "{overlaps}");
+    overlaps
+}
+
 /// Checks a device's record. Returns the number of resumed stretches, and the number of operations that joined.
 fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     let rig = record(spec, level);
@@ -81,6 +107,10 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
             "a bus",
             of_bus.map(|stretch| (stretch.start_ns, stretch.start_ns + stretch.bus_ns)).collect(),
         );
+    }
+    if spec.scheduling.die_interleaving != DieInterleaving::Free {
+        let overlaps = check_chips(spec, log);
+        assert!(overlaps > 20 || spec.scheduling.die_interleaving == DieInterleaving::Off, "{overlaps}");
     }
     let (mut cell, mut bus, mut moves, mut erases) = (0, 0, 0, 0);
     for member in 0..shape.members {
@@ -147,4 +177,23 @@ fn dies_do_one_thing_at_a_time_and_what_the_counters_say() {
     let mut levels = small(&[]);
     (levels.ldpc, levels.wear, levels.age) = (aged.ldpc, aged.wear, aged.age);
     check(&levels, Level::Channel);
+}
+
+#[test]
+fn dies_of_a_chip_overlap_only_as_its_interleaving_allows() {
+    for die_interleaving in [DieInterleaving::OneKind, DieInterleaving::Off] {
+        for blocking in [Domain::Plane, Domain::Die, Domain::Channel, Domain::Device] {
+            for (span, multi_plane) in [(GcSpan::Steps, MultiPlane::AnyPage), (GcSpan::Busy, MultiPlane::Off)]
+            {
+                for read_priority in [true, false] {
+                    let mut spec = small(&[("dies = 1", "dies = 2")]);
+                    (spec.scheduling.die_interleaving, spec.scheduling.multi_plane) =
+                        (die_interleaving, multi_plane);
+                    spec.scheduling.read_priority = read_priority;
+                    (spec.gc.blocking, spec.gc.span) = (blocking, span);
+                    check(&spec, Level::Ssd);
+                }
+            }
+        }
+    }
 }
