@@ -3,6 +3,7 @@
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
+use stripewise_flash::spec::Scheduling;
 use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Op, OpKind, Rate, Share, State};
 
 /// CPU time of this thread in seconds, as the kernel counts it.
@@ -109,7 +110,9 @@ fn precondition(spec: &DeviceSpec) {
 
 fn main() {
     let preset = |name: &str| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
-    let (collecting, large, channels) = (preset("mqsim-gc-2gib"), preset("mqsim"), preset("ssdsim-5+1"));
+    let (collecting, mut large, channels) = (preset("mqsim-gc-2gib"), preset("mqsim"), preset("ssdsim-5+1"));
+    // Independent dies, whose queues take the least time.
+    large.scheduling = Scheduling::default();
     let mut unlinked = large.clone();
     unlinked.timing.host_link = Rate::INSTANT;
     let mut wide = large.clone();

@@ -10,6 +10,7 @@ mod bend;
 mod check;
 mod disksim;
 mod limits;
+mod mqsim;
 mod oracles;
 mod page;
 mod parts;
@@ -38,6 +39,7 @@ pub fn checks() -> &'static [Check] {
         amplification::CLOSED_FORM,
         amplification::ORDER,
         amplification::PEER,
+        mqsim::TRACES,
         raid::COUNTS,
         raid::SHARES,
         raid::SMALL_WRITES,

@@ -65,6 +65,7 @@ tests! {
     collection_amplifies_as_theory_says: "write-amplification",
     policies_amplify_in_the_order_that_theory_says: "write-amplification-order",
     collection_amplifies_as_in_mqsim: "write-amplification-2gib",
+    the_traces_of_mqsim_respond_as_there: "mqsim-traces",
     updates_move_the_pages_that_arithmetic_says: "raid-counts",
     capacity_parity_and_degraded_reads_are_those_of_raid_5: "raid-shares",
     small_writes_cost_four_operations: "raid-small-writes",
