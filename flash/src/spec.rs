@@ -286,7 +286,7 @@ impl Default for Scheduling {
 }
 
 /// The device presets of the program, by name.
-pub const PRESETS: [(&str, &str); 15] = [
+pub const PRESETS: [(&str, &str); 16] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
@@ -300,6 +300,7 @@ pub const PRESETS: [(&str, &str); 15] = [
     ("paper003", include_str!("../presets/paper003.toml")),
     ("paper003-preemptive", include_str!("../presets/paper003-preemptive.toml")),
     ("paper004", include_str!("../presets/paper004.toml")),
+    ("s3700-like", include_str!("../presets/s3700-like.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),
 ];

@@ -1,7 +1,10 @@
 //! The device presets of the program.
 
+use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{GcSpan, Isolation, Moves, MultiPlane, PRESETS, Preemption};
-use stripewise_flash::{DeviceSpec, Flash, Level};
+use stripewise_flash::{DeviceSpec, Flash, Level, Op, Share, State};
+
+use crate::support::Rig;
 
 fn presets() -> impl Iterator<Item = DeviceSpec> {
     PRESETS.iter().map(|(name, _)| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}")))
@@ -38,6 +41,7 @@ fn presets_have_the_sizes_of_their_sources() {
     assert_eq!([raw_gib("ssdsim-5+1-ldpc"), raw_gib("ssdsim-7+1-ldpc")], [24.0, 32.0]);
     assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("paper003")], [32.0, 256.0, 2.0]);
     assert_eq!([raw_gib("paper001"), raw_gib("paper001-fdp")], [0.30078125; 2]);
+    assert_eq!(raw_gib("s3700-like"), 256.0);
     assert_eq!([raw_gib("disksim-suite"), raw_gib("mqsim"), raw_gib("mqsim-gc-2gib")], [32.0, 512.0, 2.0]);
 }
 
@@ -111,6 +115,42 @@ fn state_takes_at_most_12_bytes_a_page() {
         let flash = Flash::new(&spec, levels(&spec)[0], 1, 1).unwrap_or_else(|error| panic!("{error}"));
         assert!(flash.bytes_per_page() < 12.0, "{}: {} bytes a page", spec.name, flash.bytes_per_page());
     }
+}
+
+#[test]
+fn the_ssd_like_an_s3700_exports_200_gb_and_reads_as_its_data_sheet_says() {
+    let mut spec = DeviceSpec::preset("s3700-like").unwrap_or_else(|error| panic!("{error}"));
+    let planes = 8 * 4 * 2 * 2;
+    let exported = u64::from(spec.logical_per_plane()) * planes * spec.geometry.page_bytes.0;
+    assert!(exported.abs_diff(200_000_000_000) < 10_000_000, "{exported}");
+    // Rates do not depend on the size.
+    spec.geometry.blocks = 64;
+    // 32 commands of `pages` consecutive pages at a time; bytes a second.
+    let rate = |pages: u32, commands: u32| {
+        let mut rig = Rig::new(&spec, Level::Ssd);
+        rig.flash.precondition(State::Sequential, Share::ALL, 1);
+        let mut random = Prng::new(1);
+        let last = u64::from(rig.flash.logical_pages() - pages);
+        let mut give = |rig: &mut Rig, request: u32| {
+            let first = random.below(last) as u32;
+            for page in first..first + pages {
+                rig.submit(0, Op { page, request, ..Op::default() });
+            }
+        };
+        (0..32).for_each(|request| give(&mut rig, request));
+        let mut given = 32;
+        while rig.step() {
+            while given < commands && rig.finished.len() as u32 >= (given - 31) * pages {
+                give(&mut rig, given);
+                given += 1;
+            }
+        }
+        f64::from(commands * pages) * 4096.0 * 1e9 / rig.now as f64
+    };
+    let (random, large) = (rate(1, 20_000) / 4096.0, rate(32, 2_000) / 1e6);
+    println!("{random:.0} random reads a second, {large:.1} MB/s of large ones");
+    assert!((random / 75_000.0 - 1.0).abs() < 0.02, "{random} random reads a second");
+    assert!((large / 500.0 - 1.0).abs() < 0.04, "{large} MB/s");
 }
 
 /// The error for a preset with one line replaced.
