@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod amplification;
+mod attribution;
 mod bend;
 mod check;
 mod disksim;
