@@ -5,8 +5,8 @@
 
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
-use stripewise_flash::spec::{DieInterleaving, Domain, MultiPlane, Preemption, SuspendSpec, Watermark};
-use stripewise_flash::{DeviceSpec, Flash, Level, Op};
+use stripewise_flash::spec::{DieInterleaving, Domain, MultiPlane, Pool, Preemption, SuspendSpec, Watermark};
+use stripewise_flash::{DeviceSpec, Flash, Level, Op, Share, State};
 
 use crate::support::{Rig, read, small, write};
 
@@ -189,4 +189,33 @@ fn combinations_without_a_meaning_are_refused() {
     let mut wide = device(DieInterleaving::Off);
     wide.gc.blocking = Domain::Channel;
     assert_eq!(wide.validate(), Ok(()));
+}
+
+/// The device of DiskSim's validation suite in gangs of 4 elements: a gang is a chip, an element is a die. Consecutive
+/// pages go to the elements of a gang, then to the next gang.
+fn gangs(interleaving: DieInterleaving) -> DeviceSpec {
+    let mut spec = DeviceSpec::preset("disksim-suite").unwrap_or_else(|error| panic!("{error}"));
+    (spec.geometry.channels, spec.geometry.dies, spec.geometry.blocks) = (2, 4, 64);
+    (spec.ftl.order, spec.ftl.pool) = ("DCWP".parse().expect("an order"), Pool::Die);
+    (spec.timing.host_link, spec.timing.host_link_unit) = Default::default();
+    spec.scheduling.die_interleaving = interleaving;
+    spec
+}
+
+#[test]
+fn a_gang_of_disksim_that_shares_its_pins_does_one_operation_at_a_time() {
+    // An element reads a page in 25 us and transfers it in 105.6 us; it programs one in 200 us.
+    let ends = |interleaving: DieInterleaving, op: fn(u32) -> Op| {
+        let mut rig = Rig::new(&gangs(interleaving), Level::Ssd);
+        rig.flash.precondition(State::Sequential, Share::ALL, 1);
+        let tokens = [0, 1, 2, 3, 4].map(|page| rig.submit(0, op(page)));
+        rig.run();
+        tokens.map(|token| rig.of(token).end / 100)
+    };
+    // Page 4 lies in the other gang. DiskSim's gang with a shared bus begins a request when the one before is done.
+    assert_eq!(ends(DieInterleaving::Off, read), [1306, 2612, 3918, 5224, 1306]);
+    assert_eq!(ends(DieInterleaving::Off, write), [3056, 6112, 9168, 12_224, 3056]);
+    // Cells at the same time, and transfers in turn.
+    assert_eq!(ends(DieInterleaving::OneKind, read), [1306, 2362, 3418, 4474, 1306]);
+    assert_eq!(ends(DieInterleaving::OneKind, write), [3056, 4112, 5168, 6224, 3056]);
 }
