@@ -32,7 +32,7 @@ fn holds(change: impl FnOnce(&mut Settings)) {
     let counts =
         run(&settings, &mut |_| {}).unwrap_or_else(|error| panic!("seed {}: {error:#}", settings.seed));
     println!("seed {}: everything held\n{counts}", settings.seed);
-    assert!(counts.writes > 100 && counts.flushes > 0 && counts.cut_short > 0, "{counts}");
+    assert!(counts.writes > 50 && counts.flushes > 0 && counts.cut_short > 0, "{counts}");
     assert!(counts.dropped > 100 && counts.dropped < counts.unflushed, "{counts}");
 }
 
