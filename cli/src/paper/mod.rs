@@ -50,8 +50,9 @@ const EXAMPLES: &[Example] = &[
 /// results exist is not computed again, so an interrupted evaluation continues.
 ///
 /// Prints each claim beside what was measured, with a verdict and the reasons. The full tables of papers 000 to 004 are in
-/// `tables.html` in the directory of results, the figures in `report.html`; both need only a browser. The tables of each run
-/// are Parquet files in the run's directory.
+/// `tables.html` in the directory of results, the figures in `report.html`; both need only a browser. Both have maps: over which
+/// loads, states or sizes a claim holds that depends on what the paper does not print, with the break-even. The tables of each
+/// run are Parquet files in the run's directory.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
