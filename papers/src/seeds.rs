@@ -37,6 +37,11 @@ impl Interval {
         [&self.low, &self.mean, &self.high]
     }
 
+    /// Whether any number differs between the seeds.
+    pub fn varies(&self) -> bool {
+        self.low != self.high
+    }
+
     /// The same for programs.
     pub(crate) fn json(&self) -> Json {
         json!({ "low": to_json(&self.low), "mean": to_json(&self.mean), "high": to_json(&self.high) })

@@ -1,9 +1,11 @@
 //! What holds of every shipped paper.
 
-use stripewise_papers::{EvaluationOptions, GainMap, Paper, Verdict, claims_of};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use stripewise_papers::{EvaluationOptions, GainMap, Measured, Paper, StudyPoint, Verdict, claims_of};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
-use crate::support::{asked, made_up, of_all, only, verdicts};
+use crate::support::{ALL_COLUMNS, asked, made_up, of_all, only, verdicts};
 
 fn each(test: impl Fn(Paper)) {
     for number in Paper::shipped() {
@@ -102,5 +104,36 @@ fn claims_that_need_a_part_of_the_schemes_get_the_requests_of_all() {
             let ours = of(only(&paper, &[&claim]));
             assert!(ours.iter().all(|one| all.contains(one)), "{claim}: {ours:?}");
         }
+    });
+}
+
+/// Columns of a run that depend on the point, the scheme and the seed.
+fn varied(point: &StudyPoint, scheme: &str, seed: u64) -> Vec<(&'static str, f64)> {
+    let of = |name: &&'static str| {
+        let mut hasher = DefaultHasher::new();
+        (point.to_string(), scheme, seed, *name).hash(&mut hasher);
+        (*name, 1e6 * (1.0 + (hasher.finish() % 1000) as f64 / 1000.0))
+    };
+    ALL_COLUMNS.iter().map(of).collect()
+}
+
+#[test]
+fn what_varies_over_seeds_is_shown_with_its_interval() {
+    each(|paper| {
+        let seeds: Vec<Vec<Measured>> = (1..=3)
+            .map(|seed| made_up(&paper, &asked(&paper), |point, scheme| varied(point, scheme, seed)))
+            .collect();
+        let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
+        let found = paper.findings_of_seeds(&paper.claims(), &seeds, &of_all());
+        let mut missing = Vec::new();
+        for claim in found.unwrap_or_else(|error| panic!("{error}")).claims {
+            for (shown, interval) in claim.measured.iter().zip(&claim.intervals) {
+                let varies = interval.as_ref().is_some_and(|interval| interval.varies());
+                if varies && !shown.contains('[') {
+                    missing.push(format!("{}, {}: {shown}", paper.number(), claim.id));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{missing:#?}");
     });
 }

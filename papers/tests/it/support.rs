@@ -111,7 +111,7 @@ pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
 }
 
 /// Columns of a run that papers use.
-const ALL_COLUMNS: [&str; 53] = [
+pub(crate) const ALL_COLUMNS: [&str; 53] = [
     "array_gc_moved_chunks",
     "array_gc_parity_chunks",
     "array_gc_segments",
