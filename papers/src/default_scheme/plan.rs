@@ -172,11 +172,14 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     let rows = PlannedClaim::asked(options);
     let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
-        let shown = |point: &StudyPoint| point.is("printed") && point.count("data") == Some(5);
+        let shown = |point: &StudyPoint| {
+            point.text("part") == "main" && point.is("printed") && point.count("data") == Some(5)
+        };
         add(&mut all, PlannedClaim::A, "000", "workload", options, shown)?;
     }
     if has("001") {
-        add(&mut all, PlannedClaim::B, "001", "workload", options, |point| point.text("level") == "RAID-5")?;
+        let shown = |point: &StudyPoint| point.text("part") == "main" && point.text("level") == "RAID-5";
+        add(&mut all, PlannedClaim::B, "001", "workload", options, shown)?;
     }
     if has("002") {
         let paper = Paper::find("002")?;
@@ -192,7 +195,8 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     }
     if has("003") {
         let shown = |point: &StudyPoint| {
-            point.text("part") == "main" && point.text("gc") == "greedy" && point.text("level") == "RAID-5"
+            let is_judged = point.text("part") == "main" && point.text("gc") == "greedy";
+            is_judged && point.text("level") == "RAID-5" && point.count("mib") == Some(8)
         };
         add(&mut all, PlannedClaim::F, "003", "label", options, shown)?;
     }

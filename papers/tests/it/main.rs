@@ -1,5 +1,6 @@
 //! Papers as data: the language, the errors, and each shipped paper over measurements that are made up.
 
+mod default_scheme;
 mod errors;
 mod figures;
 mod language;
