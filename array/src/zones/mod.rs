@@ -134,6 +134,9 @@ pub(crate) struct Zones {
     has_arrived: bool,
     /// Pages that were left, each with the epoch in which it was left.
     left: VecDeque<(u64, u32)>,
+    /// Host pages that left their home, each with that epoch. They do not return before every request that may read the home has
+    /// ended: it would find what is not yet written.
+    left_home: VecDeque<(u64, u64)>,
     epoch: u64,
     /// Number of requests in progress that began in an even epoch, and in an odd one.
     begun: [u32; 2],
@@ -186,6 +189,7 @@ impl Zones {
             free_moves: Vec::new(),
             has_arrived: false,
             left: VecDeque::new(),
+            left_home: VecDeque::new(),
             epoch: 0,
             begun: [0; 2],
             awaits_flush,
@@ -344,7 +348,7 @@ impl Zones {
             return place;
         }
         let target = match zone {
-            0 => Some(page).filter(|&home| can_write(home)),
+            0 => Some(page).filter(|&home| can_write(home) && !self.is_home_awaited(home)),
             zone => self.take(zone, can_write),
         };
         let Some(target) = target else {

@@ -14,11 +14,22 @@ impl Zones {
         self.is_stuck = false;
         // The epoch ends when no request of the previous epoch is left.
         while self.begun[((self.epoch + 1) & 1) as usize] == 0
-            && self.left.front().is_some_and(|&(left, _)| left <= self.epoch)
+            && self.oldest_left().is_some_and(|left| left <= self.epoch)
         {
             self.epoch += 1;
             self.free_left();
         }
+    }
+
+    /// The epoch in which the first page was left that still waits.
+    fn oldest_left(&self) -> Option<u64> {
+        let left = self.left.front().map(|&(epoch, _)| epoch);
+        left.into_iter().chain(self.left_home.front().map(|&(epoch, _)| epoch)).min()
+    }
+
+    /// Whether a request may still be sent to the home of the host's `page`, which left it.
+    pub(super) fn is_home_awaited(&self, page: u64) -> bool {
+        self.left_home.iter().any(|&(_, left)| left == page)
     }
 
     /// Frees the pages that were left two epochs ago: every request that may have been sent there has ended.
@@ -30,6 +41,9 @@ impl Zones {
             let zone = self.zone_of(page.into());
             self.leaving[zone] -= 1;
             self.spaces[zone - 1].give(page.into());
+        }
+        while self.left_home.front().is_some_and(|&(epoch, _)| epoch + 2 <= self.epoch) {
+            self.left_home.pop_front();
         }
     }
 
@@ -149,6 +163,9 @@ impl Zones {
             self.counts.appended += 1;
         } else {
             self.counts.moved += 1;
+        }
+        if from == HOME {
+            self.left_home.push_back((self.epoch, host));
         }
         self.will_leave(from);
         if self.awaits_flush {

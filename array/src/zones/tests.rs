@@ -112,6 +112,21 @@ fn a_page_that_was_left_is_free_when_all_requests_of_that_time_are_over() {
 }
 
 #[test]
+fn a_page_goes_back_home_when_no_request_is_left_that_may_read_it_there() {
+    let mut zones = zones(false, "");
+    write(&mut zones, 0, 0, 0);
+    // All requests count, of any page.
+    let reader = zones.begin(RequestKind::Read, (8, 8));
+    write(&mut zones, 0, 0, 0);
+    assert_eq!(zones.place(0), 64);
+    (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
+    assert_eq!(write(&mut zones, 0, 0, 0), [(64, 1)], "it would find what is not yet written");
+    zones.end(0, RequestKind::Read, (8, 8), reader);
+    (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
+    assert_eq!(write(&mut zones, 0, 0, 0), [(0, 1)]);
+}
+
+#[test]
 fn from_a_full_zone_the_block_goes_home_that_was_not_written_for_longest() {
     let mut zones = zones(false, "evict_below = '10%'");
     for block in (0..8).chain(0..8) {
