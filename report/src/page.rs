@@ -164,8 +164,9 @@ fn section(figure: &Figure) -> String {
         writeln!(text, "<p class=\"note\">{}</p>", marked(note)).expect("a string takes all");
     }
     if !figure.data.rows.is_empty() {
-        text +=
-            &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false, true)));
+        let has_runs = figure.data.head.iter().any(|name| name == "run");
+        let title = if has_runs { "The values, and which runs they are of" } else { "The values" };
+        text += &details(title, &scrolling(&table(&figure.data, false, true)));
     }
     text + "</section>\n"
 }
