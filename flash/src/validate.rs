@@ -83,7 +83,9 @@ pub enum SpecError {
         below: u32,
     },
     /// Channels and chips keep no queue.
-    #[error("{key} needs the queues of a whole SSD; take the device as one member, or leave it out")]
+    #[error(
+        "{key} needs the queues of a whole SSD; make whole SSDs the members (`--members ssd:N`), or leave it out"
+    )]
     NeedsQueue {
         /// The key.
         key: &'static str,
