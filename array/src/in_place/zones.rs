@@ -59,8 +59,9 @@ impl InPlace {
         let whole_end = self.whole_end(id, page, end, exec);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = exec.has_bug(Bug::MoveNotAwaited);
-        // A row that has lost more members than its parity tolerates accepts no writes. Without parity each chunk is independent.
-        let (geometry, failed) = (&exec.geometry, &exec.failed);
+        // A row that has lost more columns than its parity tolerates accepts no writes; parity that covers nothing any more is
+        // lost. Without parity each chunk is independent.
+        let (geometry, failed, window) = (&exec.geometry, &exec.failed, &self.window);
         let any_failed = exec.any_failed;
         let can_write = |page| {
             if !any_failed {
@@ -72,7 +73,9 @@ impl InPlace {
             if geometry.parity() == 0 {
                 return !is_lost(&column);
             }
-            columns(geometry.all_columns()).filter(is_lost).count() as u32 <= geometry.parity()
+            let stale = if window.is_stale(row) { geometry.parity_columns() } else { 0 };
+            let lost = |column: &u32| stale >> column & 1 != 0 || is_lost(column);
+            columns(geometry.all_columns()).filter(lost).count() as u32 <= geometry.parity()
         };
         let Some(zones) = &mut self.zones else { return false };
         let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
