@@ -60,7 +60,7 @@ fn what_is_as_printed_agrees() {
     let trends = "falls with SSDs; falls with zones on 3 of 3 traces; best in 12 of 12";
     assert_eq!(shown(&paper, &all, "4d"), trends);
     // That reads of three chunks are best breaks their growth at the sizes of which there is such a chunk: of ten, four.
-    assert!(shown(&paper, &all, "fig2").starts_with("reads grow for 6 of 10"));
+    assert!(shown(&paper, &all, "fig2").starts_with("reads grow for 18 of 30"));
     let mut expected = [Verdict::Agrees; 5];
     expected[4] = Verdict::SameDirection;
     assert_eq!(verdicts(&paper, &all), expected);
