@@ -262,7 +262,8 @@ pub(crate) fn write_copies(
     write_and_flush(media, &at, &pages)
 }
 
-/// Writes pages, and flushes their members.
+/// Writes pages, and flushes their members; after an error too, because the array may be assembled without the member that
+/// failed, and takes the pages of the others for durable.
 ///
 /// # Errors
 /// A member cannot be written.
@@ -273,13 +274,15 @@ pub(crate) fn write_and_flush(
 ) -> Result<(), AssembleError> {
     let contents: Vec<&[u8]> = pages.iter().map(AsRef::as_ref).collect();
     let outcomes = media.write(at, &contents);
-    if let Some((at, outcome)) = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
-        return Err(failed(at.member, "written", *outcome));
-    }
-    let mut members: Vec<u16> = at.iter().map(|at| at.member).collect();
+    let written = at.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Outcome::Done);
+    let mut members: Vec<u16> = written.map(|(at, _)| at.member).collect();
     members.sort_unstable();
     members.dedup();
-    flush(media, &members)
+    let flushed = flush(media, &members);
+    match at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
+        Some((at, outcome)) => Err(failed(at.member, "written", *outcome)),
+        None => flushed,
+    }
 }
 
 /// Flushes members.
