@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "validate" / "queueing"))
 import compare_caches
 from compare import LOADS, POLICIES, both
+from loads import Slice, write_trace
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -18,6 +19,17 @@ def test_means_of_both_agree(load, policy, tmp_path):
     # Baseline chooses by the chunks that an update covers, Adaptive also by the queues.
     few = {"abs": 2} if policy == "baseline" else {"rel": 0.05, "abs": 20}
     assert pair.ours[1] == pytest.approx(pair.theirs[1], **few), pair
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_means_of_both_agree_on_a_trace(policy, tmp_path):
+    # Two pages in the middle of a piece, and one far away: pieces are packed, and requests are ten times as fast.
+    requests = [(at * 10_000_000, at % 4 != 0, 1_000_004 if at % 2 else 5, 1 + at % 3) for at in range(2_000)]
+    write_trace(tmp_path / "far.csv", requests, 8192)
+    trace = Slice(tmp_path / "far.csv", 10)
+    assert trace.span == 16
+    assert trace.requests(2, 1) == [(0, False, 5, 1), (1_000_000, True, 12, 2)]
+    assert abs(both(trace, policy, 2_000, tmp_path).difference) < 0.05
 
 
 def test_a_bus_that_is_twice_as_slow_is_noticed(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Compares Stripewise's queueing of RAID-5 over channels with a second implementation, on the same requests.
 
-    target/venv/bin/python validate/queueing/compare.py        # after `make python`
+    target/venv/bin/python validate/queueing/compare.py                    # after `make python`
+    target/venv/bin/python validate/queueing/compare.py TRACE 1000         # a trace, 1000 times as fast
 
 Prints the mean response times of both, for each load and policy, as a Markdown table.
 """
@@ -15,11 +16,11 @@ from pathlib import Path
 import stripewise
 
 sys.path.insert(0, str(Path(__file__).parent))
-from loads import Load, write_trace
+from loads import PAGE, Load, Slice, write_trace
 from raid5_channels import Array
 
-PAGE = 8192
 MEMBERS = 6
+COUNT = 20_000
 POLICIES = ("baseline", "adaptive")
 
 
@@ -45,7 +46,7 @@ class Pair:
         return self.ours[0] / self.theirs[0] - 1
 
 
-def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pair:
+def both(load: Load | Slice, policy: str, count: int, folder: Path, seed: int = 1) -> Pair:
     """Runs both on the same requests; `folder` takes the trace and the results."""
     requests = load.requests(count, seed)
     trace = folder / "trace.csv"
@@ -72,10 +73,11 @@ def both(load: Load, policy: str, count: int, folder: Path, seed: int = 1) -> Pa
 def main() -> None:
     print("| load | policy | Stripewise, ms | second implementation, ms | difference | updates by RMW |")
     print("| --- | --- | --: | --: | --: | --: |")
-    for name, load in LOADS.items():
+    loads = {Path(sys.argv[1]).name: Slice(Path(sys.argv[1]), float(sys.argv[2]))} if sys.argv[1:] else LOADS
+    for name, load in loads.items():
         for policy in POLICIES:
             with tempfile.TemporaryDirectory() as folder:
-                pair = both(load, policy, 20_000, Path(folder))
+                pair = both(load, policy, COUNT, Path(folder))
             (ours, ours_rmw), (theirs, theirs_rmw) = pair.ours, pair.theirs
             print(
                 f"| {name} | {policy} | {ours / 1e6:.3f} | {theirs / 1e6:.3f} | {pair.difference:+.1%} "
