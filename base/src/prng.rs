@@ -65,6 +65,13 @@ impl Prng {
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }
+
+    /// Brings `items` into random order, each order with the same chance.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
 }
 
 fn split_mix(state: &mut u64) -> u64 {
@@ -93,6 +100,19 @@ mod tests {
                 16_408_922_859_458_223_821,
             ]
         );
+    }
+
+    #[test]
+    fn a_shuffle_comes_to_every_order_about_equally_often() {
+        let mut prng = Prng::new(3);
+        let mut orders = std::collections::BTreeMap::new();
+        for _ in 0..6_000 {
+            let mut items = [1, 2, 3];
+            prng.shuffle(&mut items);
+            *orders.entry(items).or_insert(0) += 1;
+        }
+        assert_eq!(orders.len(), 6);
+        assert!(orders.values().all(|count| (850..1_150).contains(count)), "{orders:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! state of the flash and of the controller.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use stripewise_array::{Operation, OperationId, OperationKind};
 use stripewise_base::prng::Prng;
@@ -211,6 +212,19 @@ impl Durable {
         Content::of(bytes.into())
     }
 
+    /// The sender of the operations in flight was killed, and power stays on: `found` is what a page has of them. None of
+    /// them is answered, so a flush in flight covers nothing.
+    pub(crate) fn killed(&mut self, mut found: impl FnMut(At) -> io::Result<Box<[u8]>>) -> io::Result<()> {
+        for Flight { operation, .. } in std::mem::take(&mut self.flights).into_values() {
+            if operation.kind != OperationKind::Flush {
+                let at = (operation.member, operation.page);
+                self.answered += 1;
+                self.unflushed.entry(at).or_default().push((self.answered, Content::of(found(at)?)));
+            }
+        }
+        Ok(())
+    }
+
     /// All pages with content; no operation may be in flight.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (At, &Content)> {
         self.settled.iter().map(|(&at, content)| (at, content))
@@ -278,6 +292,22 @@ mod tests {
         durable.started(4, other, &[]);
         durable.ended(4, false);
         assert_eq!(left(&durable).len(), 16, "a flush of another member is none of its business");
+        durable.started(4, operation(OperationKind::Flush), &[]);
+        durable.ended(4, false);
+        assert_eq!(left(&durable), [vec![2; 4]].into());
+    }
+
+    #[test]
+    fn a_killed_sender_leaves_what_the_page_has_until_power_is_lost_or_a_later_flush_covers_it() {
+        let mut durable = Durable::new(PAGE, true);
+        durable.started(3, operation(OperationKind::Write), &bytes(1));
+        durable.ended(3, false);
+        durable.started(4, operation(OperationKind::Flush), &[]);
+        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        durable.killed(|_| Ok(bytes(2).into())).expect("it is read");
+        durable.ended(4, false);
+        let kept: std::collections::BTreeSet<u8> = left(&durable).into_iter().flatten().collect();
+        assert_eq!(kept, [0, 1, 2].into(), "the old content, or that of either write");
         durable.started(4, operation(OperationKind::Flush), &[]);
         durable.ended(4, false);
         assert_eq!(left(&durable), [vec![2; 4]].into());

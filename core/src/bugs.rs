@@ -5,6 +5,8 @@
 pub enum Bug {
     /// Assembly begins a new epoch without recording it in the superblocks.
     EpochNotDurable,
+    /// An assembly overwrites superblocks before it has flushed what a killed one left.
+    AssemblyNotFlushed,
     /// The next epoch reuses the numbers of valid batches.
     NumberReused,
     /// Content that a flush covered and whose summary is missing disappears silently.
@@ -375,6 +377,7 @@ impl Bug {
         Self::WaitingNotWritten,
         Self::RelocationReborn,
         Self::EpochNotDurable,
+        Self::AssemblyNotFlushed,
         Self::NumberReused,
         Self::GapIgnored,
         Self::LossForgotten,

@@ -1,9 +1,10 @@
 //! Finds the members of the array, from the superblocks of all offered devices, in any order.
 
 use super::AssembleError;
-use super::superblocks::Copies;
-use stripewise_core::format::{MemberState, Superblock};
+use super::superblocks::{Copies, flush, write_copies};
+use stripewise_core::format::{Copy, MemberState, Superblock};
 use stripewise_core::geometry::Membership;
+use stripewise_core::media::Media;
 
 /// The array that was found.
 #[derive(Clone, Debug)]
@@ -22,12 +23,34 @@ impl Assembly {
     /// The positions of the members that lack a back copy of the superblock that takes effect. Only these are to be written:
     /// a member with neither a back copy nor a front copy of this version, because a write of it was interrupted, could
     /// look like a proof of the version of its front copy.
-    pub(crate) fn unfinished(&self, offered: &[Copies]) -> Vec<Option<u16>> {
+    fn unfinished(&self, offered: &[Copies]) -> Vec<Option<u16>> {
         let lacks = |at: &u16| {
             let back = offered[usize::from(*at)].back.as_ref();
             !back.is_some_and(|back| back.is_version_of(&self.superblock))
         };
         self.positions.iter().map(|position| position.filter(lacks)).collect()
+    }
+
+    /// Makes the content of the members durable before any of it is overwritten, and completes an update of superblocks that
+    /// was interrupted: if the last server was killed while power stayed on, what its members return may be in volatile
+    /// memory. With `flushes_late`, members are flushed only if an update was interrupted.
+    ///
+    /// # Errors
+    /// A member cannot be flushed or written.
+    pub(crate) fn settle(
+        &self,
+        offered: &[Copies],
+        media: &mut dyn Media,
+        flushes_late: bool,
+    ) -> Result<(), AssembleError> {
+        let unfinished = self.unfinished(offered);
+        let is_interrupted = unfinished.iter().any(Option::is_some);
+        if is_interrupted || !flushes_late {
+            let present: Vec<u16> = self.positions.iter().flatten().copied().collect();
+            flush(media, &present)?;
+        }
+        // Until the update is complete, some members have only front copies of it.
+        if is_interrupted { write_copies(media, &self.superblock, &unfinished, Copy::Back) } else { Ok(()) }
     }
 }
 

@@ -23,8 +23,9 @@ mod walk;
 mod watched;
 
 use stripewise_base::text::{is_plain, visible};
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::{
-    Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, VERSION,
+    EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, VERSION,
     settings_bytes_max,
 };
 use stripewise_core::media::Media;
@@ -182,13 +183,9 @@ impl<M: Memory> Array<M> {
             check_next("update", assembly.update, NUMBERS_BEGIN_MAX)?;
         }
         superblocks::check_scheme(&assembly.superblock, scheme, &members)?;
-        let unfinished = assembly.unfinished(&offered);
-        if !opening.read_only && unfinished.iter().any(Option::is_some) {
-            // The last update was interrupted. Until it is complete, some members have only front copies of it; and these
-            // may still be in volatile memory, if the interruption was not a power loss.
-            let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
-            superblocks::flush(media, &present)?;
-            superblocks::write_copies(media, &assembly.superblock, &unfinished, Copy::Back)?;
+        if !opening.read_only {
+            let flushes_late = opening.flushes_late || opening.has_bug(Bug::AssemblyNotFlushed);
+            assembly.settle(&offered, media, flushes_late)?;
         }
         let opened = match scheme.placement.policy {
             PlacementPolicy::Elastic => log::open(scheme, members, memory, media, &assembly, opening),

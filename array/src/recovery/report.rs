@@ -16,6 +16,9 @@ pub struct AssemblyOptions {
     /// Which members devices without superblocks are, as named by the user; with `force`, others are recognized by their
     /// content.
     pub named: NamedMembers,
+    /// Flushes members before the first write only if an update of superblocks was interrupted: as programs did that wrote
+    /// transcripts of format 1, for their replay.
+    pub flushes_late: bool,
     /// A known bug of recovery that the checking simulation plants; without effect unless debug assertions are on.
     pub bug: Option<stripewise_core::bugs::Bug>,
 }

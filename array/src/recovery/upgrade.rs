@@ -5,11 +5,11 @@
 
 use super::assemble::{Assembly, assemble};
 use super::site::{ROUND_PAGES, smallest};
-use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
+use super::superblocks::{check_scheme, read_all, write_all};
 use super::walk::WalkFindings;
 use super::{AssembleError, check_next};
 use stripewise_core::format::{
-    Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
+    FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max,
 };
 use stripewise_core::media::{At, Media};
@@ -49,13 +49,9 @@ impl Upgrade {
         if current.version < VERSION {
             check_whole(&assembly)?;
         }
-        let unfinished = assembly.unfinished(&offered);
-        if !dry_run && unfinished.iter().any(Option::is_some) {
-            // The last update was interrupted and may have been an upgrade; back copies of the previous update prove
-            // nothing about it.
-            let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
-            flush(media, &present)?;
-            write_copies(media, current, &unfinished, Copy::Back)?;
+        if !dry_run {
+            // The last update may have been an upgrade; back copies of the previous update prove nothing about it.
+            assembly.settle(&offered, media, false)?;
         }
         if current.version >= VERSION {
             return Ok(Self { from: current.version, superblock: current.clone() });

@@ -17,8 +17,13 @@ const JOURNAL6: &str =
 const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n\
     [geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
-const FORCE: AssemblyOptions =
-    AssemblyOptions { read_only: false, force: true, named: NamedMembers::NONE, bug: None };
+const FORCE: AssemblyOptions = AssemblyOptions {
+    read_only: false,
+    force: true,
+    named: NamedMembers::NONE,
+    flushes_late: false,
+    bug: None,
+};
 
 /// Distinct chunks, on an array that is stopped.
 fn written(scheme: &str, chunks: u64) -> Disk {

@@ -15,6 +15,8 @@ pub struct Counts {
     pub while_opening: u64,
     /// Of those, right after an assembly, before any request.
     pub at_once: u64,
+    /// Of those, kills of the server, with power on.
+    pub kills: u64,
     /// Of those, with sectors for which several contents were possible.
     pub undecided: u64,
     /// Of those, leaving a page with sectors of several writes.
@@ -67,6 +69,7 @@ impl Counts {
         self.under_load += other.under_load;
         self.while_opening += other.while_opening;
         self.at_once += other.at_once;
+        self.kills += other.kills;
         self.undecided += other.undecided;
         self.torn += other.torn;
         self.opened += other.opened;
@@ -97,6 +100,7 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} of them while requests were under way", self.under_load)?;
         writeln!(f, "{:>12} during assembly", self.while_opening)?;
         writeln!(f, "{:>12} right after assembly", self.at_once)?;
+        writeln!(f, "{:>12} kills of the server, without a loss of power", self.kills)?;
         writeln!(f, "{:>12} with sectors of which several contents could be left", self.undecided)?;
         writeln!(f, "{:>12} with pages torn between sectors", self.torn)?;
         writeln!(f, "{:>12} openings that succeeded", self.opened)?;

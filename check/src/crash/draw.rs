@@ -158,6 +158,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
         all.push(era);
     }
     past(seed, &shape, &mut all);
+    kills(seed, &mut all);
     all.splice(..0, full(seed, &shape, sectors));
     let mends = draw.percent(50);
     // A separate random stream, so that the earlier choices of each seed did not change when corruption was added.
@@ -202,6 +203,29 @@ fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
             era.strikes.push(Strike { event, member, wrong: Wrong::RolledBack, choice });
         }
         remembered.extend(era.moments.iter().map(|moment| moment.member));
+    }
+}
+
+/// Lets some eras and assemblies end with a kill of the server instead of a loss of power; from a separate random stream,
+/// as [`past`].
+fn kills(seed: u64, eras: &mut [Era]) {
+    let mut draw = Draw(Prng::stream(seed, 0x6B69_6C6C));
+    if !draw.percent(40) {
+        return;
+    }
+    for era in eras {
+        for keep in era.cuts.iter_mut().map(|cut| &mut cut.keep).chain([&mut era.keep]) {
+            let seed = draw.seed();
+            if draw.percent(50) {
+                *keep = Keep::Killed(seed);
+            }
+        }
+        if draw.percent(30) {
+            // What a killed assembly has written is not durable when the next one loses power.
+            for keep in [Keep::Killed(draw.seed()), Keep::Seed(draw.seed())] {
+                era.cuts.push(Cut { after: draw.below(80), keep, is_whole: draw.percent(50) });
+            }
+        }
     }
 }
 

@@ -17,11 +17,22 @@ pub enum Keep {
     State(u64),
     /// A combination drawn from this seed.
     Seed(u64),
+    /// Power stays on and the server is killed: members keep the writes that they answered, and a part drawn from this
+    /// seed of those in flight. A later loss of power may still undo all of them.
+    Killed(u64),
 }
 
 /// Number of combinations of `undecided` sectors, or [`u64::MAX`] if there are too many to count.
 pub(crate) fn states(undecided: &[Undecided]) -> u64 {
     undecided.iter().fold(1, |states: u64, one| states.saturating_mul(one.versions.len() as u64))
+}
+
+/// Whether `picks` leave a page with old and new sectors.
+pub(crate) fn is_torn(undecided: &[Undecided], picks: &[usize]) -> bool {
+    let sectors = undecided.iter().zip(picks);
+    sectors.clone().zip(sectors.skip(1)).any(|((one, pick), (next, other))| {
+        (one.member, one.page) == (next.member, next.page) && (*pick == 0) != (*other == 0)
+    })
 }
 
 impl Keep {
@@ -30,7 +41,7 @@ impl Keep {
         let last = |one: &Undecided| one.versions.len() - 1;
         match self {
             Self::Nothing => vec![0; undecided.len()],
-            Self::Everything => undecided.iter().map(last).collect(),
+            Self::Everything | Self::Killed(_) => undecided.iter().map(last).collect(),
             Self::State(state) => {
                 let mut rest = state;
                 let digit = |one: &Undecided| {

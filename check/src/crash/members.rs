@@ -353,6 +353,30 @@ impl Members {
         undecided
     }
 
+    /// The server is killed: of each write `in_flight`, any sectors are written, and none is durable yet.
+    pub(crate) fn kill(&mut self, in_flight: &[InFlight], seed: u64) {
+        let mut random = Prng::stream(seed, 0x6B69_6C6C);
+        for InFlight { member, page, content } in in_flight {
+            let one = &mut self.each[*member as usize];
+            let percent = [0, 50, 100][random.below(3) as usize];
+            // A part of a page does not make the rest of it readable.
+            if one.is_lost || percent == 0 || percent < 100 && !one.is_readable(*page) {
+                continue;
+            }
+            let mut bytes = one.visible(*page).to_vec();
+            for at in (0..self.page_bytes).step_by(SECTOR).filter(|_| random.chance(percent, 100)) {
+                bytes[at..at + SECTOR].copy_from_slice(&content[at..at + SECTOR]);
+            }
+            one.put(*page, bytes.into());
+        }
+    }
+
+    /// Members write everything that they answered to their media, as they do in time without a flush.
+    pub(crate) fn write_back(&mut self) {
+        let undecided = self.undecided(&[]);
+        self.lose_power(&undecided, |nth| undecided[nth].versions.len() - 1);
+    }
+
     /// A power loss: each undecided sector has the version that `pick` selects from now on.
     pub(crate) fn lose_power(&mut self, undecided: &[Undecided], mut pick: impl FnMut(usize) -> usize) {
         self.forget_changes();
@@ -425,6 +449,25 @@ mod tests {
         assert_eq!(left(&members, &[flight]).len(), 9);
         assert_eq!(members.flush(1, members.answered(1)), Outcome::Done);
         assert_eq!(left(&members, &[]), [[1, 1]]);
+    }
+
+    #[test]
+    fn a_killed_server_leaves_its_writes_to_be_read_and_a_later_loss_of_power_may_undo_them() {
+        let mut members = Members::new(2, 8, PAGE);
+        members.write(1, 3, page(1));
+        let flight = InFlight { member: 1, page: 3, content: page(2) };
+        let mut found = Vec::new();
+        for seed in 0..200 {
+            let mut after = members.clone();
+            after.kill(std::slice::from_ref(&flight), seed);
+            found.push(first_bytes(&after, 1, 3));
+            assert!(left(&after, &[]).contains(&vec![0, 0]), "nothing of it is durable");
+            after.write_back();
+            assert_eq!(left(&after, &[]), [first_bytes(&after, 1, 3)]);
+        }
+        found.sort();
+        found.dedup();
+        assert_eq!(found, [[1, 1], [1, 2], [2, 1], [2, 2]]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use stripewise_base::prng::Prng;
 use super::case::{Comeback, CrashCase, Cut, Era, PutBack};
 use super::corruption::{Corruption, Doubt, Target};
 use super::counts::Counts;
-use super::keep::Keep;
+use super::keep::{Keep, is_torn};
 use super::members::{InFlight, Members, Wrong};
 use super::server::{FLUSH, Server};
 use super::shape::{Shape, sets};
@@ -123,33 +123,32 @@ impl Scenario {
         self.lost
     }
 
-    /// A power loss with the writes `in_flight`.
+    /// A power loss with the writes `in_flight`, or a kill of the server.
     pub(crate) fn lose_power(&mut self, in_flight: &[InFlight], keep: Keep) {
         let undecided = self.members.undecided(in_flight);
-        let picks = keep.picks(&undecided);
-        let torn = undecided.iter().zip(&picks).zip(undecided.iter().zip(&picks).skip(1));
-        let is_torn = torn.into_iter().any(|((one, pick), (next, other))| {
-            (one.member, one.page) == (next.member, next.page) && (*pick == 0) != (*other == 0)
-        });
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
             // The other writes of such an update may be durable, and the failure of the member may be forgotten.
             self.holes.extend(self.members.take_unwritten());
         }
-        self.members.lose_power(&undecided, |nth| picks[nth]);
         self.model.power_lost(false);
         self.counts.crashes += 1;
         self.counts.undecided += u64::from(!undecided.is_empty());
-        self.counts.torn += u64::from(is_torn);
+        if let Keep::Killed(seed) = keep {
+            self.members.kill(in_flight, seed);
+            self.counts.kills += 1;
+            return;
+        }
+        let picks = keep.picks(&undecided);
+        self.members.lose_power(&undecided, |nth| picks[nth]);
+        self.counts.torn += u64::from(is_torn(&undecided, &picks));
     }
 
     /// The offered members, in random order.
     fn offered(&mut self, absent: u64) -> Vec<u16> {
         let mut order: Vec<u16> =
             (0..self.shape.members).filter(|member| absent & 1 << member == 0).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, self.random.below(last as u64 + 1) as usize);
-        }
+        self.random.shuffle(&mut order);
         order
     }
 
@@ -276,7 +275,7 @@ impl Scenario {
 
     /// Records the progress of `server`.
     fn note<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
-        if server.has_flushed {
+        if std::mem::take(&mut server.has_flushed) {
             self.holes.clear();
             server.driver.members.take_unwritten().for_each(drop);
         }
@@ -515,6 +514,7 @@ impl Scenario {
         }
         if let Some(corruption) = self.corruption {
             let mut corrupted = self.clone();
+            corrupted.members.write_back();
             let asks = eras.last().map_or(&[][..], |era| &era.asks);
             corrupted.corrupted::<S>(corruption, asks).map_err(|what| format!("after ruin: {what}"))?;
             self.counts = corrupted.counts;
@@ -591,8 +591,8 @@ impl Scenario {
         match S::open(&self.shape, self.bug, self.is_forced, &mut media) {
             Ok(_) => Ok(false),
             Err(AssembleError::Refused(reason)) if !reason.is_empty() => Ok(true),
-            // Also, one of the remaining members may fail on writes.
-            Err(AssembleError::Failed(_)) if self.doubt.may_be_hopeless => Ok(true),
+            // Also, one of the remaining members may fail on writes and flushes.
+            Err(AssembleError::Failed(_)) if self.doubt.may_be_hopeless || self.wronged != 0 => Ok(true),
             Err(error) => Err(format!("it cannot be opened: {error}")),
         }
     }

@@ -74,9 +74,7 @@ impl Media for SimMedia<'_> {
             return outcomes;
         }
         let mut turns: Vec<usize> = (0..at.len()).collect();
-        for last in (1..turns.len()).rev() {
-            turns.swap(last, self.random.below(last as u64 + 1) as usize);
-        }
+        self.random.shuffle(&mut turns);
         for nth in turns {
             let (member, page) = (self.order[at[nth].member as usize], at[nth].page);
             let content: Content = pages[nth].into();

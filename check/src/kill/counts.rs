@@ -10,6 +10,8 @@ pub struct Counts {
     pub kills: u64,
     /// Of these, kills before the server served.
     pub kills_while_opening: u64,
+    /// Of these, kills while power stayed on, though unflushed writes may be lost.
+    pub kept: u64,
     /// Answered requests: reads, writes, writes with FUA, trims, zeros, flushes.
     pub reads: u64,
     /// See [`Counts::reads`].
@@ -52,7 +54,11 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let served = (self.kills - self.kills_while_opening).max(1);
-        writeln!(f, "{} kills, {} of them before the array was open", self.kills, self.kills_while_opening)?;
+        writeln!(
+            f,
+            "{} kills, {} of them before the array was open, {} while power stayed on",
+            self.kills, self.kills_while_opening, self.kept
+        )?;
         writeln!(
             f,
             "answered: {} reads, {} writes, {} writes with FUA, {} zeros, {} trims, {} flushes; {} were cut short",

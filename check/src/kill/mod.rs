@@ -55,7 +55,7 @@ pub struct Settings {
     pub trims: bool,
     /// Whether members are removed from service and replaced under load, one at a time.
     pub losses: bool,
-    /// Whether members lose some of their unflushed writes when the server is killed.
+    /// Whether members lose some of their unflushed writes when the server is killed, in two cases of three.
     pub drops: bool,
     /// A member, by the order of names, that also loses flushed writes: a planted flaw that the test must find.
     pub deaf: Option<usize>,
@@ -109,7 +109,7 @@ fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)
             load.cut_off(links, &mut counts)?;
         }
         if let Some(power) = &mut power {
-            power.lose(&mut counts)?;
+            power.after_kill(&mut counts)?;
         }
         counts.kills += 1;
         told(&counts);

@@ -1,5 +1,5 @@
-//! A power loss together with the server: each member keeps some sectors of its unflushed writes. The server records
-//! its writes for this (`engine/src/recording.rs`).
+//! A power loss together with the server: each member keeps some sectors of its unflushed writes, also of those of earlier
+//! servers that were killed while power stayed on. The server records its writes for this (`engine/src/recording.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -23,8 +23,10 @@ const HEAD: usize = 13;
 pub(super) struct Power {
     members: PathBuf,
     recordings: PathBuf,
-    /// The content of each member when the server was started.
+    /// The content of each member when power came on.
     before: BTreeMap<OsString, Vec<u8>>,
+    /// What members may hold after a power loss, from the servers before this one. Empty if power was lost with the last.
+    left: BTreeMap<OsString, Left>,
     /// A member, by the order of names, that ignores flushes: a planted flaw that the test must find.
     deaf: Option<usize>,
     random: Prng,
@@ -32,7 +34,7 @@ pub(super) struct Power {
 
 impl Power {
     pub(super) fn new(members: PathBuf, recordings: PathBuf, deaf: Option<usize>, random: Prng) -> Self {
-        Self { members, recordings, before: BTreeMap::new(), deaf, random }
+        Self { members, recordings, before: BTreeMap::new(), left: BTreeMap::new(), deaf, random }
     }
 
     /// The folder for the server's recordings.
@@ -46,6 +48,9 @@ impl Power {
             fs::remove_dir_all(&self.recordings)?;
         }
         fs::create_dir(&self.recordings)?;
+        if !self.left.is_empty() {
+            return Ok(());
+        }
         self.before.clear();
         for entry in fs::read_dir(&self.members)? {
             let entry = entry?;
@@ -54,45 +59,71 @@ impl Power {
         Ok(())
     }
 
+    /// The server was killed: in a third of the cases power stays on, otherwise it is lost at the same time.
+    pub(super) fn after_kill(&mut self, counts: &mut Counts) -> io::Result<()> {
+        if !self.random.chance(1, 3) {
+            return self.lose(counts);
+        }
+        self.read()?;
+        for (name, left) in &mut self.left {
+            // A file that was created and never used as a member is gone.
+            if let Ok(file) = File::open(self.members.join(name)) {
+                left.killed(&file)?;
+            }
+        }
+        counts.kept += 1;
+        Ok(())
+    }
+
     /// The server has ended, and power is lost at the same time.
     pub(super) fn lose(&mut self, counts: &mut Counts) -> io::Result<()> {
+        self.read()?;
+        for (name, mut left) in std::mem::take(&mut self.left) {
+            let file = match File::options().read(true).write(true).open(self.members.join(name)) {
+                // A file that was created and never used as a member.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            let (unflushed, dropped) = left.lose_power(&file, &mut self.random)?;
+            counts.unflushed += unflushed;
+            counts.dropped += dropped;
+        }
+        Ok(())
+    }
+
+    /// Reads the recordings of the server that has ended.
+    fn read(&mut self) -> io::Result<()> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.recordings)? {
             names.push(entry?.file_name());
         }
         names.sort();
-        for (nth, name) in names.iter().enumerate() {
-            let recording = fs::read(self.recordings.join(name))?;
-            let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
-            let Some(mut left) = Left::of(&recording, before, self.deaf != Some(nth)) else { continue };
-            let path = self.members.join(name);
-            let file = match File::options().read(true).write(true).open(&path) {
-                // A file that was created and never used as a member.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                file => file?,
-            };
-            left.durable.lose_power(&mut self.random);
-            let (unflushed, dropped) = left.keep(&file)?;
-            counts.unflushed += unflushed;
-            counts.dropped += dropped;
+        for (nth, name) in names.into_iter().enumerate() {
+            let recording = fs::read(self.recordings.join(&name))?;
+            let before = self.before.get(&name).map_or(&[][..], Vec::as_slice);
+            let earlier = self.left.remove(&name);
+            if let Some(left) = Left::after(earlier, &recording, before, self.deaf != Some(nth)) {
+                self.left.insert(name, left);
+            }
         }
         Ok(())
     }
 }
 
 /// The content of a member after a power loss.
+#[derive(Debug)]
 struct Left {
     durable: Durable,
     page_bytes: usize,
-    /// Pages for which several contents are possible.
-    undecided: BTreeSet<u32>,
+    /// Pages that were written.
+    written: BTreeSet<u32>,
 }
 
 impl Left {
-    /// Derived from the recording of a member that held `before`; `None` if the recording is empty. The last record
-    /// may be incomplete: then its operation was not done.
-    fn of(recording: &[u8], before: &[u8], hears_flushes: bool) -> Option<Self> {
-        let mut left: Option<Self> = None;
+    /// Derived from the recording of a member that held `before`, and from what `earlier` servers left; `None` if nothing is
+    /// recorded. The last record may be incomplete: then its operation was not done.
+    fn after(earlier: Option<Self>, recording: &[u8], before: &[u8], hears_flushes: bool) -> Option<Self> {
+        let mut left = earlier;
         let mut rest = recording;
         while let Some((head, behind)) = rest.split_at_checked(HEAD) {
             let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
@@ -110,13 +141,13 @@ impl Left {
             let left = left.get_or_insert_with(|| Self {
                 durable: Durable::new(page_bytes, true),
                 page_bytes,
-                undecided: BTreeSet::new(),
+                written: BTreeSet::new(),
             });
             match kind {
                 OperationKind::Read => left.durable.ended(id, false),
                 OperationKind::Flush if !hears_flushes => {}
                 _ => {
-                    if kind != OperationKind::Flush && left.undecided.insert(page) {
+                    if kind != OperationKind::Flush && left.written.insert(page) {
                         let held = before.get(page as usize * page_bytes..).unwrap_or_default();
                         left.durable.held((0, page), held.get(..page_bytes).unwrap_or_default());
                     }
@@ -125,18 +156,28 @@ impl Left {
                 }
             }
         }
-        let mut left = left?;
-        left.undecided.retain(|&page| left.durable.is_undecided((0, page)));
-        Some(left)
+        left
     }
 
-    /// Writes the content to the file. Returns the number of undecided sectors, and of those the number that changed.
-    fn keep(&self, file: &File) -> io::Result<(u64, u64)> {
+    /// The server was killed while power stayed on: `file` has the effect of its operations in flight.
+    fn killed(&mut self, file: &File) -> io::Result<()> {
+        let Self { durable, page_bytes, .. } = self;
+        durable.killed(|(_, page)| {
+            let mut found = vec![0; *page_bytes];
+            file.read_exact_at(&mut found, u64::from(page) * *page_bytes as u64)?;
+            Ok(found.into())
+        })
+    }
+
+    /// Power is lost: writes to the file what the member keeps. Returns the number of undecided sectors, and of those the
+    /// number that changed.
+    fn lose_power(&mut self, file: &File, random: &mut Prng) -> io::Result<(u64, u64)> {
+        let is_undecided = |page: &u32| self.durable.is_undecided((0, *page));
+        let undecided: BTreeSet<u32> = self.written.iter().copied().filter(is_undecided).collect();
+        self.durable.lose_power(random);
         let mut dropped = 0;
         let mut sector = [0; SECTOR];
-        for ((_, page), content) in
-            self.durable.pages().filter(|((_, page), _)| self.undecided.contains(page))
-        {
+        for ((_, page), content) in self.durable.pages().filter(|((_, page), _)| undecided.contains(page)) {
             for nth in 0..self.page_bytes / SECTOR {
                 let at = u64::from(page) * self.page_bytes as u64 + (nth * SECTOR) as u64;
                 let kept = content.sector(nth).expect("recorded content can be read");
@@ -147,7 +188,7 @@ impl Left {
                 }
             }
         }
-        Ok(((self.undecided.len() * (self.page_bytes / SECTOR)) as u64, dropped))
+        Ok(((undecided.len() * (self.page_bytes / SECTOR)) as u64, dropped))
     }
 }
 
@@ -170,10 +211,9 @@ mod tests {
         let one = |seed| {
             fs::write(&path, [7; 3 * PAGE]).expect("it is written");
             let mut left =
-                Left::of(&records.concat(), &before, hears_flushes).expect("something is recorded");
-            left.durable.lose_power(&mut Prng::stream(seed, 0));
+                Left::after(None, &records.concat(), &before, hears_flushes).expect("something is recorded");
             let file = File::options().read(true).write(true).open(&path).expect("it is there");
-            left.keep(&file).expect("it is written");
+            left.lose_power(&file, &mut Prng::stream(seed, 0)).expect("it is written");
             fs::read(&path).expect("it is read").chunks_exact(SECTOR).map(|sector| sector[0]).collect()
         };
         (0..200).map(one).collect()

@@ -11,7 +11,7 @@ const WHOLE: [Kind; 6] =
     [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6, Kind::Window5, Kind::Window6];
 
 /// Seeds for each kind of array; `stripewise-check crashes` tries many more.
-const SEEDS: u64 = 120;
+const SEEDS: u64 = 160;
 
 fn complaint(Broken { case, what }: &Broken) -> String {
     format!("{what}\n{}", case.to_toml())
@@ -49,10 +49,11 @@ fn unflushed_twice_absent_and_stale_in_any_mix_keep_durable_data() {
     for kind in WHOLE {
         let counts = seeds(kind, |_, _| {});
         println!("{}\n{counts}", kind.name());
-        let Counts { under_load, while_opening, torn, degraded, returned, wrongs, .. } = counts;
+        let Counts { under_load, while_opening, kills, torn, degraded, returned, wrongs, .. } = counts;
         for (name, count) in [
             ("under load", under_load),
             ("while opening", while_opening),
+            ("kills", kills),
             ("torn", torn),
             ("degraded", degraded),
             ("returned", returned),
@@ -60,6 +61,24 @@ fn unflushed_twice_absent_and_stale_in_any_mix_keep_durable_data() {
         ] {
             assert!(count > 5, "{}: only {count} {name}", kind.name());
         }
+    }
+}
+
+#[test]
+fn killed_servers_leave_nothing_that_a_later_loss_of_power_breaks() {
+    for kind in Kind::ALL {
+        let counts = seeds(kind, |seed, case| {
+            for (nth, era) in (0..).zip(&mut case.eras) {
+                let choice = (seed + 1_000 * nth).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1;
+                let cut = |after, keep| Cut { after, keep, is_whole: seed % 2 == 0 };
+                era.cuts =
+                    vec![cut(choice % 80, Keep::Killed(choice)), cut((choice >> 8) % 40, Keep::Seed(choice))];
+                if (seed + nth) % 2 == 0 {
+                    era.keep = Keep::Killed(choice);
+                }
+            }
+        });
+        assert!(counts.kills > SEEDS, "{}: only {} kills", kind.name(), counts.kills);
     }
 }
 

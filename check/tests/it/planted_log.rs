@@ -13,6 +13,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::TombstoneLost, 50),
     (Bug::SummaryInOneCopy, 20),
     (Bug::EpochNotDurable, 50),
+    (Bug::AssemblyNotFlushed, 1000),
     (Bug::NumberReused, 50),
     (Bug::GapIgnored, 300),
     (Bug::LossForgotten, 1000),

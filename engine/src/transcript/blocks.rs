@@ -6,8 +6,10 @@ use std::io::{self, Read, Write};
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::crc32c;
 
-/// The first line. The number is that of the encoding.
-const MAGIC: &[u8] = b"stripewise transcript 1\n";
+/// The first line. The number is that of the format.
+const MAGIC: &[u8] = b"stripewise transcript 2\n";
+/// The first line of format 1, which differs only in how the array was assembled.
+const MAGIC_1: &[u8] = b"stripewise transcript 1\n";
 /// A block is written when it has this many bytes.
 const BLOCK_BYTES: usize = 64 << 10;
 /// No block is longer: a head, or an event with a page, adds little to [`BLOCK_BYTES`].
@@ -76,17 +78,20 @@ pub(super) struct Values<R> {
     used: usize,
     /// Whether the file ends within a block.
     pub(super) is_cut: bool,
+    /// Whether the file has format 1.
+    pub(super) is_format_1: bool,
 }
 
 impl<R: Read> Values<R> {
     /// Begins reading.
     pub(super) fn new(mut from: R) -> Result<Self, Broken> {
         let mut magic = [0; MAGIC.len()];
-        if fill(&mut from, &mut magic)? < magic.len() || magic != MAGIC {
+        if fill(&mut from, &mut magic)? < magic.len() || ![MAGIC, MAGIC_1].contains(&&magic[..]) {
             return Err(Broken::Magic);
         }
         let next = MAGIC.len() as u64;
-        Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false })
+        let is_format_1 = magic == MAGIC_1;
+        Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false, is_format_1 })
     }
 
     /// The next value. None behind the last complete one.

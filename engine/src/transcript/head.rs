@@ -77,9 +77,9 @@ impl Head {
         Members { discard: self.discard, ..known }
     }
 
-    pub(super) fn opening(&self) -> AssemblyOptions {
+    pub(super) fn opening(&self, flushes_late: bool) -> AssemblyOptions {
         let (read_only, force) = self.opening;
-        AssemblyOptions { read_only, force, ..AssemblyOptions::default() }
+        AssemblyOptions { read_only, force, flushes_late, ..AssemblyOptions::default() }
     }
 }
 

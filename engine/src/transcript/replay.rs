@@ -428,9 +428,10 @@ impl Stage<'_> {
 /// Replays the script to a controller. Fails with the reason, if the script has an event that no engine records.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
     let members = head.capabilities();
+    let opening = head.opening(script.values.is_format_1);
     let mut media = ScriptedMedia { script, offered: &head.offered };
     let memory = PagePool::new(members.page_bytes);
-    let opened = Array::open(&with_own_times(scheme), members, memory, &mut media, head.opening());
+    let opened = Array::open(&with_own_times(scheme), members, memory, &mut media, opening);
     let (array, opened) = match opened {
         Ok(opened) => opened,
         Err(error) => {
