@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Counts {
     /// Lives of arrays.
     pub lives: u64,
-    /// Power losses, each followed by an assembly.
+    /// Power losses and kills of the server, each followed by an assembly.
     pub crashes: u64,
     /// Of those, while requests were in flight.
     pub under_load: u64,

@@ -124,7 +124,7 @@ impl Scenario {
     }
 
     /// A power loss with the writes `in_flight`, or a kill of the server.
-    pub(crate) fn lose_power(&mut self, in_flight: &[InFlight], keep: Keep) {
+    pub(crate) fn interrupt(&mut self, in_flight: &[InFlight], keep: Keep) {
         let undecided = self.members.undecided(in_flight);
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
@@ -166,7 +166,7 @@ impl Scenario {
         let order = media.order().to_vec();
         if let (Some(in_flight), Some(Cut { keep, .. })) = (media.cut(), cut) {
             self.counts.while_opening += 1;
-            self.lose_power(&in_flight, keep);
+            self.interrupt(&in_flight, keep);
             return Ok(None);
         }
         let (system, opened) = result.map_err(|error| match error {
@@ -307,7 +307,7 @@ impl Scenario {
         let (driver, model) = server.into_parts();
         let in_flight = driver.in_flight();
         (self.members, self.model) = (driver.members, model);
-        self.lose_power(&in_flight, keep);
+        self.interrupt(&in_flight, keep);
     }
 
     /// Rolls a member back to an earlier snapshot while the array is stopped.

@@ -232,7 +232,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         scenario.counts = Counts { lives: 1, ..Counts::default() };
         scenario.members = self.server.driver.members.clone();
         scenario.model = self.server.model.clone();
-        scenario.lose_power(&self.server.driver.in_flight(), keep);
+        scenario.interrupt(&self.server.driver.in_flight(), keep);
         scenario.counts.under_load = u64::from(!self.server.is_idle());
         scenario
     }
@@ -288,12 +288,23 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         let crashed = self.crashed(keep);
         let members = u64::from(crashed.members.count());
         for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
-            let left = [Keep::Nothing, Keep::Everything, Keep::Seed(after), Keep::Seed(event + after)];
-            let cut = Cut { after, keep: left[(after + event) as usize % 4], is_whole: false };
+            let left = [
+                Keep::Nothing,
+                Keep::Everything,
+                Keep::Seed(after),
+                Keep::Seed(event + after),
+                Keep::Killed(event + after),
+            ];
+            let keep_of_cut = left[(after + event) as usize % left.len()];
+            let mut cuts = vec![Cut { after, keep: keep_of_cut, is_whole: false }];
+            if let Keep::Killed(seed) = keep_of_cut {
+                // The assembly after a killed one loses power.
+                cuts.push(Cut { after: (after + seed) % 40, keep: Keep::Seed(seed), is_whole: false });
+            }
             // In some cases a member is lost as well.
             let absent =
                 if crashed.spare() > 0 && after % 3 == 0 { vec![(after % members) as u16] } else { vec![] };
-            let next = Era { cuts: vec![cut], absent, ..Era::calm() };
+            let next = Era { cuts, absent, ..Era::calm() };
             let mut scenario = crashed.clone();
             scenario.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
             counts.add(&scenario.counts);
