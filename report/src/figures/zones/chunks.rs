@@ -9,26 +9,34 @@ use crate::set::Set;
 
 use super::cast::named;
 
-/// Its two panels: the prefixes of the workloads' names.
-const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];
+/// What its workloads' names begin with.
+const ACCESSES: [&str; 2] = ["random reads", "random writes"];
 
 /// Throughputs of a request size, by chunk size.
 struct Scene<'a> {
     workload: &'a str,
+    /// The workload's name without the request size: the accesses, and where given the requests at a time and the SSD.
+    panel: String,
+    /// The request size.
+    size: &'a str,
     rates: Vec<(u64, f64, &'a LoadedRun)>,
 }
 
 /// Figure 2.
 pub(super) fn rates(set: &Set) -> Figure {
-    let about = "MiB a second that hosts read or write, 32 random requests in flight, by request size and chunk size. \
+    let about = "MiB a second that hosts read or write at random, by request size and chunk size. \
                  Printed: paper 004, Figure 2, finds on four SSDs that reads grow with the chunk and are best where a \
                  request is three chunks, and that writes are best with the smallest chunk.";
     let (id, title) = named("2", "2", "chunk sizes and random accesses");
     let mut data = Data::new(&["workload", "chunk", "run"], &["MiB/s"]);
     let mut chunks: Vec<u64> = Vec::new();
+    let mut titles: Vec<&str> = Vec::new();
     let mut panels = Vec::new();
-    let all = ACCESSES.map(|access| (access, scenes(set, access)));
-    for scene in all.iter().flat_map(|(_, scenes)| scenes) {
+    let all: Vec<Scene<'_>> = ACCESSES.iter().flat_map(|access| scenes(set, access)).collect();
+    for scene in &all {
+        if !titles.contains(&&*scene.panel) {
+            titles.push(&scene.panel);
+        }
         for (chunk, rate, run) in &scene.rates {
             data.row([
                 scene.workload.to_owned(),
@@ -41,14 +49,14 @@ pub(super) fn rates(set: &Set) -> Figure {
     }
     chunks.sort_unstable();
     chunks.dedup();
-    for (access, scenes) in &all {
-        let access = access.trim_end_matches(", ");
-        if scenes.iter().all(|scene| scene.rates.iter().all(|(_, rate, _)| *rate <= 0.0)) {
+    for title in titles {
+        let scenes = || all.iter().filter(|scene| scene.panel == title);
+        if scenes().all(|scene| scene.rates.iter().all(|(_, rate, _)| *rate <= 0.0)) {
             continue;
         }
-        let groups: Vec<Group> = scenes.iter().map(|scene| group(scene, &chunks)).collect();
+        let groups: Vec<Group> = scenes().map(|scene| group(scene, &chunks)).collect();
         let chart = Bars {
-            title: access,
+            title,
             description: about,
             axis: "throughput",
             unit: Unit { name: "MiB/s", size: 1.0 },
@@ -57,7 +65,7 @@ pub(super) fn rates(set: &Set) -> Figure {
             reference: None,
         };
         let body = Ok(chart.draw(&format!("{id}-{}", panels.len())));
-        panels.push(Panel { title: access.to_owned(), body });
+        panels.push(Panel { title: title.to_owned(), body });
     }
     let key = |(at, chunk): (usize, &u64)| {
         let name = format!("chunk {}", Bytes(*chunk));
@@ -69,16 +77,27 @@ pub(super) fn rates(set: &Set) -> Figure {
 
 fn scenes<'a>(set: &'a Set, access: &str) -> Vec<Scene<'a>> {
     let mut scenes: Vec<Scene<'a>> = Vec::new();
-    for run in set.runs.iter().filter(|run| run.workload.starts_with(access)) {
+    for run in &set.runs {
+        let Some((panel, size)) = parts(&run.workload, access) else { continue };
         let chunk = run.settings.get("scheme.geometry.chunk").and_then(|text| text.parse::<Bytes>().ok());
         let Some((Bytes(chunk), rate)) = chunk.zip(rate(run)) else { continue };
         let at = scenes.iter().position(|scene| scene.workload == run.workload).unwrap_or(scenes.len());
         if at == scenes.len() {
-            scenes.push(Scene { workload: &run.workload, rates: Vec::new() });
+            scenes.push(Scene { workload: &run.workload, panel, size, rates: Vec::new() });
         }
         scenes[at].rates.push((chunk, rate, run));
     }
     scenes
+}
+
+/// The panel and the request size of a workload with these accesses: its name is the accesses, the request size, and where
+/// given the requests at a time and the SSD.
+fn parts<'a>(workload: &'a str, access: &str) -> Option<(String, &'a str)> {
+    let (size, rest) = match workload.strip_prefix(access)?.strip_prefix(", ")?.split_once(", ") {
+        Some((size, rest)) => (size, format!(", {rest}")),
+        None => (&workload[access.len() + 2..], String::new()),
+    };
+    Some((format!("{access}{rest}"), size))
 }
 
 /// MiB a second.
@@ -95,6 +114,5 @@ fn group(scene: &Scene<'_>, chunks: &[u64]) -> Group {
         });
         Bar { look: Look(at), value: found.map(|(_, rate, _)| *rate), whisker: None, tip }
     };
-    let label = scene.workload.rsplit(", ").next().unwrap_or(scene.workload).to_owned();
-    Group { label, bars: chunks.iter().enumerate().map(bar).collect() }
+    Group { label: scene.size.to_owned(), bars: chunks.iter().enumerate().map(bar).collect() }
 }

@@ -66,7 +66,12 @@ mod tests {
         };
         let names = ["proj_0", "proj_0, used SSDs", "proj_0, 3 SSDs", "proj_0, zones of 120 GB", "x; slice"];
         let mut all: Vec<LoadedRun> = names.into_iter().flat_map(of).collect();
-        for (workload, bytes) in [("random reads, 4 KiB", 2 << 20), ("random reads, 16 KiB", 3 << 20)] {
+        let accesses = [
+            ("random reads, 4 KiB", 2 << 20),
+            ("random reads, 16 KiB", 3 << 20),
+            ("random reads, 16 KiB, 8 at a time, s3700-like", 5 << 20),
+        ];
+        for (workload, bytes) in accesses {
             all.push(run("paper004-4k", "4KiB", workload, 1, bytes));
             all.push(run("paper004-4k,geometry.chunk=16KiB", "16KiB", workload, 1, bytes * 2));
         }
@@ -90,6 +95,10 @@ mod tests {
         }
         assert_eq!(cell(&figures[0], &["random reads, 4 KiB", "16KiB"], "MiB/s"), "4.00");
         assert_eq!(cell(&figures[0], &["random reads, 16 KiB", "4KiB"], "MiB/s"), "3.00");
+        let panels: Vec<&str> = figures[0].panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(panels, ["random reads", "random reads, 8 at a time, s3700-like"]);
+        let sizes = figures[0].panels[1].body.as_ref().expect("it is drawn");
+        assert!(sizes.svg.contains(">16 KiB<") && !sizes.svg.contains(">4 KiB<"), "{}", sizes.svg);
         assert_eq!(cell(&figures[1], &["proj_0", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
         assert_eq!(figures[1].data.rows.len(), 9, "two states and a slice of three arrays");
         assert_eq!(cell(&figures[2], &["proj_0", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
