@@ -8,6 +8,7 @@ Prints the mean response times of both, for each load and policy, as a Markdown 
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -71,9 +72,13 @@ def both(load: Load | Slice, policy: str, count: int, folder: Path, seed: int = 
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("trace", nargs="?", type=Path, help="a trace instead of the built-in loads")
+    parser.add_argument("times", nargs="?", type=float, default=1, help="how many times as fast its requests arrive")
+    asked = parser.parse_args()
+    loads = {asked.trace.name: Slice(asked.trace, asked.times)} if asked.trace else LOADS
     print("| load | policy | Stripewise, ms | second implementation, ms | difference | updates by RMW |")
     print("| --- | --- | --: | --: | --: | --: |")
-    loads = {Path(sys.argv[1]).name: Slice(Path(sys.argv[1]), float(sys.argv[2]))} if sys.argv[1:] else LOADS
     for name, load in loads.items():
         for policy in POLICIES:
             with tempfile.TemporaryDirectory() as folder:
