@@ -64,7 +64,12 @@ const GAIN: &str =
 
 /// The map of seeds with these gains, one for each load.
 fn map(seeds: &[[f64; 4]]) -> GainMap {
-    let paper = paper("[1, 4, 16, 64]", GAIN).unwrap_or_else(|error| panic!("{error}"));
+    maps(GAIN, seeds).into_iter().next().expect("a map")
+}
+
+/// The maps of the paper with the expression `gain`.
+fn maps(gain: &str, seeds: &[[f64; 4]]) -> Vec<GainMap> {
+    let paper = paper("[1, 4, 16, 64]", gain).unwrap_or_else(|error| panic!("{error}"));
     let points = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
     let seed = |gains: &[f64; 4]| -> Vec<Measured> {
         let of = |mean: f64| {
@@ -80,8 +85,7 @@ fn map(seeds: &[[f64; 4]]) -> GainMap {
     };
     let seeds: Vec<Vec<Measured>> = seeds.iter().map(seed).collect();
     let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
-    let maps = paper.maps(&seeds, &[]).unwrap_or_else(|error| panic!("{error}"));
-    maps.into_iter().next().expect("a map")
+    paper.maps(&seeds, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -97,6 +101,16 @@ fn a_break_even_lies_between_places_on_the_axis_of_the_map() {
     );
     let found = &map.json()["panels"][0]["lines"][0]["break_evens"];
     assert!(found[0].as_f64().is_some_and(|place| (place - 8.0).abs() < 1e-9), "{found}");
+}
+
+#[test]
+fn a_line_needs_two_places() {
+    let only = |places: &str| {
+        let gain = GAIN.replace("line == 'w'", &format!("line == 'w' and place in {places}"));
+        maps(&gain, &[[0.2, 0.1, -0.1, -0.3]])
+    };
+    assert!(only("[4]").is_empty());
+    assert_eq!(only("[4, 16]").len(), 1);
 }
 
 #[test]
