@@ -272,18 +272,12 @@ impl Media for FileMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_array::format::{Area, Features, MemberRecord, MemberState, Placement, VERSION};
+    use stripewise_array::format::{Area, Features, MemberRecord, Placement, VERSION};
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
     /// The superblock of an array of one member.
     fn block(page_bytes: u32, pages: u32) -> Superblock {
-        let member = MemberRecord {
-            uuid: Uuid([1; 16]),
-            state: MemberState::Active,
-            failed_epoch: 0,
-            failed_batch: 0,
-            cursor: 0,
-        };
+        let member = MemberRecord::active(Uuid([1; 16]));
         Superblock {
             array: Uuid([2; 16]),
             uuid: member.uuid,
@@ -314,6 +308,11 @@ mod tests {
             bitmap: Area::default(),
             bitmap_pages: 0,
             owner: Area::default(),
+            serving: 0,
+            predecessor: 0,
+            own_bytes: 0,
+            verified_to: 0,
+            scrub_cursor: 0,
             ended: vec![],
             name: "pool".into(),
             scheme: "stripes".into(),

@@ -6,8 +6,8 @@ use stripewise_code::Kind;
 use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::format::layout::Layout;
 use stripewise_core::format::{
-    Area, Copy, Features, FormatError, MemberRecord, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
-    VERSION, settings_bytes_max, superblock_pages,
+    Area, Copy, Features, FormatError, MemberRecord, Placement, SUPERBLOCK_BYTES, Superblock, VERSION,
+    settings_bytes_max, superblock_pages,
 };
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
@@ -54,13 +54,7 @@ pub(crate) fn superblock_in_place(
 
 /// The parts of superblocks that all placements share, without the areas.
 fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identity: &Identity) -> Superblock {
-    let record = |&uuid| MemberRecord {
-        uuid,
-        state: MemberState::Active,
-        failed_epoch: 0,
-        failed_batch: 0,
-        cursor: 0,
-    };
+    let record = |&uuid| MemberRecord { is_whole: true, ..MemberRecord::active(uuid) };
     Superblock {
         array: identity.array,
         uuid: identity.members.first().copied().unwrap_or_default(),
@@ -91,6 +85,11 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
         bitmap: Area::default(),
         bitmap_pages: 0,
         owner: Area::default(),
+        serving: 0,
+        predecessor: 0,
+        own_bytes: 0,
+        verified_to: 0,
+        scrub_cursor: 0,
         ended: Vec::new(),
         name: identity.name.clone(),
         scheme: scheme.name.clone(),
@@ -104,7 +103,11 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
 /// The features of an array of `scheme` that not every program knows.
 pub(super) fn features_of(scheme: &Scheme) -> Features {
     let is_late = scheme.has_redo_journal() && scheme.parity.window != WindowSize::default();
-    Features { incompatible: if is_late { Features::LATE_PARITY } else { 0 }, ..Features::default() }
+    Features {
+        compatible: Features::SERVING_CHAIN,
+        incompatible: if is_late { Features::LATE_PARITY } else { 0 },
+        ..Features::default()
+    }
 }
 
 /// The code of the parity of `scheme` over `geometry`.

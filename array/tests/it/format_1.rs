@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::format::{Copy, Placement, Superblock};
+use stripewise_array::format::{Copy, Features, MemberRecord, Placement, Superblock};
 use stripewise_array::{AssembleError, Media, Members, Scheme, Upgrade};
 
 use crate::disk::{Disk, DiskMember, Host, Recorder};
@@ -18,6 +18,19 @@ const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel 
     buffer_persistence = \"volatile\"\n";
 const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n[journal]\npolicy = \"intent-bitmap\"\n";
+
+/// A superblock of version 1, with what that version knows.
+pub(crate) fn as_version_1(block: &Superblock) -> Superblock {
+    let members = block.members.iter().map(|&its| MemberRecord { is_whole: false, ..its }).collect();
+    Superblock {
+        version: 1,
+        features: Features::default(),
+        is_clean: false,
+        horizon: 0,
+        members,
+        ..block.clone()
+    }
+}
 
 /// An array of version 1, as an old program left it.
 struct Fixture {
@@ -266,7 +279,7 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     for member in 0..3 {
         for copy in [Copy::Front, Copy::Back] {
             host.change_superblock(member, copy, &|block| {
-                (block.version, block.is_clean, block.horizon) = (1, false, 0);
+                *block = as_version_1(block);
             });
         }
     }

@@ -7,6 +7,7 @@ use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, U
 use stripewise_array::{RejoinError, Rejoining};
 
 use crate::disk::{Disk, DiskMember, Host};
+use crate::format_1::as_version_1;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -163,8 +164,7 @@ fn a_member_of_an_array_of_version_1_has_no_stamp_and_is_rebuilt_whole() {
         for member in 0..members {
             for copy in [Copy::Front, Copy::Back] {
                 host.change_superblock(member, copy, &|superblock| {
-                    (superblock.version, superblock.horizon) = (1, 0);
-                    superblock.owner = Area::default();
+                    *superblock = Superblock { owner: Area::default(), ..as_version_1(superblock) };
                 });
             }
         }

@@ -8,8 +8,8 @@ use stripewise_code::Kind;
 
 use super::list::List;
 use super::{
-    Area, CheckpointHeader, Commit, EntryRole, FeatureClass, Features, MemberRecord, MemberState, Placement,
-    Summary, Superblock, Tombstone, epoch_of, sequence_of,
+    Area, CheckpointHeader, Commit, EntryRole, FailReason, FeatureClass, Features, MemberRecord, MemberState,
+    Placement, Summary, Superblock, Tombstone, epoch_of, sequence_of,
 };
 use crate::geometry::Rotation;
 
@@ -67,6 +67,18 @@ impl Display for Superblock {
                 "version {} of the format; durable up to batch {}, {clean}",
                 self.version, self.horizon
             )?;
+        }
+        if self.has_chain() {
+            writeln!(f, "serving {:016x}, after {:016x}", self.serving, self.predecessor)?;
+            if self.own_bytes > 0 {
+                writeln!(f, "this member has {}", Bytes(self.own_bytes))?;
+            }
+            if self.verified_to > 0 {
+                writeln!(f, "a scrub that began at update {} found no loss", self.verified_to)?;
+            }
+            if self.scrub_cursor > 0 {
+                writeln!(f, "an interrupted scrub has done {}", self.scrub_cursor)?;
+            }
         }
         for ended in &self.ended {
             writeln!(f, "epoch {} ended with batch {}", ended.epoch, ended.last)?;
@@ -161,16 +173,26 @@ struct Described<'a> {
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let MemberRecord { uuid: member, state, failed_epoch, failed_batch, cursor } = self.member;
-        write!(f, "{member}, ")?;
+        let &MemberRecord { uuid, state, failed_epoch, failed_batch, cursor, reason, is_whole, left_serving } =
+            self.member;
+        write!(f, "{uuid}, ")?;
         match state {
-            MemberState::Active => f.write_str("active"),
-            MemberState::Failed => write!(f, "failed in epoch {failed_epoch}, behind batch {failed_batch}"),
-            MemberState::Rebuilding => {
-                write!(f, "being rebuilt, {} done; it ", Several(*cursor, self.unit))?;
-                write!(f, "failed in epoch {failed_epoch}, behind batch {failed_batch}")
-            }
+            MemberState::Active if is_whole => return f.write_str("active, whole"),
+            MemberState::Active => return f.write_str("active"),
+            MemberState::Failed => {}
+            MemberState::Rebuilding => write!(f, "being rebuilt, {} done; it ", Several(cursor, self.unit))?,
         }
+        write!(f, "failed in epoch {failed_epoch}, behind batch {failed_batch}")?;
+        match reason {
+            FailReason::Unknown => {}
+            FailReason::Damage => f.write_str(", because of damage")?,
+            FailReason::Gone => f.write_str(", because it stopped answering")?,
+            FailReason::Asked => f.write_str(", because it was asked for")?,
+        }
+        if left_serving != 0 {
+            write!(f, ", in serving {left_serving:016x}")?;
+        }
+        Ok(())
     }
 }
 
@@ -313,7 +335,7 @@ member 1: 01010101-0101-0101-0101-010101010101, active
 member 2: 02020202-0202-0202-0202-020202020202, active
 member 3: 03030303-0303-0303-0303-030303030303, failed in epoch 3, behind batch 55
 member 4: 04040404-0404-0404-0404-040404040404, being rebuilt, 6 segments done; it failed in epoch 2, behind batch 45
-it has feature bit 0, which this program does not know and ignores
+it has feature bit 1, which this program does not know and ignores
 it has feature bit 1, which this program does not know: it can read the array, not write it
 ";
         assert_eq!(of_five().to_string(), expected);

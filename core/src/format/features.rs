@@ -31,15 +31,22 @@ pub struct Feature {
 }
 
 /// All features with a bit and a name. A bit is never reused for another feature.
-pub const FEATURES: [Feature; 6] = {
-    use FeatureClass::{Incompatible, ReadOnly};
+pub const FEATURES: [Feature; 13] = {
+    use FeatureClass::{Compatible, Incompatible, ReadOnly};
     [
         Feature { class: Incompatible, bit: 0, name: "late-parity", is_known: true },
         Feature { class: Incompatible, bit: 1, name: "covered-versions", is_known: false },
         Feature { class: Incompatible, bit: 2, name: "segment-geometry", is_known: false },
         Feature { class: Incompatible, bit: 3, name: "shards", is_known: false },
         Feature { class: Incompatible, bit: 4, name: "member-roles", is_known: false },
+        Feature { class: Incompatible, bit: 5, name: "one-round", is_known: false },
+        Feature { class: Incompatible, bit: 6, name: "partial-parity", is_known: false },
+        Feature { class: Incompatible, bit: 7, name: "cache-log", is_known: false },
+        Feature { class: Incompatible, bit: 8, name: "move-map", is_known: false },
+        Feature { class: Incompatible, bit: 9, name: "parity-log", is_known: false },
+        Feature { class: Incompatible, bit: 10, name: "no-parity-metadata", is_known: false },
         Feature { class: ReadOnly, bit: 0, name: "text-area", is_known: false },
+        Feature { class: Compatible, bit: 0, name: "serving-chain", is_known: true },
     ]
 };
 
@@ -57,6 +64,8 @@ pub struct Features {
 impl Features {
     /// Incompatible: records of the redo journal may have the old content that deferred parity covers.
     pub const LATE_PARITY: u64 = 1;
+    /// Compatible: superblocks identify the serving, and say why members failed and whether they are whole.
+    pub const SERVING_CHAIN: u64 = 1;
 
     /// The features of a class that this program does not know.
     pub fn unknown(&self, class: FeatureClass) -> Bits {
@@ -125,6 +134,10 @@ mod tests {
         assert_eq!(told(FeatureClass::Incompatible), "features `covered-versions`, bit 40");
         assert_eq!(told(FeatureClass::ReadOnly), "feature `text-area`");
         assert_eq!(told(FeatureClass::Compatible), "feature bit 17");
+        assert_eq!(
+            Bits { class: FeatureClass::Incompatible, bits: 1 << 7 }.to_string(),
+            "feature `cache-log`"
+        );
         let known = Features { incompatible: Features::LATE_PARITY, ..Features::default() };
         assert!(known.unknown(FeatureClass::Incompatible).is_empty());
     }

@@ -36,7 +36,7 @@ pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use stamp::Stamp;
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
-    Area, Copy, ENDED_MAX, EndedEpoch, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
+    Area, Copy, ENDED_MAX, EndedEpoch, FailReason, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
     SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;

@@ -7,9 +7,9 @@ mod places;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::{FeatureClass, FormatError};
+use super::{FeatureClass, Features, FormatError};
 pub use block::{
-    Area, Copy, ENDED_MAX, EndedEpoch, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
+    Area, Copy, ENDED_MAX, EndedEpoch, FailReason, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
     SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
 };
 
@@ -35,8 +35,13 @@ impl Superblock {
     /// Whether both are the same version, though of different members. The number alone does not decide that: a version
     /// that did not take effect may be on members that were absent when the next version got the same number.
     pub fn is_version_of(&self, other: &Self) -> bool {
-        self.update == other.update
-            && Self { number: other.number, uuid: other.uuid, ..self.clone() } == *other
+        let &Self { number, uuid, own_bytes, .. } = other;
+        self.update == other.update && Self { number, uuid, own_bytes, ..self.clone() } == *other
+    }
+
+    /// Whether the array records servings, why members failed, and whether they are whole: the feature `serving-chain`.
+    pub fn has_chain(&self) -> bool {
+        self.features.compatible & Features::SERVING_CHAIN != 0
     }
 
     /// The number of segments of a log.

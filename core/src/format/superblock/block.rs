@@ -73,6 +73,21 @@ pub enum MemberState {
     Rebuilding,
 }
 
+/// Why a member is not active. It decides how much of its content counts when it returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailReason {
+    /// Not recorded: by a program that does not know the feature `serving-chain`. The member is in doubt.
+    #[default]
+    Unknown,
+    /// Its content was found damaged, or it could not be read. The member is in doubt: nothing of its content counts.
+    Damage,
+    /// It stopped answering, failed a write or a flush, or was unplugged.
+    Gone,
+    /// The operator failed or replaced it.
+    Asked,
+}
+
 /// The array's record of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberRecord {
@@ -86,9 +101,30 @@ pub struct MemberRecord {
     pub failed_batch: u64,
     /// For a rebuilding member: the number of completed segments (log) or rows (in place).
     pub cursor: u64,
+    /// For a failed or rebuilding member, with the feature `serving-chain`: why it failed.
+    pub reason: FailReason,
+    /// With the feature `serving-chain`: everything that the member should have was once known to be on it, and nothing
+    /// was left out since. Otherwise an active member is in doubt until a scrub has verified all of its content.
+    pub is_whole: bool,
+    /// For a failed or rebuilding member, with the feature `serving-chain`: the serving in which it failed.
+    pub left_serving: u64,
 }
 
 impl MemberRecord {
+    /// A member that has been up to date since the array was created.
+    pub fn active(uuid: Uuid) -> Self {
+        Self {
+            uuid,
+            state: MemberState::Active,
+            failed_epoch: 0,
+            failed_batch: 0,
+            cursor: 0,
+            reason: FailReason::Unknown,
+            is_whole: false,
+            left_serving: 0,
+        }
+    }
+
     /// The member fails in `epoch`, with everything up to `batch` on it. A member that was being rebuilt has no more than
     /// at its first failure.
     pub fn fail(&mut self, epoch: u32, batch: u64) {
@@ -160,6 +196,17 @@ pub struct Superblock {
     pub bitmap_pages: u32,
     /// From version 2: the page that names the host serving the array; an empty area if there is none.
     pub owner: Area,
+    /// With the feature `serving-chain`: a random number that identifies the last assembly for writing, so that copies of
+    /// an array that were served separately can be distinguished. 0: the array was served by a program without the feature.
+    pub serving: u64,
+    /// The serving before that one.
+    pub predecessor: u64,
+    /// With the feature `serving-chain`: bytes of this member when it joined; 0 if they are not recorded. Each member's own.
+    pub own_bytes: u64,
+    /// With the feature `serving-chain`: the update that the last complete scrub without a loss began at; 0: none.
+    pub verified_to: u64,
+    /// With the feature `serving-chain`: the segments (log) or rows (in place) that an interrupted scrub has done.
+    pub scrub_cursor: u64,
     /// Past epochs, oldest first; at most [`ENDED_MAX`].
     pub ended: Vec<EndedEpoch>,
     /// The name of the array; at most [`NAME_BYTES_MAX`] bytes.

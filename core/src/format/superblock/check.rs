@@ -3,10 +3,11 @@
 
 use stripewise_code::Kind;
 
-use super::codec::{FRAME, settings_place};
+use super::codec::{FRAME, chain, settings_place};
 use super::places::{OWNER, areas};
 use super::{
-    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+    Area, ENDED_MAX, FailReason, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    superblock_pages,
 };
 use crate::format::write_seq::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, MemberState, VERSION, checkpoint};
@@ -46,6 +47,13 @@ fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect((1..=VERSION).contains(&block.version), "version", block.version, "1 or 2")?;
     let is_bare = block.horizon == 0 && !block.is_clean && block.owner == Area::default();
     FRAME.expect(block.version > 1 || is_bare, "stamp", block.horizon, "none, in version 1")?;
+    let is_unchained = block
+        .members
+        .iter()
+        .all(|its| its.reason == FailReason::Unknown && !its.is_whole && its.left_serving == 0)
+        && chain(block) == [0; 5];
+    let may_chain = block.has_chain() && block.version > 1;
+    FRAME.expect(may_chain || is_unchained, "serving", block.serving, "0, without `serving-chain`")?;
     FRAME.expect(block.horizon < NUMBERS_MAX, "horizon", block.horizon, "62 bits")?;
     FRAME.expect(block.owner.pages <= 1, "pages of the owner", block.owner.pages, "at most 1")
 }

@@ -3,7 +3,7 @@
 use stripewise_code::Kind;
 
 use super::{
-    Area, Copy, ENDED_MAX, EndedEpoch, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
+    Area, Copy, ENDED_MAX, EndedEpoch, FailReason, MemberRecord, MemberState, NAME_BYTES_MAX, Placement,
     SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
 };
 use crate::format::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
@@ -41,6 +41,13 @@ const ROLE_AT: usize = 17;
 const HORIZON_AT: usize = 432;
 const FLAGS_AT: usize = 440;
 const OWNER_AT: usize = 448;
+const SERVING_AT: usize = 472;
+
+const REASON_AT: usize = 18;
+const WHOLE_AT: usize = 19;
+const LEFT_AT: usize = 40;
+const REASONS: [FailReason; 4] =
+    [FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Asked];
 
 /// The flag of a clean stop.
 const CLEAN: u32 = 1;
@@ -119,6 +126,16 @@ pub(crate) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
         put(into, OWNER_AT, &block.owner.first.to_le_bytes());
         put(into, OWNER_AT + 4, &block.owner.pages.to_le_bytes());
     }
+    if block.has_chain() {
+        for (value, at) in chain(block).into_iter().zip((SERVING_AT..).step_by(8)) {
+            put(into, at, &value.to_le_bytes());
+        }
+        for (member, at) in block.members.iter().zip((MEMBERS_AT..).step_by(MEMBER_BYTES)) {
+            into[at + REASON_AT] = number(&REASONS, member.reason);
+            into[at + WHOLE_AT] = u8::from(member.is_whole);
+            put(into, at + LEFT_AT, &member.left_serving.to_le_bytes());
+        }
+    }
     put(into, settings_place(block.version, block.members.len()).0, block.settings.as_bytes());
     FRAME.seal(into);
 }
@@ -126,6 +143,11 @@ pub(crate) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
 /// Implements [`Copy::of`].
 pub(super) fn copy_of(bytes: &[u8]) -> Option<Copy> {
     COPIES.get(usize::from(*bytes.get(10)?)).copied()
+}
+
+/// The fields of the feature `serving-chain`, in their order.
+pub(super) fn chain(block: &Superblock) -> [u64; 5] {
+    [block.serving, block.predecessor, block.own_bytes, block.verified_to, block.scrub_cursor]
 }
 
 /// Implements [`Superblock::parse`].
@@ -156,7 +178,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     let shard = (u16_at(bytes, 172), u16_at(bytes, 174));
     FRAME.expect(shard == (0, 1), "shard", shard.0, "0 of 1")?;
     let area = |at| Area { first: u32_at(bytes, at), pages: u32_at(bytes, at + 4) };
-    let members = members(bytes)?;
+    let has_chain = version > 1 && features.compatible & Features::SERVING_CHAIN != 0;
+    let chain = |nth: usize| if has_chain { u64_at(bytes, SERVING_AT + 8 * nth) } else { 0 };
+    let members = members(bytes, has_chain)?;
     let (settings_at, settings_bytes) = settings_place(version, members.len());
     // Version 1 reserves these fields.
     let is_new = version > 1;
@@ -190,6 +214,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
         table: area(152),
         bitmap: area(160),
         bitmap_pages: u32_at(bytes, 168),
+        serving: chain(0),
+        predecessor: chain(1),
+        own_bytes: chain(2),
+        verified_to: chain(3),
+        scrub_cursor: chain(4),
         ended: ended(bytes),
         name: text(bytes, (NAME_AT, NAME_BYTES_MAX), "name of the array")?,
         scheme: text(bytes, (SCHEME_AT, NAME_BYTES_MAX), "name of the scheme")?,
@@ -208,7 +237,7 @@ fn ended(bytes: &[u8]) -> Vec<EndedEpoch> {
 }
 
 /// The members of the array.
-fn members(bytes: &[u8]) -> Result<Vec<MemberRecord>, FormatError> {
+fn members(bytes: &[u8], has_chain: bool) -> Result<Vec<MemberRecord>, FormatError> {
     let count = u16_at(bytes, 86);
     let counted = usize::from(count) <= SUPERBLOCK_MEMBERS_MAX;
     FRAME.expect(counted, "members", count, "1 to 64")?;
@@ -226,9 +255,17 @@ fn members(bytes: &[u8]) -> Result<Vec<MemberRecord>, FormatError> {
             failed_epoch: u32_at(bytes, at + 20),
             failed_batch: u64_at(bytes, at + 24),
             cursor: u64_at(bytes, at + 32),
+            // A newer program may know more reasons: to this one the member is in doubt.
+            reason: if has_chain { reason(bytes[at + REASON_AT]) } else { FailReason::Unknown },
+            is_whole: has_chain && bytes[at + WHOLE_AT] == 1,
+            left_serving: if has_chain { u64_at(bytes, at + LEFT_AT) } else { 0 },
         })
     };
     (MEMBERS_AT..).step_by(MEMBER_BYTES).take(count.into()).map(member).collect()
+}
+
+fn reason(number: u8) -> FailReason {
+    REASONS.get(usize::from(number)).copied().unwrap_or_default()
 }
 
 /// The text in a place, given by first byte and length, without trailing zeros.

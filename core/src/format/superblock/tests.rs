@@ -14,8 +14,12 @@ prop_compose! {
         state in prop::sample::select(&[MemberState::Active, MemberState::Failed, MemberState::Rebuilding][..]),
         failed_epoch in any::<u32>(),
         (failed_batch, cursor) in any::<(u64, u64)>(),
+        reason in prop::sample::select(
+            &[FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Asked][..],
+        ),
+        (is_whole, left_serving) in any::<(bool, u64)>(),
     ) -> MemberRecord {
-        MemberRecord { uuid, state, failed_epoch, failed_batch, cursor }
+        MemberRecord { uuid, state, failed_epoch, failed_batch, cursor, reason, is_whole, left_serving }
     }
 }
 
@@ -61,6 +65,7 @@ prop_compose! {
         (ended, name, scheme, settings) in (ended(), name(), name(), settings()),
         bitmap_pages in 1u32..,
         (version, horizon, is_clean) in (1u16..=VERSION, 0..NUMBERS_MAX, any::<bool>()),
+        chain in any::<[u64; 5]>(),
     )(
         members in (0..shape.2 * shape.3).map(|nth| {
             let mut bytes = array.0;
@@ -76,6 +81,7 @@ prop_compose! {
             Just((membership, rotation, compatible, read_only, update, array)),
         (ended, name, scheme, settings, bitmap_pages) in Just((ended, name, scheme, settings, bitmap_pages)),
         (version, horizon, is_clean) in Just((version, horizon, is_clean)),
+        chain in Just(chain),
     ) -> Superblock {
         let (level, code, groups, members_of_group) = shape;
         let page_bytes = 1 << page_bits;
@@ -90,8 +96,17 @@ prop_compose! {
         };
         let segments = data_pages / segment_rows * u32::from(groups);
         let all = u64::from(if is_log { segments } else { data_pages });
-        let members: Vec<_> =
-            members.into_iter().map(|member| MemberRecord { cursor: member.cursor % (all + 1), ..member }).collect();
+        let members =
+            members.into_iter().map(|member| MemberRecord { cursor: member.cursor % (all + 1), ..member });
+        let has_chain = version > 1 && compatible & Features::SERVING_CHAIN != 0;
+        let bare = |member: MemberRecord| MemberRecord {
+            reason: FailReason::Unknown,
+            is_whole: false,
+            left_serving: 0,
+            ..member
+        };
+        let members: Vec<_> = members.map(|member| if has_chain { member } else { bare(member) }).collect();
+        let [serving, predecessor, own_bytes, verified_to, scrub_cursor] = if has_chain { chain } else { [0; 5] };
         let body_pages = checkpoint::body_bytes(segments, capacity).div_ceil(page_bytes.into()) as u32;
         let checkpoint = area(areas[0].0, body_pages + areas[0].1, 2);
         let commits = area(areas[1].0, areas[1].1, 1);
@@ -135,6 +150,11 @@ prop_compose! {
             bitmap,
             bitmap_pages,
             owner: if version > 1 { owner } else { Area::default() },
+            serving,
+            predecessor,
+            own_bytes,
+            verified_to,
+            scrub_cursor,
             ended,
             name,
             scheme,
@@ -233,7 +253,7 @@ fn from_the_table() -> Vec<u8> {
         (11, &[1]),
         (16, &[0xaa; 16]),
         (32, &[2; 16]),
-        (48, &[1, 0, 0, 0, 0, 0, 0, 0]),
+        (48, &[2, 0, 0, 0, 0, 0, 0, 0]),
         (56, &[2, 0, 0, 0, 0, 0, 0, 0]),
         (72, &[7, 0, 0, 0, 0, 0, 0, 0]),
         (80, &[4, 0, 0, 0]),
@@ -278,13 +298,7 @@ fn from_the_table() -> Vec<u8> {
 
 /// The superblock of [`from_the_table`].
 pub(in crate::format) fn of_five() -> Superblock {
-    let member = |nth: u8| MemberRecord {
-        uuid: Uuid([nth; 16]),
-        state: MemberState::Active,
-        failed_epoch: 0,
-        failed_batch: 0,
-        cursor: 0,
-    };
+    let member = |nth: u8| MemberRecord::active(Uuid([nth; 16]));
     let failed = MemberRecord { state: MemberState::Failed, failed_epoch: 3, failed_batch: 55, ..member(3) };
     let rebuilding = MemberRecord {
         state: MemberState::Rebuilding,
@@ -298,7 +312,7 @@ pub(in crate::format) fn of_five() -> Superblock {
         uuid: Uuid([2; 16]),
         number: 2,
         version: 1,
-        features: Features { compatible: 1, read_only: 2, incompatible: 0 },
+        features: Features { compatible: 2, read_only: 2, incompatible: 0 },
         update: 7,
         epoch: 4,
         horizon: 0,
@@ -323,6 +337,11 @@ pub(in crate::format) fn of_five() -> Superblock {
         bitmap: Area::default(),
         bitmap_pages: 0,
         owner: Area::default(),
+        serving: 0,
+        predecessor: 0,
+        own_bytes: 0,
+        verified_to: 0,
+        scrub_cursor: 0,
         ended: vec![EndedEpoch { epoch: 2, last: 50 }, EndedEpoch { epoch: 3, last: 60 }],
         name: "pool".into(),
         scheme: "elastic".into(),
@@ -427,6 +446,59 @@ fn version_2_has_a_stamp_and_an_owner_and_its_settings_behind_the_members() {
     assert_eq!(Superblock::parse(&bytes), Ok(block.clone()));
     let longer = Superblock { settings: "x".repeat(3341), ..block };
     assert!(longer.check().is_err());
+}
+
+/// The fields of the feature `serving-chain` are in their places by the table.
+#[test]
+fn the_chain_of_servings_has_its_places() {
+    let mut block = Superblock {
+        version: 2,
+        features: Features { compatible: Features::SERVING_CHAIN, ..Features::default() },
+        serving: 1,
+        predecessor: 2,
+        own_bytes: 3,
+        verified_to: 4,
+        scrub_cursor: 5,
+        ..of_five()
+    };
+    block.members[3] = MemberRecord { reason: FailReason::Gone, left_serving: 6, ..block.members[3] };
+    block.members[2].is_whole = true;
+    let bytes = written(&block, Copy::Front);
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    assert_eq!([472, 480, 488, 496, 504].map(word), [1, 2, 3, 4, 5]);
+    let member = |nth: usize| &bytes[512 + 48 * nth..][..48];
+    assert_eq!((&member(3)[18..20], &member(3)[40..]), (&[2, 0][..], &[6, 0, 0, 0, 0, 0, 0, 0][..]));
+    assert_eq!(member(2)[18..20], [0, 1]);
+    assert_eq!(Superblock::parse(&bytes), Ok(block.clone()));
+
+    // A program without the feature writes zeros: all members are in doubt.
+    let zeroed = Superblock {
+        serving: 0,
+        predecessor: 0,
+        own_bytes: 0,
+        verified_to: 0,
+        scrub_cursor: 0,
+        ..block.clone()
+    };
+    assert!(zeroed.check().is_ok());
+    block.features.compatible = 0;
+    assert!(block.check().is_err(), "the fields need the feature");
+    assert_eq!(
+        Superblock::parse(&written(&of_five(), Copy::Front)).map(|block| block.has_chain()),
+        Ok(false)
+    );
+}
+
+/// A reason of a newer program puts the member in doubt, and is not an error.
+#[test]
+fn an_unknown_reason_is_no_reason() {
+    let features = Features { compatible: Features::SERVING_CHAIN, ..Features::default() };
+    let mut bytes = written(&Superblock { version: 2, features, ..of_five() }, Copy::Front);
+    bytes[512 + 48 * 3 + 18] = 200;
+    bytes[4092..].fill(0);
+    let sum = crate::format::crc32c(&bytes).to_le_bytes();
+    bytes[4092..].copy_from_slice(&sum);
+    assert_eq!(Superblock::parse(&bytes).map(|block| block.members[3].reason), Ok(FailReason::Unknown));
 }
 
 #[test]
