@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches};
 use serde_json::{Value, json};
 use stripewise_array::explain::explain;
+use stripewise_array::format::FailReason;
 use stripewise_array::geometry::Membership;
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
@@ -286,7 +287,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             return Err(Failure::usage(format!("--fail {member}: the array's members are 0 to {last}")));
         }
         listener.failed.push(member);
-        array.member_failed(now, member, &mut listener);
+        array.member_failed(now, member, FailReason::Asked, &mut listener);
     }
     let mut answers = Vec::new();
     for (tag, (kind, extent)) in args.requests.0.iter().enumerate() {

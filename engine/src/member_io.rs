@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use stripewise_array::format::Superblock;
+use stripewise_array::format::{FailReason, Superblock};
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
@@ -52,7 +52,12 @@ pub enum Failure {
         error: io::Error,
     },
     /// The caller failed it with [`crate::Engine::fail_for`], for this reason.
-    Unreliable(String),
+    Unreliable {
+        /// What it means for its content.
+        reason: FailReason,
+        /// The reason, for people.
+        text: String,
+    },
     /// Its owner page was not confirmed within the timeout of an operation, while writes waited for the confirmation.
     Unconfirmed {
         /// How long writes waited.
@@ -60,11 +65,24 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// What it means for the content of the member, if the member returns.
+    pub fn reason(&self) -> FailReason {
+        match self {
+            Self::Asked => FailReason::Asked,
+            Self::Absent => FailReason::Unknown,
+            Self::Shrunk { .. } => FailReason::Damage,
+            Self::Error { .. } | Self::Unconfirmed { .. } => FailReason::Gone,
+            Self::Unreliable { reason, .. } => *reason,
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operation, error) = match self {
             Self::Asked => return f.write_str("it was taken out of service"),
-            Self::Unreliable(reason) => return f.write_str(reason),
+            Self::Unreliable { text, .. } => return f.write_str(text),
             Self::Unconfirmed { waited } => {
                 return write!(
                     f,

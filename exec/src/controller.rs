@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
+use stripewise_core::format::FailReason;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -45,8 +46,8 @@ pub trait Controller<M: Memory> {
     /// A member that refused an operation may accept one now.
     fn member_ready(&mut self, member: u16);
 
-    /// A member is lost.
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D);
+    /// A member is lost, for `reason`.
+    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D);
 
     /// A member has not answered for some time, or answers again.
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D);
@@ -137,8 +138,8 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
         self.exec.queues.reopen(member);
     }
 
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        self.exec.member_failed(now, member, &mut self.placement, driver);
+    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
+        self.exec.member_failed(now, member, reason, &mut self.placement, driver);
     }
 
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D) {

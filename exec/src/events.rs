@@ -4,6 +4,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::dispatch::LEVELS;
 use stripewise_core::driver::Driver;
+use stripewise_core::format::FailReason;
 use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
@@ -126,16 +127,17 @@ impl<M: Memory> Executor<M> {
         self.poll(placement, driver);
     }
 
-    /// A member is lost: operations queued for it end. Operations in flight on it must still be reported.
+    /// A member is lost for `reason`: operations queued for it end. Operations in flight on it must still be reported.
     pub fn member_failed<P: Placement<M>, D: Driver<M>>(
         &mut self,
         now: Nanos,
         member: u16,
+        reason: FailReason,
         placement: &mut P,
         driver: &mut D,
     ) {
         self.advance(now);
-        self.fail(member, placement, driver);
+        self.fail(member, reason, placement, driver);
         self.poll(placement, driver);
     }
 

@@ -8,6 +8,7 @@ use stripewise_core::coordination::Coordination;
 use stripewise_core::custom::{ChooseRead, RankOperation};
 use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::driver::Acknowledgement;
+use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::{Memory, PageId};
@@ -106,6 +107,8 @@ pub struct Executor<M: Memory> {
     pub woken: VecDeque<u32>,
     /// For each member whether it is out of service.
     pub failed: Vec<bool>,
+    /// For each member that failed while the array serves: why. Otherwise what the superblocks said, or unknown.
+    pub fail_reasons: Vec<FailReason>,
     /// Whether any member is out of service.
     pub any_failed: bool,
     /// The members that are slow now.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use stripewise_code::Code;
 use stripewise_core::coordination::Coordination;
 use stripewise_core::dispatch::{Discipline, Earliest, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::NONE;
 use stripewise_core::loads::Loads;
@@ -102,6 +103,7 @@ impl<M: Memory> Executor<M> {
             asks_times: scheme.update.asks_times(),
             woken: VecDeque::with_capacity(plans as usize),
             failed: vec![false; members.count as usize],
+            fail_reasons: vec![FailReason::Unknown; members.count as usize],
             any_failed: false,
             slow: Slow::new(members.count),
             read_only: false,

@@ -2,6 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::format::FailReason;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationKind, Outcome, Timing};
@@ -452,7 +453,7 @@ impl<M: Memory> Executor<M> {
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
                 if !self.failed[operation.member as usize] {
                     driver.gave_up(operation.member);
-                    self.fail(operation.member, placement, driver);
+                    self.fail(operation.member, FailReason::Gone, placement, driver);
                 }
             }
         }
@@ -483,11 +484,18 @@ impl<M: Memory> Executor<M> {
         self.run(plan, placement, driver);
     }
 
-    /// Takes `member` out of service, and ends the operations queued for it.
-    pub fn fail<P: Placement<M>, D: Driver<M>>(&mut self, member: u16, placement: &mut P, driver: &mut D) {
+    /// Takes `member` out of service for `reason`, and ends the operations queued for it.
+    pub fn fail<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        member: u16,
+        reason: FailReason,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
         if std::mem::replace(&mut self.failed[member as usize], true) {
             return;
         }
+        self.fail_reasons[member as usize] = reason;
         self.any_failed = true;
         self.slow.set(member, false);
         placement.lost(member, self);

@@ -6,6 +6,7 @@ mod bursts;
 use std::time::Duration;
 
 use stripewise_array::RecoveryReport;
+use stripewise_array::format::FailReason;
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, Incident, Troubles};
 
@@ -434,7 +435,7 @@ impl Monitor {
         if is_failed {
             let reason = format!("it had {errors} errors of late, more than the limit of {limit}");
             // The member exists.
-            let _ = engine.fail_for(number, reason);
+            let _ = engine.fail_for(number, FailReason::Damage, reason);
         }
     }
 

@@ -7,6 +7,7 @@ mod restart;
 mod state;
 
 use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
+use stripewise_array::format::FailReason;
 use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, Memory, Operation,
@@ -523,7 +524,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     /// Removes a member from now on; its operations in flight end with the outcome "gone".
     pub fn fail_member(&mut self, member: u16) {
         self.world.gave_up(member);
-        self.array.member_failed(self.world.now, member, &mut self.world);
+        self.array.member_failed(self.world.now, member, FailReason::Asked, &mut self.world);
     }
 
     /// Reports to the controller that a member has not answered for some time, or answers again. The member itself is

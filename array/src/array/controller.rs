@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
+use stripewise_core::format::FailReason;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -57,8 +58,8 @@ impl<M: Memory> Controller<M> for Array<M> {
     }
 
     #[inline]
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        Self::member_failed(self, now, member, driver);
+    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
+        Self::member_failed(self, now, member, reason, driver);
     }
 
     #[inline]

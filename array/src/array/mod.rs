@@ -25,6 +25,7 @@ use stripewise_core::cache::Cache;
 use stripewise_core::custom::Policies;
 use stripewise_core::dispatch::{Discipline, QueueOrder};
 use stripewise_core::driver::Driver;
+use stripewise_core::format::FailReason;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -297,9 +298,16 @@ impl<M: Memory> Array<M> {
     }
 
     /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
-    /// flight on it must still be reported, as [`Outcome::Gone`].
-    pub fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        each!(mut self, placement => self.exec.member_failed(now, member, placement, driver));
+    /// flight on it must still be reported, as [`Outcome::Gone`]. The `reason` decides how much of its content counts if it
+    /// returns. A member that the controller itself fails did not answer, or failed a write or a flush: it is gone.
+    pub fn member_failed<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        member: u16,
+        reason: FailReason,
+        driver: &mut D,
+    ) {
+        each!(mut self, placement => self.exec.member_failed(now, member, reason, placement, driver));
     }
 
     /// Reports that a member that refused an operation may accept one now.

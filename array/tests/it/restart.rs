@@ -1,5 +1,6 @@
 //! Restart after a power loss.
 
+use stripewise_array::format::FailReason;
 use stripewise_array::{Class, OperationKind, RequestKind, Scheme};
 
 use crate::support::Rig;
@@ -36,7 +37,7 @@ fn all_rows_are_recomputed_before_the_first_request_is_issued() {
 #[test]
 fn a_lost_chunk_that_parity_alone_stands_for_is_left_alone() {
     let mut rig = Rig::new(RAID5, 4, 6);
-    rig.array.member_failed(0, 2, &mut rig.world);
+    rig.array.member_failed(0, 2, FailReason::Asked, &mut rig.world);
     let mut rig = rig.lose_power();
     assert!(rig.array.is_failed(2), "what was failed stays failed");
     rig.run();

@@ -1,5 +1,6 @@
 //! Zones and parity in persistent memory, by hand: which pages are read and written for small writes, one after the other.
 
+use stripewise_array::format::FailReason;
 use stripewise_array::{Class, OperationKind, RequestKind};
 
 use crate::support::Rig;
@@ -93,7 +94,7 @@ fn a_lost_page_is_decoded_from_parity_in_memory_and_from_pages_that_are_not_free
     let geometry = rig.array.geometry();
     let member = geometry.member(geometry.place(row), column);
     let now = rig.now();
-    rig.array.member_failed(now, member, &mut rig.world);
+    rig.array.member_failed(now, member, FailReason::Asked, &mut rig.world);
     let before = rig.started().count();
     rig.submit(RequestKind::Read, 0, 1).unwrap();
     rig.run();

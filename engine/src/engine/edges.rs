@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use stripewise_array::Halt;
-use stripewise_array::format::Uuid;
+use stripewise_array::format::{FailReason, Uuid};
 
 use super::Engine;
 use crate::backend::Backend;
@@ -75,12 +75,13 @@ impl<B: Backend> Engine<B> {
         metadata + if self.erases() { log } else { in_place }
     }
 
-    /// Takes a member out of service because of its behaviour, as [`Engine::fail`] does.
+    /// Takes a member out of service because of its behaviour, as [`Engine::fail`] does. The `reason` decides how much of
+    /// its content counts when it returns; `text` is for people.
     ///
     /// # Errors
     /// When there is no such member.
-    pub fn fail_for(&mut self, member: u16, reason: String) -> Result<(), EngineError> {
-        self.fail_because(member, Failure::Unreliable(reason))
+    pub fn fail_for(&mut self, member: u16, reason: FailReason, text: String) -> Result<(), EngineError> {
+        self.fail_because(member, Failure::Unreliable { reason, text })
     }
 
     /// Notes that the current scrub is stopped.

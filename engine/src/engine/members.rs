@@ -26,13 +26,19 @@ impl<B: Backend> Engine<B> {
 
     pub(super) fn fail_because(&mut self, member: u16, why: Failure) -> Result<(), EngineError> {
         self.exists(member)?;
-        self.member_io.fail(member, why);
-        let now = self.clock.now();
-        self.member_io.told(|| Event::Failed { now, member });
-        self.array.member_failed(now, member, &mut self.member_io);
+        self.lose(member, why);
         self.pump();
         self.watch_edges();
         Ok(())
+    }
+
+    /// Takes a member out of service, in the engine and in the controller.
+    fn lose(&mut self, member: u16, why: Failure) {
+        let reason = why.reason();
+        self.member_io.fail(member, why);
+        let now = self.clock.now();
+        self.member_io.told(|| Event::FailedFor { now, member, reason });
+        self.array.member_failed(now, member, reason, &mut self.member_io);
     }
 
     /// Why `member` is out of service; `None` while it serves.
@@ -66,10 +72,7 @@ impl<B: Backend> Engine<B> {
             let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {
                 continue;
             };
-            self.member_io.fail(member, Failure::Shrunk { bytes, needed });
-            let now = self.clock.now();
-            self.member_io.told(|| Event::Failed { now, member });
-            self.array.member_failed(now, member, &mut self.member_io);
+            self.lose(member, Failure::Shrunk { bytes, needed });
             self.has_news = true;
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stripewise_array::format::{Stamp, Uuid};
+use stripewise_array::format::{FailReason, Stamp, Uuid};
 use stripewise_array::{HostRequest, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind};
 use stripewise_base::Nanos;
 
@@ -68,7 +68,7 @@ pub enum Event {
     Dispatched,
     /// A member refused an operation.
     Refused,
-    /// A member was taken out of service.
+    /// A member was taken out of service, in transcripts from before there were reasons.
     Failed {
         /// When.
         now: Nanos,
@@ -182,6 +182,15 @@ pub enum Event {
         /// Which of the changes that the read may have overtaken it preceded, counted from 0.
         nth: u32,
     },
+    /// A member was taken out of service.
+    FailedFor {
+        /// When.
+        now: Nanos,
+        /// The member.
+        member: u16,
+        /// Why.
+        reason: FailReason,
+    },
 }
 
 /// How a member came into an array, in [`Event::Rejoined`].
@@ -223,6 +232,7 @@ impl Event {
             | Self::Completed { now, .. }
             | Self::Timer { now }
             | Self::Failed { now, .. }
+            | Self::FailedFor { now, .. }
             | Self::Rejoined { now, .. }
             | Self::Returned { now, .. }
             | Self::Stopped { now }
@@ -266,6 +276,15 @@ impl fmt::Display for Event {
             Self::Dispatched => f.write_str("operations were offered to members"),
             Self::Refused => f.write_str("a member refused an operation"),
             Self::Failed { member, .. } => write!(f, "member {member} was taken out of service"),
+            Self::FailedFor { member, reason, .. } => {
+                let why = match reason {
+                    FailReason::Unknown => "",
+                    FailReason::Damage => " for damage",
+                    FailReason::Gone => ": it was gone",
+                    FailReason::Asked => ", as asked",
+                };
+                write!(f, "member {member} was taken out of service{why}")
+            }
             Self::Rejoined { member, how, .. } => {
                 let is_replaced = matches!(how, Came::Replacement { .. });
                 let what = if is_replaced { "was replaced" } else { "came back" };
@@ -321,6 +340,7 @@ mod tests {
         let returned = Event::Rejoined { now: 5, member: 2, how: Came::Returned { pages: 100 } };
         for (bytes, event) in [
             (&[12, 5, 2, 1, 100][..], returned),
+            (&[11, 5, 2], Event::Failed { now: 5, member: 2 }),
             (&[20], Event::Closed),
             (&[23, 3], Event::GaveUp { member: 3 }),
         ] {

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use stripewise_array::format::FailReason;
 use stripewise_array::{
     Acknowledgement, Admission, Array, At, Driver, Found, HostRequest, Media, MemberLoad, Operation,
     OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES, Scheme,
@@ -516,13 +517,8 @@ impl Player<'_> {
                 self.array.member_ready(member);
             }
             Event::Dispatched => array.dispatch(stage),
-            Event::Failed { now, member } => {
-                if !self.has(member) {
-                    return false;
-                }
-                self.stage.left(member);
-                self.array.member_failed(now, member, &mut self.stage);
-            }
+            Event::Failed { now, member } => return self.fail(now, member, FailReason::Asked),
+            Event::FailedFor { now, member, reason } => return self.fail(now, member, reason),
             Event::Rejoined { now, member, how } => return self.rejoin(now, member, how.into()),
             Event::Returned { now, member, pages, stamp } => {
                 return self.rejoin(now, member, Rejoining::Returned { pages, stamp });
@@ -553,6 +549,16 @@ impl Player<'_> {
             | Event::GaveUp { .. } => return false,
         }
         true
+    }
+
+    /// Takes a member out of service. Returns false for an event that no engine records.
+    fn fail(&mut self, now: Nanos, member: u16, reason: FailReason) -> bool {
+        let is_there = self.has(member);
+        if is_there {
+            self.stage.left(member);
+            self.array.member_failed(now, member, reason, &mut self.stage);
+        }
+        is_there
     }
 
     /// Adds a member to the array. Returns false for an event that no engine records.

@@ -1,5 +1,6 @@
 //! Plans: row locks, and operations that fail.
 
+use stripewise_core::format::FailReason;
 use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Controller as _;
@@ -62,7 +63,7 @@ fn a_lost_member_ends_what_was_queued_for_it_and_its_pages_are_decoded() {
     rig.world.closed.insert(2);
     rig.submit(RequestKind::Read, 0, 12, 0);
     assert!(rig.array.loads().total(2) > 0);
-    rig.array.member_failed(0, 2, &mut rig.world);
+    rig.array.member_failed(0, 2, FailReason::Asked, &mut rig.world);
     rig.array.dispatch(&mut rig.world);
     assert_eq!((rig.array.loads().total(2), &rig.array.placement.lost), (0, &vec![2]));
     rig.run();
@@ -85,6 +86,6 @@ fn a_member_whose_write_fails_is_given_up_and_the_row_is_degraded() {
     assert_eq!((rig.read(0), rig.read(2)), ((false, 6), (false, 6)));
     // A second member is more than the code tolerates: what lies on neither can still be read.
     let other = rig.world.started.iter().find(|operation| operation.column == 1).map(|one| one.member);
-    rig.array.member_failed(0, other.unwrap(), &mut rig.world);
+    rig.array.member_failed(0, other.unwrap(), FailReason::Asked, &mut rig.world);
     assert_eq!((rig.read(0).0, rig.read(1).0, rig.read(2)), (true, true, (false, 6)));
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use stripewise_array::ScrubCounts;
-use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
+use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
     Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
     Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory,
@@ -460,7 +460,7 @@ impl Host {
 
     pub(crate) fn fail(&mut self, member: u16) {
         self.disk().members[member as usize].is_gone = true;
-        self.array.member_failed(self.now, member, &mut self.world);
+        self.array.member_failed(self.now, member, FailReason::Asked, &mut self.world);
     }
 
     /// How `member` rejoins, by its own superblocks.

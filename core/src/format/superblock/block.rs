@@ -1,6 +1,6 @@
 //! The fields of a superblock, and their bounds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stripewise_code::Kind;
 
 use crate::format::{Features, Uuid};
@@ -74,7 +74,7 @@ pub enum MemberState {
 }
 
 /// Why a member is not active. It decides how much of its content counts when it returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailReason {
     /// Not recorded: by a program that does not know the feature `serving-chain`. The member is in doubt.
