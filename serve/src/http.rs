@@ -323,6 +323,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_behind_the_limit_of_a_head_gets_nothing() {
+        let responder =
+            Responder::start(anywhere(), Hosts::default(), || Ok(serde_json::json!("secret"))).unwrap();
+        let filler = "x".repeat(HEAD_MAX - 50);
+        let request =
+            format!("GET /status.json HTTP/1.1\r\nX-Filler: {filler}\r\nHost: evil.example\r\n\r\n");
+        let (head, body) = get(responder.address(), &request);
+        assert!(head.starts_with("HTTP/1.1 431") && !body.contains("secret"), "{head}");
+    }
+
+    #[test]
     fn a_slow_client_does_not_hold_up_the_end() {
         let long = Duration::from_secs(600);
         let responder = Responder::patient(long, anywhere(), Hosts::default(), refused).unwrap();

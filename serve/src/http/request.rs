@@ -26,30 +26,48 @@ pub(super) struct Site<S> {
 /// The status code, the type of the body, and the body.
 type Reply = (&'static str, &'static str, Cow<'static, str>);
 
-/// Whether the head of a request is complete.
+/// Whether the head of a request is complete, and within the limit.
 pub(super) fn is_whole(head: &[u8]) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n');
+    let mut lines = head[..head.len().min(HEAD_MAX)].split(|&byte| byte == b'\n');
     // The text after the last line break is not a line.
     lines.next_back();
     lines.any(|line| line.is_empty() || line == b"\r")
 }
 
+/// The names and values of a head's fields; none if a line is not one. A name with a space at its end, or a value that continues
+/// on the next line, would be read in one way here and in another way by a program between client and server.
+fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Vec<(&'a str, &'a str)>> {
+    let fields = lines.take_while(|line| !line.is_empty()).map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
+        is_name.then_some((name, value))
+    });
+    fields.collect()
+}
+
 impl<S: Fn() -> Answer> Site<S> {
     /// The answer to a request with this head that came to the address `local`.
     pub(super) fn answer(&self, head: &[u8], local: Option<IpAddr>) -> Vec<u8> {
-        let head = String::from_utf8_lossy(head);
-        let mut lines = head.lines();
+        // The fields of a part of a head say nothing about the fields behind that part, `Host` among them.
+        let text = if is_whole(head) { String::from_utf8_lossy(head) } else { Cow::Borrowed("") };
+        let mut lines = text.lines();
         let mut words = lines.next().unwrap_or_default().split_whitespace();
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let path = target.split('?').next().unwrap_or_default();
-        let fields = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
-        let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value);
-        let (code, kind, body) = match (hosts.next(), hosts.next()) {
-            (_, Some(_)) => ("400 Bad Request", TEXT, "one Host, please\n".into()),
+        let fields = fields(lines);
+        let hosts = fields.iter().flatten().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let hosts: Vec<&str> = hosts.map(|&(_, value)| value).collect();
+        let (code, kind, body) = match *hosts {
+            _ if text.is_empty() && head.len() < HEAD_MAX => {
+                ("400 Bad Request", TEXT, "the head of the request has no end\n".into())
+            }
+            _ if text.is_empty() => too_large(),
+            _ if fields.is_none() => ("400 Bad Request", TEXT, "a line of the head is not a field\n".into()),
             // Browsers always send it. A client without it is a program, which connects to its configured address.
-            (None, None) => self.reply(method, path),
-            (Some(called), None) if self.hosts.answer_to(called, local) => self.reply(method, path),
-            (Some(_), None) => misdirected(),
+            [] => self.reply(method, path),
+            [called] if self.hosts.answer_to(called, local) => self.reply(method, path),
+            [_] => misdirected(),
+            [..] => ("400 Bad Request", TEXT, "one Host, please\n".into()),
         };
         let mut answer = format!(
             "HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
@@ -86,6 +104,11 @@ impl<S: Fn() -> Answer> Site<S> {
     }
 }
 
+fn too_large() -> Reply {
+    let body = format!("the head of the request is longer than {HEAD_MAX} bytes\n");
+    ("431 Request Header Fields Too Large", TEXT, body.into())
+}
+
 fn misdirected() -> Reply {
     let body = "this server does not answer to that name: ask for 127.0.0.1, localhost, its address or the machine's name, or \
                 let it answer to the name by `stripewise serve --metrics-host NAME`\n";
@@ -108,6 +131,26 @@ mod tests {
         let told = Site { hosts: Hosts::default(), status: refused }.answer(ask, None);
         let text = String::from_utf8(told).unwrap();
         assert!(text.ends_with("a\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_head_that_is_not_whole_within_the_limit_gets_no_status() {
+        let site = Site { hosts: Hosts::default(), status: || Ok(serde_json::json!("secret")) };
+        let ask = |head: &str| String::from_utf8(site.answer(head.as_bytes(), None)).unwrap();
+        let filler = format!("X-Filler: {}\r\n", "x".repeat(HEAD_MAX));
+        for end in ["", "Host: evil.example\r\n\r\n", "\r\n"] {
+            let told = ask(&format!("GET /status.json HTTP/1.1\r\n{filler}{end}"));
+            assert!(told.starts_with("HTTP/1.1 431") && !told.contains("secret"), "{told}");
+        }
+        // The client has sent its last byte.
+        let told = ask("GET /status.json HTTP/1.1\r\nX-None: 1\r\n");
+        assert!(told.starts_with("HTTP/1.1 400") && !told.contains("secret"), "{told}");
+        for line in
+            ["Host : evil.example", "X-None: 1\r\n Host: evil.example", "evil.example", ": evil.example"]
+        {
+            let told = ask(&format!("GET /status.json HTTP/1.1\r\n{line}\r\n\r\n"));
+            assert!(told.starts_with("HTTP/1.1 400") && !told.contains("secret"), "{line}: {told}");
+        }
     }
 
     #[test]
