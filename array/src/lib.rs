@@ -8,6 +8,7 @@
 mod array;
 pub mod in_place;
 pub mod log;
+mod membership;
 mod recovery;
 pub mod zones;
 

@@ -47,7 +47,7 @@ use crate::log::Log;
 use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
 use crate::zones::Zones;
 
-pub use progress::Halt;
+pub use crate::membership::Halt;
 
 /// The array controller over memory `M`.
 pub struct Array<M: Memory> {

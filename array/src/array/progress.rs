@@ -1,33 +1,13 @@
 //! Background work of an array with metadata, as observers see it: rebuild and scrub.
 
-use crate::array::{Array, Placed, each};
+use crate::array::{Array, each};
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Placement;
 use stripewise_exec::metadata_scrub::ScrubCounts;
 
-use crate::in_place::members::short;
 use crate::log::durable::Durable;
-
-/// The reason why a rebuild stops until the array is assembled again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// More members of this group failed than its parity tolerates. All failed members may return together.
-    Beyond(u32),
-    /// This number of rows could not be rebuilt, and the list of unrecovered rows is full.
-    Unmade(u64),
-}
-
-impl std::fmt::Display for Halt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Beyond(group) => {
-                write!(f, "more members of group {group} failed than its parity tolerates")
-            }
-            Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
-        }
-    }
-}
+use crate::membership::{Halt, short};
 
 impl<M: Memory> Array<M> {
     fn durable(&self) -> Option<&Durable> {
@@ -50,11 +30,7 @@ impl<M: Memory> Array<M> {
     /// it cannot rebuild is lost unless the missing members return.
     pub fn rebuild_halted(&self) -> Option<Halt> {
         self.rebuilding()?;
-        let placement = self.as_in_place()?;
-        let roster = placement.roster.as_ref()?;
-        let is_halted = roster.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
-        let beyond = placement.halted_by(&self.exec).map(Halt::Beyond);
-        beyond.or(is_halted.then_some(Halt::Unmade(roster.unrecovered)))
+        each!(self, placement => placement.halt(&self.exec))
     }
 
     /// Number of stripes (log) or rows (in place) whose chunks a rebuild could not recover: too much of each is lost, and
@@ -62,10 +38,7 @@ impl<M: Memory> Array<M> {
     /// have the lost content; a scrub that finds nothing lost resets the count. With an intent bitmap the member then stays
     /// incomplete: the next scrub or assembly of the array tries the rows again, from the first unrecovered row on.
     pub fn rebuild_lost(&self) -> u64 {
-        match &self.placement {
-            Placed::InPlace(placement) => placement.roster.as_ref().map_or(0, |roster| roster.unrecovered),
-            Placed::Log(log) => log.durable.as_ref().map_or(0, |durable| durable.unrecovered),
-        }
+        each!(self, placement => placement.membership().map_or(0, |members| members.unrecovered))
     }
 
     /// Starts to read all content of an array with metadata, and to repair damaged content, unless the array is read-only. A
@@ -75,55 +48,29 @@ impl<M: Memory> Array<M> {
         if self.scrub_counts().1 {
             return;
         }
-        match &mut self.placement {
-            Placed::InPlace(placement) => {
-                if let Some(roster) = &mut placement.roster {
-                    roster.begin_scrub(self.exec.geometry.rows());
-                    if let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
-                        roster.unrecovered = 0;
-                        rebuild.try_again();
-                    }
-                }
-            }
-            Placed::Log(log) => {
-                if let Some(durable) = &mut log.durable {
-                    durable.begin_scrub();
-                }
-            }
-        }
-        each!(mut self, placement => self.exec.begin_metadata_scrub(placement));
+        each!(mut self, placement => {
+            placement.begin_scrub(&self.exec);
+            self.exec.begin_metadata_scrub(placement);
+        });
         self.poll(driver);
     }
 
     /// Progress of a scrub: the number of segments (log) or rows (in place) that were read, and the total. `None` if no scrub
     /// is in progress.
     pub fn scrubbing(&self) -> Option<(u32, u32)> {
-        match &self.placement {
-            Placed::InPlace(placement) => {
-                let rows = placement.roster.as_ref()?.scrub?;
-                Some((short(rows.cursor), short(self.exec.geometry.rows())))
-            }
-            Placed::Log(log) => {
-                let walk = log.durable.as_ref()?.scrub?;
-                Some((walk.segment, log.segments.count()))
-            }
-        }
+        each!(self, placement => {
+            let walk = placement.membership()?.scrub.walk?;
+            Some((short(walk.done()), short(placement.scrub_length(&self.exec))))
+        })
     }
 
     /// Stops a scrub; work that it started is completed.
     pub fn stop_scrub(&mut self) {
-        match &mut self.placement {
-            Placed::InPlace(placement) => {
-                if let Some(rows) = placement.roster.as_mut().and_then(|roster| roster.scrub.as_mut()) {
-                    rows.stop();
-                }
+        each!(mut self, placement => {
+            if let Some(walk) = placement.membership_mut().and_then(|members| members.scrub.walk.as_mut()) {
+                walk.stop();
             }
-            Placed::Log(log) => {
-                if let Some(walk) = log.durable.as_mut().and_then(|durable| durable.scrub.as_mut()) {
-                    walk.segment = u32::MAX;
-                }
-            }
-        }
+        });
         self.exec.metadata.stop();
     }
 

@@ -34,7 +34,8 @@ impl<M: Memory> Array<M> {
             }
             Placed::Log(log) => {
                 if let Some(durable) = &mut log.durable {
-                    durable.superblock.is_clean = durable.superblock.version > 1;
+                    let superblock = &mut durable.members.superblock;
+                    superblock.is_clean = superblock.version > 1;
                     durable.is_news = true;
                 }
             }

@@ -11,7 +11,7 @@ use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::{Checksums, Copying, Journal};
+use crate::in_place::journal::{Checksums, Copying, Journal, RowsOfMember};
 
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
@@ -444,10 +444,8 @@ impl InPlace {
             journal.freeing.until = until;
             journal.freeing.pages.extend_from_slice(journal.table.changed());
             journal.freeing.is_whole = journal.wants_table;
-            if journal.wants_table
-                && let Some(rebuild) = self.rebuild_in_place()
-            {
-                rebuild.begin_table();
+            if journal.wants_table {
+                self.rebuilds_in_place().for_each(RowsOfMember::begin_table);
             }
         }
         let Some(mut journal) = self.journal.take() else { return false };
@@ -459,9 +457,7 @@ impl InPlace {
             }
             if std::mem::take(&mut journal.freeing.is_whole) {
                 journal.wants_table = false;
-                if let Some(rebuild) = self.rebuild_in_place() {
-                    rebuild.end_table();
-                }
+                self.rebuilds_in_place().for_each(RowsOfMember::end_table);
             }
         }
         self.journal = Some(journal);

@@ -3,9 +3,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::format::{
-    Copy, MemberRecord, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages,
-};
+use stripewise_core::format::{Copy, MemberState, Superblock, superblock_pages};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::Purpose;
@@ -13,7 +11,8 @@ use stripewise_exec::Executor;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::{NO_MEMBER, News, Roster, Stage, Telling};
+use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling};
+use crate::membership::{Halt, Membership, encode_superblock, short};
 
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
@@ -26,21 +25,20 @@ impl InPlace {
         let rows = exec.rows_of_group();
         let Some(roster) = &mut self.roster else { return };
         let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
-        let rebuilt =
-            (0..superblock.members.len()).find(|number| is_rebuilt(number) && !exec.failed[*number]);
-        if let Some(number) = rebuilt {
+        for number in (0..superblock.members.len()).filter(is_rebuilt).filter(|number| !exec.failed[*number])
+        {
             let cursor = superblock.members[number].cursor.min(rows);
             // The new epoch has no records yet.
             roster.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }
-        roster.on_members = Some(superblock.clone());
-        (roster.superblock, roster.back) = (superblock, back);
+        roster.members.on_members = Some(superblock.clone());
+        (roster.members.superblock, roster.members.back) = (superblock, back);
     }
 
     /// Records the content of the superblocks on the members, where it differs from the superblocks of a writable array.
     pub(crate) fn has_on_members(&mut self, superblock: Superblock) {
         if let Some(roster) = &mut self.roster {
-            roster.on_members = Some(superblock);
+            roster.members.on_members = Some(superblock);
         }
     }
 
@@ -60,11 +58,11 @@ impl InPlace {
             return Err(RejoinError::Beyond(group));
         }
         let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NO_MEMBER);
-        if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.member)) {
+        if let Some(other) = coming.or(roster.members.rebuilds.first().map(|rebuild| rebuild.member)) {
             return Err(self.halted_by(exec).map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
-        check_newer(&roster.superblock, None, how)?;
-        check_twin(&roster.superblock, how)
+        check_newer(&roster.members.superblock, None, how)?;
+        check_twin(&roster.members.superblock, how)
     }
 
     /// A group in which more members failed than parity tolerates, `returning` not counted.
@@ -88,10 +86,7 @@ impl InPlace {
         exec.queues.reopen(member);
         let failed = exec.failed_members();
         let Some(roster) = &mut self.roster else { return };
-        roster.back[member as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
-        if let Rejoining::Replacement { uuid, .. } = how {
-            roster.superblock.members[member as usize].uuid = uuid;
-        }
+        roster.members.take_device(member, how);
         let news = News::Comes { is_returned: how.is_returned() };
         roster.telling = Some(Telling { member, news, stage: Stage::Clear, begun: 0, failed });
     }
@@ -99,7 +94,7 @@ impl InPlace {
     /// A member failed: it is no longer rebuilt or announced.
     pub(crate) fn member_lost(&mut self, member: u16) {
         let Some(roster) = &mut self.roster else { return };
-        roster.rebuild.take_if(|rebuild| rebuild.member == member);
+        roster.members.end_rebuild(member);
         roster.telling.take_if(|telling| telling.member == member);
     }
 
@@ -161,7 +156,7 @@ impl InPlace {
         if stage == Stage::Front && begun == 0 {
             roster.begin_update(member, news, failed);
         }
-        let span = superblock_pages(roster.superblock.page_bytes);
+        let span = superblock_pages(roster.members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
         let targets: Vec<u16> = match stage {
             Stage::Clear | Stage::FlushData if member != NO_MEMBER => vec![member],
@@ -174,11 +169,11 @@ impl InPlace {
             Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
         };
-        let back = &roster.back;
+        let copy = if stage == Stage::Back { Copy::Back } else { Copy::Front };
         let first_page = |member: u16| match stage {
             Stage::Clear => span,
-            Stage::Back => back[member as usize],
-            Stage::FlushData | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
+            Stage::Front | Stage::Back => roster.members.place_of(member, copy),
+            Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
         };
         let now = begun..(targets.len() as u32 * count).min(begun + exec.stride);
         if now.is_empty() {
@@ -197,8 +192,7 @@ impl InPlace {
                 let bytes = exec.memory.bytes_mut(buffer);
                 bytes.fill(0);
                 if stage != Stage::Clear {
-                    let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
-                    encode_page(&mut roster.superblock, (member, nth % span), copy, bytes);
+                    encode_superblock(&mut roster.members.superblock, (member, nth % span), copy, bytes);
                 }
             }
             roster.work.pages.push(buffer);
@@ -244,9 +238,8 @@ impl InPlace {
             return;
         }
         // The joining member itself failed: it does not join.
-        let epoch = roster.superblock.epoch;
-        if let Some(record) = roster.superblock.members.get_mut(telling.member as usize) {
-            record.fail(epoch, 0);
+        if telling.member != NO_MEMBER {
+            roster.members.record_failed(1 << telling.member, 0);
         }
         roster.telling = None;
     }
@@ -273,12 +266,10 @@ impl InPlace {
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
-        roster.on_members = Some(roster.superblock.clone());
+        roster.members.on_members = Some(roster.members.superblock.clone());
         // Members that failed while the back copies were written are recorded by another version.
-        let is_untold = |(number, record): (usize, &MemberRecord)| {
-            number != usize::from(member) && failed >> number & 1 != 0 && record.state != MemberState::Failed
-        };
-        let has_more = roster.superblock.members.iter().enumerate().any(is_untold);
+        let besides = if member == NO_MEMBER { 0 } else { 1 << member };
+        let has_more = roster.members.unrecorded(failed & !besides) != 0;
         roster.telling = has_more.then_some(Telling {
             news: if news == News::Stopped { news } else { News::Again },
             stage: Stage::Front,
@@ -297,14 +288,14 @@ impl InPlace {
                 self.welcome(member, exec);
             }
             News::Done(rows) => {
-                if let Some(rebuild) = &mut roster.rebuild {
+                if let Some(rebuild) = roster.members.rebuild_of(member) {
                     rebuild.noted = rows;
                 }
             }
             News::Whole => {
-                let met_damage = roster.rebuild.take().is_some_and(|rebuild| rebuild.met_damage);
-                if met_damage {
-                    roster.begin_scrub(all_rows);
+                let rebuild = roster.members.end_rebuild(member);
+                if rebuild.is_some_and(|rebuild| rebuild.met_damage) {
+                    roster.members.begin_scrub(Rows::new(0, all_rows));
                 }
             }
             News::Stopped => roster.is_stopping = false,
@@ -333,30 +324,31 @@ impl InPlace {
     }
 }
 
-/// Writes page `page` of the superblock of `member` to `into`.
-fn encode_page(superblock: &mut Superblock, (member, page): (u16, u32), copy: Copy, into: &mut [u8]) {
-    superblock.number = member;
-    superblock.uuid = superblock.members[member as usize].uuid;
-    let mut bytes = [0; SUPERBLOCK_BYTES];
-    superblock.encode(copy, &mut bytes);
-    let from = page as usize * into.len();
-    let part = &bytes[from..SUPERBLOCK_BYTES.min(from + into.len())];
-    into[..part.len()].copy_from_slice(part);
-}
-
 impl InPlace {
+    /// Why the rebuild in progress is halted.
+    pub(crate) fn halt<M: Memory>(&self, exec: &Executor<M>) -> Option<Halt> {
+        let members = self.membership()?;
+        let is_full = members.rebuilds.iter().any(|rebuild| rebuild.part.is_halted);
+        let unmade = is_full.then_some(Halt::Unmade(members.unrecovered));
+        self.halted_by(exec).map(Halt::Beyond).or(unmade)
+    }
+
+    /// The members; `None` without metadata.
+    pub(crate) fn membership(&self) -> Option<&Membership<Rows, RowsOfMember>> {
+        self.roster.as_ref().map(|roster| &roster.members)
+    }
+
+    pub(crate) fn membership_mut(&mut self) -> Option<&mut Membership<Rows, RowsOfMember>> {
+        self.roster.as_mut().map(|roster| &mut roster.members)
+    }
+
     /// The member that is being rebuilt, with the number of rows that are done, and the total.
     pub(crate) fn rebuilding_in_place<M: Memory>(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
         let roster = self.roster.as_ref()?;
         let all = short(exec.rows_of_group());
-        let rebuild = roster.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
-        let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.rows.cursor), all));
+        let rebuild = roster.members.rebuilds.iter().find(|rebuild| !rebuild.part.is_over());
+        let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.part.rows.cursor), all));
         let comes = roster.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
         rebuilt.or(comes.map(|telling| (telling.member, 0, all)))
     }
-}
-
-/// A number of rows for a caller that counts in 32 bits.
-pub(crate) fn short(rows: u64) -> u32 {
-    rows.try_into().unwrap_or(u32::MAX)
 }

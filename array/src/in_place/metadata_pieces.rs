@@ -11,7 +11,7 @@ use crate::in_place::journal::Stage;
 impl InPlace {
     pub(crate) fn superblock_piece(&self, nth: u64) -> PieceLocation {
         let Some((roster, block)) =
-            self.roster.as_ref().and_then(|roster| Some((roster, roster.on_members.as_ref()?)))
+            self.roster.as_ref().and_then(|roster| Some((roster, roster.members.on_members.as_ref()?)))
         else {
             return PieceLocation::Over;
         };
@@ -25,7 +25,7 @@ impl InPlace {
         if roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written) {
             return PieceLocation::Busy;
         }
-        PieceLocation::At(superblock_run(block, nth, roster.back[member]))
+        PieceLocation::At(superblock_run(block, nth, roster.members.back[member]))
     }
 
     /// Whether `bytes` are a page of the table of checksums, at the place of the `nth` copy.
@@ -108,8 +108,7 @@ impl InPlace {
 
     /// Whether `member` is being rebuilt: the rebuild writes its copies of the table and the bitmap.
     fn is_filled(&self, member: u16) -> bool {
-        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
-        rebuild.is_some_and(|rebuild| rebuild.member == member)
+        self.membership().is_some_and(|members| members.is_rebuilt(member))
     }
 
     /// Whether `bytes` are record `number` of the journal, with all of its images.

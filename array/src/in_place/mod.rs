@@ -56,6 +56,7 @@ use crate::in_place::parity_log::ParityLog;
 use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;
 use crate::in_place::window::Window;
+use crate::membership::Membership;
 use crate::zones::Zones;
 
 impl InPlace {
@@ -479,12 +480,11 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {
-        let roster = self.roster.as_ref();
-        roster.map_or_else(Default::default, |roster| (roster.scrubbed, roster.scrub.is_some()))
+        self.membership().map_or_else(Default::default, Membership::scrubbed)
     }
 
     fn superblock_of(&self) -> Option<&Superblock> {
-        self.roster.as_ref().map(|roster| &roster.superblock)
+        self.membership().map(|members| &members.superblock)
     }
 
     fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
@@ -497,7 +497,7 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     fn superblock_on_members(&self) -> Option<&Superblock> {
-        self.roster.as_ref()?.on_members.as_ref()
+        self.membership()?.on_members.as_ref()
     }
 
     fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {

@@ -12,7 +12,7 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::Rebuild;
+use crate::in_place::journal::{Rows, RowsOfMember};
 
 impl InPlace {
     /// Takes the next step of background work. Returns false if there is nothing to do now.
@@ -44,27 +44,26 @@ impl InPlace {
     fn rebuild_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         let has_plan = exec.free_plan != NONE && exec.is_allowed() && !exec.read_only;
         let Some(roster) = &mut self.roster else { return false };
-        let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
-            return false;
-        };
-        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(rebuild.behind))
-        {
-            return journal.leave_behind(rebuild.behind);
+        let mut rebuilds = roster.members.rebuilds.iter_mut();
+        let Some(rebuild) = rebuilds.find(|rebuild| rebuild.part.is_due()) else { return false };
+        let behind = rebuild.part.behind;
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(behind)) {
+            return journal.leave_behind(behind);
         }
         if rebuild.wants_table() && self.journal.as_ref().is_none_or(|journal| !journal.wants_table) {
             match &mut self.journal {
                 Some(journal) => journal.wants_table = true,
                 None => {
-                    rebuild.begin_table();
-                    rebuild.end_table();
+                    rebuild.part.begin_table();
+                    rebuild.part.end_table();
                 }
             }
             return true;
         }
-        if !has_plan || !rebuild.rows.has_next() {
+        if !has_plan || !rebuild.part.rows.has_next() {
             return false;
         }
-        let (member, page) = (rebuild.member, rebuild.rows.begin());
+        let (member, page) = (rebuild.member, rebuild.part.rows.begin());
         roster.rebuilding += 1;
         exec.spend(exec.geometry.columns);
         let (group, _) = exec.geometry.position_of(member.into());
@@ -74,9 +73,26 @@ impl InPlace {
         true
     }
 
-    /// The rebuild in progress, if there is one: it tracks which version of the table of checksums is on the members.
-    pub(crate) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
-        self.roster.as_mut()?.rebuild.as_mut()
+    /// The rebuilds in progress: they track which version of the table of checksums is on the members.
+    pub(crate) fn rebuilds_in_place(&mut self) -> impl Iterator<Item = &mut RowsOfMember> {
+        let rebuilds = self.roster.iter_mut().flat_map(|roster| &mut roster.members.rebuilds);
+        rebuilds.map(|rebuild| &mut rebuild.part)
+    }
+
+    /// Starts a scrub of all rows, now or after the current one. A rebuild that could not restore some rows tries them again.
+    pub(crate) fn begin_scrub<M: Memory>(&mut self, exec: &Executor<M>) {
+        let rows = self.scrub_length(exec);
+        let Some(members) = self.membership_mut() else { return };
+        members.begin_scrub(Rows::new(0, rows));
+        for rebuild in members.rebuilds.iter_mut().filter(|rebuild| rebuild.part.is_over()) {
+            members.unrecovered = 0;
+            rebuild.part.try_again();
+        }
+    }
+
+    /// The number of rows of a complete scrub.
+    pub(crate) fn scrub_length<M: Memory>(&self, exec: &Executor<M>) -> u64 {
+        exec.geometry.rows()
     }
 
     /// Reads the next row, and repairs it.
@@ -84,7 +100,7 @@ impl InPlace {
         let has_plan = exec.free_plan != NONE && exec.is_allowed();
         let rows = exec.geometry.rows();
         let Some(roster) = &mut self.roster else { return false };
-        let Some(scrub) = &mut roster.scrub else { return false };
+        let Some(scrub) = &mut roster.members.scrub.walk else { return false };
         if scrub.is_over() {
             roster.end_scrub(rows);
             return true;
@@ -104,20 +120,20 @@ impl InPlace {
         true
     }
 
-    /// The columns of the plan's row on the member that is being rebuilt, if the rebuild has not reached the row.
+    /// The columns of the plan's row on members that are being rebuilt, if their rebuild has not reached the row.
     #[inline]
     pub(crate) fn stale_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let Some(roster) = self.roster.as_ref().filter(|roster| roster.rebuild.is_some()) else {
+        let Some(roster) = self.roster.as_ref().filter(|roster| !roster.members.rebuilds.is_empty()) else {
             return 0;
         };
         let page = exec.plans[plan as usize].place.page - exec.geometry.first_page;
-        roster.stale_at(page).map_or(0, |member| exec.columns_on(plan, member))
+        roster.stale_at(page).fold(0, |mask, member| mask | exec.columns_on(plan, member))
     }
 
     /// Whether the content of `member` at `page` must not be read.
     pub(crate) fn is_stale_in_place<M: Memory>(&self, member: u16, page: u32, exec: &Executor<M>) -> bool {
         let page = page - exec.geometry.first_page;
-        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(member))
+        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page).any(|its| its == member))
     }
 
     /// Columns that the plan cannot use. If they seem to be too many, everything is read again once.
@@ -143,8 +159,9 @@ impl InPlace {
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = exec.plans[plan as usize];
-        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
-        let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
+        let member = exec.geometry.member(place, wanted.trailing_zeros());
+        let rebuilds = self.roster.iter().flat_map(|roster| &roster.members.rebuilds);
+        let is_returned = rebuilds.into_iter().any(|its| its.member == member && its.part.is_returned);
         // The checksums of its parity were not tracked while the member was absent.
         let is_known = wanted & exec.geometry.parity_columns() == 0;
         if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
@@ -186,7 +203,7 @@ impl InPlace {
             exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
         }
         if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
-            roster.scrubbed.pages += u64::from(sources.count_ones());
+            roster.members.scrub.counts.pages += u64::from(sources.count_ones());
         }
         exec.plans[plan as usize].acknowledge_here();
         Ok(())
@@ -247,23 +264,29 @@ impl InPlace {
         let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
         if purpose == Purpose::Scrub {
-            roster.scrubbed.bad += u64::from(bad.count_ones());
-            roster.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
-            roster.scrubbed.lost += lost_chunks;
+            roster.members.scrub.counts.bad += u64::from(bad.count_ones());
+            roster.members.scrub.counts.repaired += u64::from(repairs) * u64::from(bad.count_ones());
+            roster.members.scrub.counts.lost += lost_chunks;
             if repairs && !has_checksums && bad & !dirty != 0 && unit == 0 {
                 roster.reread.push(row);
                 return;
             }
-            if let Some(scrub) = &mut roster.scrub {
-                scrub.done(row);
+            if let Some(scrub) = &mut roster.members.scrub.walk {
+                scrub.finish(row);
             }
             return;
         }
         roster.rebuilding -= 1;
-        let Some(rebuild) = &mut roster.rebuild else { return };
-        roster.unrecovered += u64::from(lost_chunks > 0);
+        // The member may have failed since.
+        let member = exec.geometry.member(place, wanted.trailing_zeros());
+        let Some(rebuild) = roster.members.rebuild_of(member) else { return };
         rebuild.met_damage |= bad & !wanted != 0;
         let row = u64::from(place.page - exec.geometry.first_page);
-        if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }
+        if gave_up && !has_checksums {
+            rebuild.part.give_up(row)
+        } else {
+            rebuild.part.rows.finish(row)
+        }
+        roster.members.unrecovered += u64::from(lost_chunks > 0);
     }
 }

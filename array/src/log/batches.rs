@@ -253,8 +253,8 @@ impl Log {
         let Some(batch) = durable.batches.iter().find(|batch| batch.first == first) else { return };
         let start = u64::from(batch.segment) * segment_slots;
         let header = SummaryHeader {
-            array: durable.superblock.array,
-            epoch: durable.superblock.epoch,
+            array: durable.members.superblock.array,
+            epoch: durable.members.superblock.epoch,
             batch: batch.number.unwrap_or(0),
             segment: batch.segment,
             generation: durable.generations[batch.segment as usize],

@@ -15,9 +15,9 @@ use stripewise_core::format::summary::room;
 use stripewise_core::format::{
     CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq,
 };
-use stripewise_exec::metadata_scrub::ScrubCounts;
 
 use crate::log::Log;
+use crate::membership::{self, Membership};
 
 /// Number of write sequence numbers of an epoch after which a driver accepts no more changes from hosts: parts of accepted
 /// changes still need numbers.
@@ -119,8 +119,8 @@ pub(crate) struct Sync {
     pub(crate) is_asked: bool,
     /// Tombstones of the sync point that are only in the checkpoint: flushes wait for it.
     pub(crate) buried: Vec<Tombstone>,
-    /// Whether the member that is rebuilt had everything at the sync point, so that it is whole once this sync is durable.
-    pub(crate) covers_rebuild: bool,
+    /// The members that are rebuilt and had everything at the sync point, as a mask: they are whole once this sync is durable.
+    pub(crate) covers: u64,
     /// The members that the checkpoint is written to, and its header.
     pub(crate) keepers: Vec<u16>,
     pub(crate) header: Option<CheckpointHeader>,
@@ -158,10 +158,7 @@ pub(crate) struct Sync {
 #[derive(Debug)]
 pub(crate) struct Durable {
     pub(crate) layout: Layout,
-    /// The superblock as the members have it, or soon will; each member's copy differs in its number and identifier.
-    pub(crate) superblock: Superblock,
-    /// For each member the first page of the superblock's back copy.
-    pub(crate) back: Vec<u32>,
+    pub(crate) members: Membership<Walk, Segments>,
     /// For each chunk in a slot its checksum; empty where there are no bytes.
     pub(crate) checksums: Vec<u32>,
     /// A bit for each chunk that is stored, in the form of checkpoints, so that drawing one need not visit every chunk.
@@ -197,27 +194,16 @@ pub(crate) struct Durable {
     pub(crate) newest: Option<CheckpointHeader>,
     /// The newest durable commit record, and the members that have it and have not failed since, as a mask.
     pub(crate) commit_on: Option<(Commit, u64)>,
-    /// The last version of the superblocks that is on all members; `None` if the array was not assembled.
-    pub(crate) on_members: Option<Superblock>,
     /// Whether there is a member event that superblocks do not record yet.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
-    /// The member that is being rebuilt, and the progress.
-    pub(crate) rebuild: Option<Rebuild>,
-    /// Number of rebuilds begun.
-    pub(crate) rebuilds: u32,
-    /// Number of stripes with lost host chunks that rebuilds could not recover, since a scrub last found nothing lost.
-    pub(crate) unrecovered: u64,
-    /// For each segment whether it has stripes whose chunks on that member are missing.
-    pub(crate) stale: Vec<bool>,
-    pub(crate) scrub: Option<Walk>,
-    /// Whether another scrub follows the current one.
-    pub(crate) scrubs_again: bool,
+    /// The walk that rebuilds all members that are to be rebuilt, and its number, which its plans have too.
+    pub(crate) rebuilding: Walk,
+    pub(crate) turn: u32,
     /// The content of the batches at which walks over segments are.
     pub(crate) told: [Told; Walker::ALL.len()],
     /// The free segment that is being discarded.
     pub(crate) discard: Option<Walk>,
-    pub(crate) scrubbed: ScrubCounts,
     /// For each member the number of failed chunk writes.
     pub(crate) write_errors: Vec<u8>,
     /// Number of entries and tombstones that fit in a summary.
@@ -238,20 +224,29 @@ pub(crate) struct Walk {
     pub(crate) under_way: u32,
 }
 
-/// A member that is being rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rebuild {
-    pub(crate) member: u16,
-    /// The number of the rebuild, which its plans have too.
-    pub(crate) turn: u32,
-    pub(crate) walk: Walk,
-    /// The segments that superblocks record as done, or soon will.
-    pub(crate) noted: u32,
+impl Walk {
+    /// Number of finished segments.
+    pub(crate) fn done(&self) -> u64 {
+        self.segment.into()
+    }
+
+    /// Begins no more segments.
+    pub(crate) fn stop(&mut self) {
+        self.segment = u32::MAX;
+    }
+}
+
+/// A member of a log that is being rebuilt, segment by segment.
+pub(crate) type Rebuild = membership::Rebuild<Segments>;
+
+/// What the rebuild of a member of a log tracks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segments {
     pub(crate) stage: Stage,
+    /// For each segment whether it has stripes whose chunks on the member are missing.
+    pub(crate) stale: Vec<bool>,
     /// Whether an earlier rebuild could not recover everything: this member may have the missing content.
     pub(crate) may_mend: bool,
-    /// Whether the rebuild met bad pages: a scrub follows, which repairs as many as possible.
-    pub(crate) met_damage: bool,
 }
 
 /// Progress of a rebuild.
@@ -274,11 +269,8 @@ impl Durable {
         segments: u32,
         streams: usize,
     ) -> Self {
-        let members = superblock.members.len();
-        let back = superblock.pages - layout.superblock_pages;
         Self {
             layout,
-            back: vec![back; members],
             checksums: vec![0; chunks as usize],
             written: vec![0; chunks.div_ceil(8) as usize],
             generations: vec![0; segments as usize],
@@ -299,21 +291,15 @@ impl Durable {
             checkpoint_on: 0,
             newest: None,
             commit_on: None,
-            on_members: None,
             is_news: false,
             sync: Sync::default(),
-            rebuild: None,
-            rebuilds: 0,
-            unrecovered: 0,
-            stale: Vec::new(),
-            scrub: None,
-            scrubs_again: false,
+            rebuilding: Walk::default(),
+            turn: 0,
             told: Default::default(),
             discard: None,
-            scrubbed: ScrubCounts::default(),
-            write_errors: vec![0; members],
+            write_errors: vec![0; superblock.members.len()],
             room: room(superblock.page_bytes),
-            superblock,
+            members: Membership::new(superblock),
             counts: MetadataCounts::default(),
             #[cfg(debug_assertions)]
             short: None,
@@ -331,7 +317,7 @@ impl Durable {
     /// The write sequence number for a new version.
     pub(crate) fn next_write_seq(&mut self) -> u64 {
         self.sequence += 1;
-        write_seq(self.superblock.epoch, self.sequence)
+        write_seq(self.members.superblock.epoch, self.sequence)
     }
 
     /// Whether a driver should accept no more changes from hosts in this epoch.
@@ -352,7 +338,7 @@ impl Durable {
 
     /// The greatest write sequence number so far.
     pub(crate) fn last_write_seq(&self) -> u64 {
-        write_seq(self.superblock.epoch, self.sequence)
+        write_seq(self.members.superblock.epoch, self.sequence)
     }
 
     /// The batch of `slot`, if it is not wholly written.
@@ -433,9 +419,7 @@ impl Durable {
         self.opened += 1;
         self.unstamped += 1;
         self.forget_shaky(segment);
-        if let Some(stale) = self.stale.get_mut(at) {
-            *stale = false;
-        }
+        self.members.rebuilds.iter_mut().for_each(|rebuild| rebuild.part.stale[at] = false);
     }
 
     /// Removes `segment` from the shaky segments. Returns whether it was one of them.
@@ -447,7 +431,7 @@ impl Durable {
 
     /// Continues with the write sequence numbers of `epoch`, which are greater than those found.
     pub(crate) fn resume_write_seqs(&mut self, epoch: u32) {
-        self.superblock.epoch = epoch;
+        self.members.superblock.epoch = epoch;
         self.sequence = 0;
     }
 
@@ -461,14 +445,15 @@ impl Log {
     /// Whether a member is being rebuilt.
     #[inline]
     pub(crate) fn is_rebuilding(&self) -> bool {
-        self.durable.as_ref().is_some_and(|durable| durable.rebuild.is_some())
+        self.durable.as_ref().is_some_and(|durable| !durable.members.rebuilds.is_empty())
     }
 
-    /// Whether `slot` is on the member that is being rebuilt, in a segment that is not yet done.
+    /// Whether `slot` is on a member that is being rebuilt, in a segment that is not yet done.
     pub(crate) fn is_stale(&self, slot: u64) -> bool {
         let Some(durable) = &self.durable else { return false };
-        let Some(rebuild) = &durable.rebuild else { return false };
-        durable.stale[self.segment_of(slot) as usize] && self.member(slot).0 == rebuild.member
+        let segment = self.segment_of(slot) as usize;
+        let is_its = |its: &Rebuild| its.part.stale[segment] && self.member(slot).0 == its.member;
+        durable.members.rebuilds.iter().any(is_its)
     }
 
     /// Whether `page`, which was read at `slot`, is the copy of the summary that belongs there.
@@ -476,11 +461,20 @@ impl Log {
         let segment = self.segment_of(slot);
         let offset = (slot - u64::from(segment) * self.segment_slots()) as u32;
         let durable = self.durable();
-        let place = (durable.superblock.array, segment, durable.generations[segment as usize]);
+        let place = (durable.members.superblock.array, segment, durable.generations[segment as usize]);
         Summary::parse(page).is_ok_and(|Summary { header, .. }| {
             (header.array, header.segment, header.generation) == place
                 && (header.first..header.end).contains(&offset)
         })
+    }
+
+    /// The members; `None` without metadata.
+    pub(crate) fn membership(&self) -> Option<&Membership<Walk, Segments>> {
+        self.durable.as_ref().map(|durable| &durable.members)
+    }
+
+    pub(crate) fn membership_mut(&mut self) -> Option<&mut Membership<Walk, Segments>> {
+        self.durable.as_mut().map(|durable| &mut durable.members)
     }
 
     /// The state that makes the log durable; called only with metadata.
@@ -516,46 +510,49 @@ impl Durable {
         }
     }
 
-    /// Starts a scrub, now or after the current one.
-    pub(crate) fn begin_scrub(&mut self) {
-        self.scrubs_again = self.scrub.is_some();
-        if !self.scrubs_again {
-            self.scrub = Some(Walk::default());
-            self.scrubbed = ScrubCounts::default();
-        }
-    }
-
     /// The first segment that the rebuild skipped, because it is collected and not yet free.
-    pub(crate) fn first_passed(&self) -> Option<u32> {
-        let is_stale = |segment: &u32| self.stale.get(*segment as usize).is_some_and(|&is_stale| is_stale);
-        self.collected.iter().copied().filter(is_stale).min()
+    pub(crate) fn first_passed(&self, rebuild: &Rebuild) -> Option<u32> {
+        self.collected.iter().copied().filter(|&segment| rebuild.part.stale[segment as usize]).min()
     }
 
     /// The number of rebuilt segments that superblocks may record.
-    pub(crate) fn rebuilt_segments(&self) -> u32 {
-        let walked = self.rebuild.map_or(0, |rebuild| rebuild.walk.segment);
-        walked.min(self.first_passed().unwrap_or(u32::MAX))
+    pub(crate) fn rebuilt_segments(&self, rebuild: &Rebuild) -> u64 {
+        let walked = match rebuild.part.stage {
+            Stage::Walks => self.rebuilding.segment,
+            Stage::Written | Stage::Covered => self.generations.len() as u32,
+        };
+        walked.min(self.first_passed(rebuild).unwrap_or(u32::MAX)).into()
     }
 
-    /// Whether superblocks should record the progress of the rebuild.
+    /// Whether superblocks should record the progress of a rebuild.
     pub(crate) fn wants_note(&self) -> bool {
-        self.rebuild.is_some_and(|rebuild| {
-            rebuild.stage == Stage::Covered || self.rebuilt_segments() >= rebuild.noted + 64
-        })
+        let is_due = |rebuild: &Rebuild| {
+            rebuild.part.stage == Stage::Covered || self.rebuilt_segments(rebuild) >= rebuild.noted + 64
+        };
+        self.members.rebuilds.iter().any(is_due)
     }
 
-    /// Ends a sync: a member that had everything at the sync point is whole, and superblocks are to record it.
-    pub(crate) fn cover_rebuild(&mut self) -> bool {
-        let covers = std::mem::take(&mut self.sync.covers_rebuild);
-        let rebuild = self.rebuild.as_mut().filter(|_| covers);
-        rebuild.map(|rebuild| rebuild.stage = Stage::Covered).is_some()
+    /// Whether everything is on a member that is rebuilt, except its copies of metadata outside of segments.
+    pub(crate) fn has_written(&self) -> bool {
+        self.members.rebuilds.iter().any(|rebuild| rebuild.part.stage == Stage::Written)
+    }
+
+    /// Ends a sync: members that had everything at the sync point are whole, and superblocks are to record it. Returns
+    /// whether there is one.
+    pub(crate) fn cover_rebuilds(&mut self) -> bool {
+        let covers = std::mem::take(&mut self.sync.covers);
+        let covered = self.members.rebuilds.iter_mut().filter(|rebuild| covers >> rebuild.member & 1 != 0);
+        covered.fold(false, |_, rebuild| {
+            rebuild.part.stage = Stage::Covered;
+            true
+        })
     }
 
     /// Abandons the sync point, if one was marked: its content is left to the next checkpoint.
     pub(crate) fn abandon_sync_point(&mut self) {
         let sync = &mut self.sync;
         sync.is_asked |= std::mem::take(&mut sync.is_checkpoint);
-        sync.covers_rebuild = false;
+        sync.covers = 0;
         sync.frees.clear();
         sync.body.clear();
         self.tombstones.splice(..0, sync.buried.drain(..));

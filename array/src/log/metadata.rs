@@ -11,7 +11,7 @@ use crate::log::durable::Phase;
 impl Log {
     pub(crate) fn superblock_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
         let Some((durable, block)) =
-            self.durable.as_ref().and_then(|durable| Some((durable, durable.on_members.as_ref()?)))
+            self.durable.as_ref().and_then(|durable| Some((durable, durable.members.on_members.as_ref()?)))
         else {
             return PieceLocation::Over;
         };
@@ -25,7 +25,7 @@ impl Log {
         if durable.is_news || (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase) {
             return PieceLocation::Busy;
         }
-        PieceLocation::At(superblock_run(block, nth, durable.back[member]))
+        PieceLocation::At(superblock_run(block, nth, durable.members.back[member]))
     }
 
     pub(crate) fn checkpoint_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {

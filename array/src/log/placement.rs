@@ -13,7 +13,8 @@ use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
 use crate::log::Log;
-use crate::log::durable::Durable;
+use crate::log::durable::{Durable, Stage};
+use crate::membership::Membership;
 
 impl<M: Memory> Placement<M> for Log {
     fn refuses_changes(&self) -> bool {
@@ -214,18 +215,21 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
-        let rebuild = self.durable.as_ref()?.rebuild.as_ref()?;
-        Some((rebuild.member, rebuild.walk.segment, self.segments.count()))
+        let durable = self.durable.as_ref()?;
+        let rebuild = durable.members.rebuilds.first()?;
+        let done = match rebuild.part.stage {
+            Stage::Walks => durable.rebuilding.segment,
+            Stage::Written | Stage::Covered => self.segments.count(),
+        };
+        Some((rebuild.member, done, self.segments.count()))
     }
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {
-        self.durable
-            .as_ref()
-            .map_or_else(Default::default, |durable| (durable.scrubbed, durable.scrub.is_some()))
+        self.membership().map_or_else(Default::default, Membership::scrubbed)
     }
 
     fn superblock_of(&self) -> Option<&Superblock> {
-        self.durable.as_ref().map(|durable| &durable.superblock)
+        self.membership().map(|members| &members.superblock)
     }
 
     fn check_rejoin(&self, _member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
@@ -237,7 +241,7 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn superblock_on_members(&self) -> Option<&Superblock> {
-        self.durable.as_ref()?.on_members.as_ref()
+        self.membership()?.on_members.as_ref()
     }
 
     fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {

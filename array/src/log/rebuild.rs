@@ -5,7 +5,6 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::format::MemberState;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
@@ -15,16 +14,27 @@ use stripewise_exec::{Executor, TooManyLost};
 
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
-use crate::log::durable::{Rebuild, Stage, Walk};
+use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
 use crate::log::{Log, Role};
+use crate::membership::Halt;
 
 /// Number of plans of a walk that may be in progress at once.
 const PLANS_OF_WALK: u32 = 4;
 
-impl Rebuild {
-    fn new(member: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
-        let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { member, turn, walk, noted: cursor, stage: Stage::Walks, may_mend, met_damage: false }
+impl Durable {
+    /// Begins to walk over the segments that any member lacks; plans of earlier walks do not count for this one.
+    fn walk_anew(&mut self) {
+        let walks = |rebuild: &&Rebuild| rebuild.part.stage == Stage::Walks;
+        let first = self.members.rebuilds.iter().filter(walks).map(|rebuild| rebuild.noted).min();
+        self.turn = self.turn.wrapping_add(1);
+        self.rebuilding = Walk { segment: first.unwrap_or(0) as u32, ..Walk::default() };
+    }
+}
+
+impl Segments {
+    /// Whether the walk is to rebuild the chunks in `segment`.
+    fn lacks(&self, segment: u32) -> bool {
+        self.stage == Stage::Walks && self.stale[segment as usize]
     }
 }
 
@@ -33,19 +43,14 @@ impl Log {
     pub(crate) fn rejoin_log<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
         let believes = exec.has_bug(Bug::StampIgnored);
         let durable = self.durable_mut();
-        durable.back[member as usize] = how.pages() - durable.layout.superblock_pages;
+        let superblock = &durable.members.superblock;
         let known = match how {
-            Rejoining::Returned { .. } if believes => {
-                durable.superblock.members[member as usize].failed_batch
-            }
-            Rejoining::Returned { stamp, .. } => durable.superblock.known_of(member, stamp),
+            Rejoining::Returned { .. } if believes => superblock.members[member as usize].failed_batch,
+            Rejoining::Returned { stamp, .. } => superblock.known_of(member, stamp),
             Rejoining::Replacement { .. } => 0,
         };
-        let record = &mut durable.superblock.members[member as usize];
-        if let Rejoining::Replacement { uuid, .. } = how {
-            record.uuid = uuid;
-        }
-        (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
+        durable.members.take_device(member, how);
+        durable.members.record_joining(member, known);
         durable.is_news = true;
         durable.sync.uncleared |= 1 << member;
         self.begin_rebuild(member, 0, exec);
@@ -61,15 +66,13 @@ impl Log {
         if exec.read_only {
             return Err(RejoinError::ReadOnly);
         }
-        if let Some(rebuild) = &durable.rebuild {
-            return Err(RejoinError::Busy(rebuild.member));
-        }
-        check_newer(&durable.superblock, Some(durable.next_batch), how)?;
-        check_twin(&durable.superblock, how)
+        let superblock = &durable.members.superblock;
+        check_newer(superblock, Some(durable.next_batch), how)?;
+        check_twin(superblock, how)
     }
 
     /// Starts or continues to rebuild `member` from segment `cursor` on.
-    pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: u16, cursor: u32, exec: &mut Executor<M>) {
+    pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: u16, cursor: u64, exec: &mut Executor<M>) {
         exec.failed[member as usize] = false;
         exec.any_failed = exec.failed.contains(&true);
         exec.queues.reopen(member);
@@ -82,20 +85,25 @@ impl Log {
         }
         let trusts = exec.has_bug(Bug::StaleMemberRead);
         let segments = self.segments.count();
-        let since = self.durable().superblock.members[member as usize].failed_batch;
+        let since = self.durable().members.superblock.members[member as usize].failed_batch;
         let lacks = |segment: u32| {
             let durable = self.durable();
             let is_later = durable.last_batch[segment as usize] > since;
-            segment >= cursor && !self.segments.is_free(segment) && is_later && !trusts
+            u64::from(segment) >= cursor && !self.segments.is_free(segment) && is_later && !trusts
         };
         let stale = (0..segments).map(lacks).collect();
         let durable = self.durable_mut();
-        durable.stale = stale;
         durable.write_errors[member as usize] = 0;
-        durable.rebuilds = durable.rebuilds.wrapping_add(1);
-        let may_mend = durable.unrecovered > 0;
-        durable.rebuild = Some(Rebuild::new(member, durable.rebuilds, cursor, may_mend));
+        let may_mend = durable.members.unrecovered > 0;
+        let part = Segments { stage: Stage::Walks, stale, may_mend };
+        durable.members.rebuilds.push(Rebuild::new(member, cursor, part));
+        durable.walk_anew();
         self.review_groups(exec);
+    }
+
+    /// Why the rebuild in progress is halted.
+    pub(crate) fn halt<M: Memory>(&self, _exec: &Executor<M>) -> Option<Halt> {
+        None
     }
 
     /// Takes the next step of the rebuild. Returns false if there is nothing to do now.
@@ -108,65 +116,72 @@ impl Log {
             return false;
         }
         let log = &*self;
-        let Some(rebuild) = log.durable().rebuild.filter(|rebuild| rebuild.stage == Stage::Walks) else {
+        let durable = log.durable();
+        if durable.members.rebuilds.iter().all(|rebuild| rebuild.part.stage != Stage::Walks) {
             return false;
-        };
-        let Walk { segment, next, under_way } = rebuild.walk;
+        }
+        let Walk { segment, next, under_way } = durable.rebuilding;
         if segment == log.segments.count() {
-            self.rebuild_mut().stage = Stage::Written;
+            let rebuilds = self.durable_mut().members.rebuilds.iter_mut();
+            rebuilds
+                .filter(|its| its.part.stage == Stage::Walks)
+                .for_each(|its| its.part.stage = Stage::Written);
             self.segments.try_again();
             return true;
         }
         let slots = log.segment_slots() as u32;
-        if !log.durable().stale[segment as usize] || next == slots {
+        if next == slots || !durable.members.rebuilds.iter().any(|its| its.part.lacks(segment)) {
             if under_way > 0 {
                 return false;
             }
             let durable = self.durable_mut();
             // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
-            durable.stale[segment as usize] &= durable.collected.contains(&segment);
-            self.rebuild_mut().walk = Walk { segment: segment + 1, next: 0, under_way: 0 };
+            let is_collected = durable.collected.contains(&segment);
+            let done = durable.members.rebuilds.iter_mut().filter(|its| its.part.lacks(segment));
+            done.for_each(|its| its.part.stale[segment as usize] = is_collected);
+            durable.rebuilding = Walk { segment: segment + 1, next: 0, under_way: 0 };
             return true;
         }
+        let turn = durable.turn;
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
-            let is_its = log.member(slot).0 == rebuild.member;
+            let is_its = log.is_lacking(slot);
             // While the summary is in flight, no other copy of it is readable yet.
             if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way, exec)) {
                 return false;
             }
-            self.rebuild_mut().walk.next += 1;
+            self.durable_mut().rebuilding.next += 1;
             if is_its {
                 exec.spend(2);
-                self.rebuild_mut().walk.under_way += 1;
-                self.recopy(slot, rebuild.turn, exec, driver);
+                self.durable_mut().rebuilding.under_way += 1;
+                self.recopy(slot, turn, exec, driver);
             }
             return true;
         }
         if !log.directory.is_in_stripe(slot) {
-            self.rebuild_mut().walk.next += 1;
+            self.durable_mut().rebuilding.next += 1;
             return true;
         }
         let stripe = log.directory.stripe(slot);
-        let is_its = |&slot: &u64| log.directory.is_in_stripe(slot) && log.member(slot).0 == rebuild.member;
-        let its = (stripe.0..stripe.1).find(is_its);
-        if its.is_some() && !self.may_walk(under_way, exec) {
+        let is_its = |slot: u64| log.directory.is_in_stripe(slot) && log.is_lacking(slot);
+        let is_any = (stripe.0..stripe.1).any(is_its);
+        if is_any && !self.may_walk(under_way, exec) {
             return false;
         }
-        if its.is_some() && !log.is_told(Walker::Rebuild, slot) {
+        if is_any && !log.is_told(Walker::Rebuild, slot) {
             // Content in flight is not readable yet.
             let is_writing = log.durable().is_writing(slot);
             return !is_writing && self.ask_contents(Walker::Rebuild, slot, exec, driver);
         }
-        let walk = &mut self.rebuild_mut().walk;
+        let walk = &mut self.durable_mut().rebuilding;
         walk.next += (stripe.1 - slot) as u32;
-        if let Some(its) = its {
+        if is_any {
             walk.under_way += 1;
             exec.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
-            exec.plans[plan as usize].unit = rebuild.turn;
-            // The only one, except in a deep stripe.
-            let is_its = |slot: u64| slot == its || slot != NOWHERE && self.member(slot).0 == rebuild.member;
+            exec.plans[plan as usize].unit = turn;
+            // One of each member, except in a deep stripe.
+            let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
             exec.plans[plan as usize].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
             if exec.has_bug(Bug::FirstRowRebuilt) {
@@ -182,8 +197,11 @@ impl Log {
         exec.free_plan != NONE && under_way < PLANS_OF_WALK && exec.is_allowed()
     }
 
-    fn rebuild_mut(&mut self) -> &mut Rebuild {
-        self.durable_mut().rebuild.as_mut().expect("only asked for while a member is rebuilt")
+    /// Whether the walk over segments is to rebuild the content of `slot`.
+    fn is_lacking(&self, slot: u64) -> bool {
+        let (segment, member) = (self.segment_of(slot), self.member(slot).0);
+        let is_its = |its: &Rebuild| its.member == member && its.part.lacks(segment);
+        self.durable().members.rebuilds.iter().any(is_its)
     }
 
     /// Builds the steps that rebuild the member's chunks of a stripe: read the others, decode, write.
@@ -242,7 +260,7 @@ impl Log {
             slot.operations = 1;
             slot.push_step(Step::Operations { first: 0, count: 1 });
             slot.acknowledge_here();
-            self.durable_mut().scrubbed.pages += 1;
+            self.durable_mut().members.scrub.counts.pages += 1;
             return Ok(());
         }
         let source =
@@ -321,11 +339,11 @@ impl Log {
         if is_scrub {
             return self.looked_at(plan, exec);
         }
-        // Plans that an earlier rebuild began, of a member that failed since, do not count for this one.
-        if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
-            rebuild.walk.under_way -= 1;
-            rebuild.met_damage |= is_damaged;
-            durable.unrecovered += u64::from(is_unrecovered);
+        // Plans that an earlier walk began, perhaps of a member that failed since, do not count for this one.
+        if durable.turn == unit && !durable.members.rebuilds.is_empty() {
+            durable.rebuilding.under_way -= 1;
+            durable.members.rebuilds.iter_mut().for_each(|rebuild| rebuild.met_damage |= is_damaged);
+            durable.members.unrecovered += u64::from(is_unrecovered);
             if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
                 // No other copy of the summary is left.
                 durable.shaky.push(segment);
@@ -337,27 +355,29 @@ impl Log {
     pub(crate) fn note_rebuild<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let is_any_failed = exec.any_failed;
         let durable = self.durable_mut();
-        let done = durable.rebuilt_segments();
-        let Some(rebuild) = &mut durable.rebuild else { return };
-        let record = &mut durable.superblock.members[rebuild.member as usize];
-        if rebuild.stage == Stage::Covered {
-            record.state = MemberState::Active;
-            (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
-            // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show where
-            // it lacks content. And the rebuild only read around damaged content.
-            let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
-            durable.rebuild = None;
-            durable.stale = Vec::new();
-            if mends {
-                durable.begin_scrub();
+        let mut at = 0;
+        while at < durable.members.rebuilds.len() {
+            let rebuild = &durable.members.rebuilds[at];
+            let (member, done) = (rebuild.member, durable.rebuilt_segments(rebuild));
+            if rebuild.part.stage == Stage::Covered {
+                // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show
+                // where it lacks content. And the rebuild only read around damaged content.
+                let mends = rebuild.met_damage || rebuild.part.may_mend && !is_any_failed;
+                durable.members.rebuilds.remove(at);
+                durable.members.record_active(member);
+                if mends {
+                    durable.members.begin_scrub(Walk::default());
+                }
+                durable.is_news = true;
+                continue;
             }
-        } else if done > rebuild.noted {
-            rebuild.noted = done;
-            record.cursor = rebuild.noted.into();
-        } else {
-            return;
+            if done > rebuild.noted {
+                durable.members.rebuilds[at].noted = done;
+                durable.members.record_progress(member, done);
+                durable.is_news = true;
+            }
+            at += 1;
         }
-        durable.is_news = true;
     }
 
     /// Ends the rebuild of a member that fails. Copies written to the member no longer count.
@@ -367,10 +387,9 @@ impl Log {
         if let Some((_, on)) = &mut durable.commit_on {
             *on &= !(1 << member);
         }
-        if durable.rebuild.is_some_and(|rebuild| rebuild.member == member) {
-            durable.rebuild = None;
-            durable.stale = Vec::new();
-            durable.sync.covers_rebuild = false;
+        durable.sync.covers &= !(1 << member);
+        if durable.members.end_rebuild(member).is_some() {
+            durable.walk_anew();
         }
     }
 }

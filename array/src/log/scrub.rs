@@ -14,7 +14,19 @@ use crate::log::{Log, Role};
 
 impl Log {
     fn scrub_walk(&mut self) -> Option<&mut Walk> {
-        self.durable_mut().scrub.as_mut()
+        self.durable_mut().members.scrub.walk.as_mut()
+    }
+
+    /// Starts a scrub of all segments, now or after the current one.
+    pub(crate) fn begin_scrub<M: Memory>(&mut self, _exec: &Executor<M>) {
+        if let Some(members) = self.membership_mut() {
+            members.begin_scrub(Walk::default());
+        }
+    }
+
+    /// The number of segments of a complete scrub.
+    pub(crate) fn scrub_length<M: Memory>(&self, _exec: &Executor<M>) -> u64 {
+        self.segments.count().into()
     }
 
     /// Takes the next step of the scrub. Returns false if there is nothing to do now.
@@ -24,7 +36,9 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let log = &*self;
-        let Some(walk) = log.durable.as_ref().and_then(|durable| durable.scrub) else { return false };
+        let Some(walk) = log.durable.as_ref().and_then(|durable| durable.members.scrub.walk) else {
+            return false;
+        };
         let slots = log.segment_slots() as u32;
         if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
@@ -37,7 +51,7 @@ impl Log {
         }
         if walk.next == slots || log.segments.is_free(walk.segment) {
             let next = Walk { segment: walk.segment + 1, next: 0, ..walk };
-            self.durable_mut().scrub = Some(next);
+            self.durable_mut().members.scrub.walk = Some(next);
             return true;
         }
         let slot = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
@@ -81,19 +95,11 @@ impl Log {
     fn end_scrub(&mut self, is_complete: bool) {
         let lost_chunks = self.lost_chunks;
         let durable = self.durable_mut();
-        durable.scrub = None;
         // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
         // assembly needs.
-        durable.sync.is_asked |= durable.scrubbed.repaired > 0 || !durable.collected.is_empty();
-        if durable.scrubs_again {
-            return durable.begin_scrub();
-        }
-        if is_complete {
-            durable.scrubbed.lost += lost_chunks;
-            if durable.scrubbed.lost == 0 {
-                durable.unrecovered = 0;
-            }
-        }
+        let has_moved = durable.members.scrub.counts.repaired > 0;
+        durable.sync.is_asked |= has_moved || !durable.collected.is_empty();
+        durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
     }
 
     /// Reads a copy of a summary, and rewrites it if it is bad.
@@ -115,9 +121,9 @@ impl Log {
         if is_bad && gave_up && !reads_only && !durable.shaky.contains(&segment) {
             durable.shaky.push(segment);
         }
-        durable.scrubbed.bad += u64::from(is_bad);
-        durable.scrubbed.repaired += u64::from(is_bad && !gave_up);
-        if let Some(walk) = &mut durable.scrub {
+        durable.members.scrub.counts.bad += u64::from(is_bad);
+        durable.members.scrub.counts.repaired += u64::from(is_bad && !gave_up);
+        if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;
         }
     }
@@ -141,7 +147,7 @@ impl Log {
         slot.wanted = lost & data;
         if bad == 0 {
             let sources = present & !lost;
-            self.durable_mut().scrubbed.pages += u64::from(sources.count_ones());
+            self.durable_mut().members.scrub.counts.pages += u64::from(sources.count_ones());
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         } else {
             // The valid chunks move, so all of them are read.
@@ -205,10 +211,10 @@ impl Log {
         let segment = log.segment_of(row);
         log.segments.let_go(segment);
         let durable = log.durable_mut();
-        durable.scrubbed.bad += u64::from(bad.count_ones());
-        durable.scrubbed.repaired += u64::from(bad != 0 && lost == 0 && !reads_only);
-        durable.scrubbed.lost += u64::from(lost.count_ones());
-        if let Some(walk) = &mut durable.scrub {
+        durable.members.scrub.counts.bad += u64::from(bad.count_ones());
+        durable.members.scrub.counts.repaired += u64::from(bad != 0 && lost == 0 && !reads_only);
+        durable.members.scrub.counts.lost += u64::from(lost.count_ones());
+        if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;
         }
         if moved == 0 || exec.read_only {

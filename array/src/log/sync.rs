@@ -15,7 +15,7 @@ use stripewise_core::plan::{Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::log::Log;
-use crate::log::durable::{PageWrite, Phase, Stage};
+use crate::log::durable::{PageWrite, Phase, Rebuild, Stage};
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
@@ -117,8 +117,7 @@ impl Log {
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
         let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
         // Metadata outside of segments has fewer copies than it should, if the rebuilt member held some of them.
-        let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-        is_due || is_long || is_rebuilt || durable.sync.is_asked
+        is_due || is_long || durable.has_written() || durable.sync.is_asked
     }
 
     /// Drains memory; once it is empty, marks the sync point.
@@ -196,13 +195,16 @@ impl Log {
         let log = &mut *self;
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
-        let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
         // A full log writes no checkpoint, and needs the member. The member is whole without one if the newest checkpoint has
         // enough copies.
         let has_copies = durable.checkpoint_on.count_ones() > parity;
-        let is_enough =
-            durable.sync.is_checkpoint || is_full && has_copies && durable.first_passed().is_none();
-        durable.sync.covers_rebuild = is_rebuilt && is_enough;
+        let is_covered = |rebuild: &&Rebuild| {
+            let is_enough = durable.sync.is_checkpoint
+                || is_full && has_copies && durable.first_passed(rebuild).is_none();
+            rebuild.part.stage == Stage::Written && is_enough
+        };
+        let covered = durable.members.rebuilds.iter().filter(is_covered);
+        durable.sync.covers = covered.fold(0, |mask, rebuild| mask | 1 << rebuild.member);
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
@@ -216,7 +218,7 @@ impl Log {
             // Members are stamped: a returning member is rebuilt from its stamp on. Stamping at each checkpoint would increase
             // its writes by half.
             let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
-            durable.is_news |= is_due && durable.superblock.version > 1;
+            durable.is_news |= is_due && durable.members.superblock.version > 1;
             self.draw_body(exec);
         } else if durable.sync.horizon == durable.horizon && !durable.is_news {
             // There is nothing new.
@@ -306,7 +308,10 @@ impl Log {
         let durable = self.durable_mut();
         let is_news = durable.is_news;
         match phase {
-            Phase::FlushBack => durable.on_members = durable.sync.told.take().or(durable.on_members.take()),
+            Phase::FlushBack => {
+                let told = durable.sync.told.take();
+                durable.members.on_members = told.or(durable.members.on_members.take());
+            }
             Phase::FlushCommit | Phase::FlushName => {
                 let touched = durable.sync.touched & !failed;
                 durable.commit_on = durable.sync.commit.map(|commit| (commit, touched));
@@ -363,7 +368,7 @@ impl Log {
             durable.sync.phase = Phase::Idle;
             if has_lost {
                 durable.abandon_sync_point();
-            } else if durable.cover_rebuild() {
+            } else if durable.cover_rebuilds() {
                 durable.sync.is_asked = true;
             }
         }
@@ -383,7 +388,7 @@ impl Log {
         } else {
             durable.sync.is_checkpoint = false;
             durable.sync.buried.clear();
-            durable.cover_rebuild();
+            durable.cover_rebuilds();
             let frees = std::mem::take(&mut durable.sync.frees);
             // Segments that were collected meanwhile follow them.
             durable.collected.drain(..frees.len());

@@ -84,14 +84,12 @@ impl Log {
             durable.is_news = false;
             durable.sync.gone = 0;
             durable.unstamped = 0;
-            durable.superblock.update += 1;
-            if durable.superblock.version > 1 {
-                durable.superblock.horizon = durable.sync.horizon;
+            durable.members.superblock.update += 1;
+            if durable.members.superblock.version > 1 {
+                durable.members.superblock.horizon = durable.sync.horizon;
             }
-            let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
-            let records = durable.superblock.members.iter_mut().zip(&failed);
-            records.filter(|(_, failed)| **failed).for_each(|(record, _)| record.fail(epoch, horizon));
-            durable.sync.superblock = Some(durable.superblock.clone());
+            durable.members.record_failed(exec.failed_members(), durable.horizon);
+            durable.sync.superblock = Some(durable.members.superblock.clone());
         }
         let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
@@ -107,7 +105,7 @@ impl Log {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
                 superblock.encode(copy, &mut durable.sync.bytes[content..]);
             }
-            let first = if copy == Copy::Front { 0 } else { durable.back[member as usize] };
+            let first = durable.members.place_of(member, copy);
             for page in 0..pages {
                 let content = content + page as usize * page_bytes;
                 durable.sync.writes.push(PageWrite { member, page: first + page, content });
@@ -126,8 +124,8 @@ impl Log {
         let durable = self.durable_mut();
         durable.commits = turn;
         let commit = Commit {
-            array: durable.superblock.array,
-            epoch: durable.superblock.epoch,
+            array: durable.members.superblock.array,
+            epoch: durable.members.superblock.epoch,
             number: turn,
             horizon: durable.sync.horizon,
             checkpoint: durable.checkpoint,
@@ -163,8 +161,8 @@ impl Log {
         }
         let checksum = crc32c(&durable.sync.bytes);
         durable.sync.header = Some(CheckpointHeader {
-            array: durable.superblock.array,
-            epoch: durable.superblock.epoch,
+            array: durable.members.superblock.array,
+            epoch: durable.members.superblock.epoch,
             number: turn,
             horizon: durable.sync.horizon,
             write_seq: durable.sync.write_seq,

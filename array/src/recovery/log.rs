@@ -220,7 +220,7 @@ pub(super) fn open<M: Memory>(
     // Numbers after the end are reused for batches that no member has yet.
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();
-    durable.superblock = superblock.clone();
+    durable.members.superblock = superblock.clone();
     durable.resume_write_seqs(superblock.epoch);
     let reuses = opening.has_bug(Bug::NumberReused);
     durable.next_batch = if reuses { checkpoint.header.horizon + 1 } else { ended + 1 };
@@ -236,9 +236,9 @@ pub(super) fn open<M: Memory>(
     let its_keepers = keepers_of(&geometry, positions, commit.checkpoint);
     durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | 1 << member);
     // The version on the members if nothing is written.
-    durable.on_members = Some(assembly.superblock.clone());
+    durable.members.on_members = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
-    for (back, position) in durable.back.iter_mut().zip(positions) {
+    for (back, position) in durable.members.back.iter_mut().zip(positions) {
         if let Some(position) = position {
             *back = media.size(*position).0 - span;
         }
@@ -266,15 +266,16 @@ pub(super) fn open<M: Memory>(
         }
         let keepers = keepers_of(&geometry, positions, commit.number);
         let durable = array.as_log_mut().expect("the scheme has a log").durable_mut();
-        durable.on_members = Some(superblock.clone());
+        durable.members.on_members = Some(superblock.clone());
         durable.newest = Some(header);
         durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
     }
-    let rebuilding = superblock.members.iter().position(|record| record.state == MemberState::Rebuilding);
     if let Placed::Log(log) = &mut array.placement {
         log.review_groups(&mut array.exec);
-        if let Some(member) = rebuilding {
-            log.begin_rebuild(member as u16, superblock.members[member].cursor as u32, &mut array.exec);
+        for (member, record) in (0..).zip(&superblock.members) {
+            if record.state == MemberState::Rebuilding {
+                log.begin_rebuild(member, record.cursor, &mut array.exec);
+            }
         }
     }
     let opened = RecoveryReport {

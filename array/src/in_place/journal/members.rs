@@ -2,8 +2,8 @@
 //! and walks over all rows.
 
 use super::Work;
-use stripewise_core::format::{MemberState, Superblock};
-use stripewise_exec::metadata_scrub::ScrubCounts;
+use crate::membership::{self, Membership};
+use stripewise_core::format::Superblock;
 
 /// The number of plans of a walk in flight at once.
 const PLANS_OF_WALK: u32 = 4;
@@ -50,7 +50,7 @@ impl Rows {
     }
 
     /// `row`, which was begun, is finished.
-    pub(crate) fn done(&mut self, row: u64) {
+    pub(crate) fn finish(&mut self, row: u64) {
         self.under_way -= 1;
         self.over |= 1 << (row - self.cursor);
         let over = self.over.trailing_ones();
@@ -63,19 +63,24 @@ impl Rows {
         self.cursor == self.end
     }
 
+    /// Number of finished rows.
+    pub(crate) fn done(&self) -> u64 {
+        self.cursor
+    }
+
     /// Begins no more rows.
     pub(crate) fn stop(&mut self) {
         self.end = self.next;
     }
 }
 
-/// A member that is being rebuilt, row by row. Its rows at or after the cursor are not read.
+/// A member in place that is being rebuilt, row by row. Its rows at or after the cursor are not read.
+pub(crate) type Rebuild = membership::Rebuild<RowsOfMember>;
+
+/// What the rebuild of a member in place tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rebuild {
-    pub(crate) member: u16,
+pub(crate) struct RowsOfMember {
     pub(crate) rows: Rows,
-    /// The number of finished rows that the superblocks record.
-    pub(crate) noted: u64,
     /// Whether the member's content of a row is kept if it matches the row's checksum.
     pub(crate) is_returned: bool,
     /// Records of the journal before this number are from the time when the member was away, and older than the rebuilt
@@ -86,8 +91,6 @@ pub(crate) struct Rebuild {
     lost: Vec<u64>,
     /// Whether there are too many of them to continue.
     pub(crate) is_halted: bool,
-    /// Whether the rebuild found bad pages: a scrub follows, which repairs the pages that can be repaired.
-    pub(crate) met_damage: bool,
     /// The number of finished rows when the last write of the whole table of checksums began.
     pub(crate) tabling: u64,
     /// The number of finished rows when the last completed write of the table began; this member has its copies of that
@@ -143,39 +146,33 @@ pub(crate) struct Telling {
 /// The members and their state.
 #[derive(Debug)]
 pub(crate) struct Roster {
-    /// The superblock that is on the members or is being written to them; each member's copy differs in number and
-    /// identifier.
-    pub(crate) superblock: Superblock,
-    /// The last version that is on all members; `None` for an array that was not assembled.
-    pub(crate) on_members: Option<Superblock>,
-    /// For each member, the first page of the back copy of its superblock.
-    pub(crate) back: Vec<u32>,
+    pub(crate) members: Membership<Rows, RowsOfMember>,
     /// The plan that writes superblocks.
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
     /// Whether superblocks must record a clean stop.
     pub(crate) is_stopping: bool,
-    pub(crate) rebuild: Option<Rebuild>,
-    /// Rows with lost chunks of hosts that the last rebuild could not recompute; kept until a scrub finds no loss.
-    pub(crate) unrecovered: u64,
     /// Plans of rebuilding in flight, including plans for a member that has failed since.
     pub(crate) rebuilding: u32,
-    pub(crate) scrub: Option<Rows>,
-    /// Whether another scrub follows the current one.
-    pub(crate) scrubs_again: bool,
     /// Rows of which a part could not be read and was rewritten, and whose other parts no checksum verifies: they are read
     /// once more.
     pub(crate) reread: Vec<u64>,
-    pub(crate) scrubbed: ScrubCounts,
 }
 
 impl Rebuild {
     /// Whether the table must be written to the members first: the superblocks are about to record finished rows, whose
     /// checksums are in the table.
     pub(crate) fn wants_table(&self) -> bool {
-        let &Self { rows, noted, tabled, has_table, .. } = self;
+        let (noted, &RowsOfMember { rows, tabled, has_table, .. }) = (self.noted, &self.part);
         rows.is_over() && !has_table || rows.cursor >= noted + ROWS_NOTED && tabled < noted + ROWS_NOTED
+    }
+}
+
+impl RowsOfMember {
+    /// Whether rows, or their table, are left to write.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.is_halted && !(self.rows.is_over() && self.has_table)
     }
 
     /// A write of the table is about to begin.
@@ -189,6 +186,11 @@ impl Rebuild {
         self.has_table = self.tabled == self.rows.end;
     }
 
+    /// Whether the member's content of `row` must not be read.
+    fn is_stale(&self, row: u64) -> bool {
+        row >= self.rows.cursor || self.lost.binary_search(&row).is_ok()
+    }
+
     /// `row` could not be rebuilt, and no checksum shows it.
     pub(crate) fn give_up(&mut self, row: u64) {
         if self.lost.len() == ROWS_LOST {
@@ -198,7 +200,7 @@ impl Rebuild {
         }
         let at = self.lost.partition_point(|&other| other < row);
         self.lost.insert(at, row);
-        self.rows.done(row);
+        self.rows.finish(row);
     }
 
     /// Whether the rebuild is finished except for rows that could not be rebuilt. The next assembly, or a scrub, tries
@@ -220,42 +222,21 @@ impl Rebuild {
 impl Roster {
     /// All members of a new array; its plan has the number `plan`.
     pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
-        let pages = stripewise_core::format::superblock_pages(superblock.page_bytes);
         Self {
-            back: vec![superblock.pages - pages; superblock.members.len()],
-            superblock,
-            on_members: None,
+            members: Membership::new(superblock),
             plan,
             work: Work::default(),
             telling: None,
             is_stopping: false,
-            rebuild: None,
-            unrecovered: 0,
             rebuilding: 0,
-            scrub: None,
-            scrubs_again: false,
             reread: Vec::new(),
-            scrubbed: ScrubCounts::default(),
-        }
-    }
-
-    /// Begins a scrub of all `rows` rows, now or after the current scrub.
-    pub(crate) fn begin_scrub(&mut self, rows: u64) {
-        self.scrubs_again = self.scrub.is_some();
-        if !self.scrubs_again {
-            self.scrub = Some(Rows::new(0, rows));
-            self.scrubbed = ScrubCounts::default();
         }
     }
 
     /// The scrub of `rows` rows has ended or was stopped.
     pub(crate) fn end_scrub(&mut self, rows: u64) {
-        let is_complete = self.scrub.take().is_some_and(|scrub| scrub.end == rows);
-        if std::mem::take(&mut self.scrubs_again) {
-            self.begin_scrub(rows);
-        } else if is_complete && self.scrubbed.lost == 0 && self.rebuild.is_none() {
-            self.unrecovered = 0;
-        }
+        let is_complete = self.members.scrub.walk.is_some_and(|scrub| scrub.end == rows);
+        self.members.end_scrub(is_complete, 0, Rows::new(0, rows));
     }
 
     /// Begins to rebuild `member` from row `cursor` of `rows`; it waits until all records of the journal before `behind`
@@ -267,30 +248,28 @@ impl Roster {
         is_returned: bool,
         behind: u64,
     ) {
-        self.unrecovered = 0;
-        self.rebuild = Some(Rebuild {
-            member,
+        if self.members.rebuilds.is_empty() {
+            self.members.unrecovered = 0;
+        }
+        let part = RowsOfMember {
             rows: Rows::new(cursor, rows),
-            noted: cursor,
             is_returned,
             behind,
             lost: Vec::new(),
             is_halted: false,
-            met_damage: false,
             tabling: cursor,
             tabled: cursor,
             has_table: false,
-        });
+        };
+        self.members.rebuilds.push(Rebuild::new(member, cursor, part));
     }
 
-    /// The member that is being rebuilt, if its content of `page`, counted from the first page of the data, must not be
-    /// read.
+    /// The members that are being rebuilt whose content of `page`, counted from the first page of the data, must not be read.
     #[inline]
-    pub(crate) fn stale_at(&self, page: u32) -> Option<u16> {
+    pub(crate) fn stale_at(&self, page: u32) -> impl Iterator<Item = u16> {
         let row = u64::from(page);
-        let rebuild = self.rebuild.as_ref()?;
-        let is_stale = row >= rebuild.rows.cursor || rebuild.lost.binary_search(&row).is_ok();
-        is_stale.then_some(rebuild.member)
+        let rebuilds = self.members.rebuilds.iter();
+        rebuilds.filter(move |rebuild| rebuild.part.is_stale(row)).map(|rebuild| rebuild.member)
     }
 
     /// The next event that the superblocks must record, if any.
@@ -299,34 +278,28 @@ impl Roster {
     }
 
     fn news_of_rebuild(&self) -> Option<(u16, News)> {
-        let rebuild = self.rebuild.as_ref()?;
-        let done = rebuild.lost.first().map_or(rebuild.tabled, |&lost| lost.min(rebuild.tabled));
-        if done == rebuild.rows.end && rebuild.has_table {
-            return Some((rebuild.member, News::Whole));
-        }
-        (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, News::Done(done)))
+        self.members.rebuilds.iter().find_map(|rebuild| {
+            let RowsOfMember { rows, lost, tabled, has_table, .. } = &rebuild.part;
+            let done = lost.first().map_or(*tabled, |lost| *lost.min(tabled));
+            if done == rows.end && *has_table {
+                return Some((rebuild.member, News::Whole));
+            }
+            (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, News::Done(done)))
+        })
     }
 
     /// Begins an update of the superblocks. The members in the mask `failed` take no part.
     pub(crate) fn begin_update(&mut self, member: u16, news: News, failed: u64) {
-        let epoch = self.superblock.epoch;
-        self.superblock.update += 1;
-        self.superblock.is_clean = news == News::Stopped && self.superblock.version > 1;
-        for (number, record) in self.superblock.members.iter_mut().enumerate() {
-            if number == usize::from(member) {
-                match news {
-                    News::Comes { .. } => (record.state, record.cursor) = (MemberState::Rebuilding, 0),
-                    News::Done(rows) => record.cursor = rows,
-                    News::Stopped | News::Again => {}
-                    News::Whole => {
-                        record.state = MemberState::Active;
-                        (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
-                    }
-                }
-            } else if failed >> number & 1 != 0 {
-                record.fail(epoch, 0);
-            }
+        self.members.superblock.update += 1;
+        self.members.superblock.is_clean = news == News::Stopped && self.members.superblock.version > 1;
+        match news {
+            News::Comes { .. } => self.members.record_joining(member, 0),
+            News::Done(rows) => self.members.record_progress(member, rows),
+            News::Whole => self.members.record_active(member),
+            News::Stopped | News::Again => {}
         }
+        let besides = if member == NO_MEMBER { 0 } else { 1 << member };
+        self.members.record_failed(failed & !besides, 0);
     }
 }
 
@@ -348,7 +321,7 @@ mod tests {
                     begun.push(rows.begin());
                 } else if !begun.is_empty() {
                     let row = begun.swap_remove(pick.index(begun.len()));
-                    rows.done(row);
+                    rows.finish(row);
                     over.insert(row);
                 }
                 prop_assert!(begun.len() <= PLANS_OF_WALK as usize);
@@ -365,11 +338,11 @@ mod tests {
         for row in 11..10 + ROWS_AHEAD {
             assert!(rows.has_next());
             assert_eq!(rows.begin(), row);
-            rows.done(row);
+            rows.finish(row);
             assert_eq!(rows.cursor, 10);
         }
         assert!(!rows.has_next(), "the first one is {ROWS_AHEAD} rows behind");
-        rows.done(first);
+        rows.finish(first);
         assert_eq!(rows.cursor, 10 + ROWS_AHEAD);
     }
 }

@@ -12,7 +12,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{NO_MEMBER, News, Rebuild, Roster, Stage, Telling};
+pub(crate) use members::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 

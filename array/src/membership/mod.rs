@@ -1,0 +1,153 @@
+//! The members of an array with metadata while it serves, for every placement: their records in the superblocks, the members
+//! that are being rebuilt, and the scrub. A placement adds its walks over segments or rows, and when it writes superblocks.
+
+mod rebuild;
+mod scrub;
+
+use stripewise_core::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_exec::metadata_scrub::ScrubCounts;
+use stripewise_exec::rejoin::Rejoining;
+
+pub use rebuild::Halt;
+pub(crate) use rebuild::Rebuild;
+pub(crate) use scrub::Scrub;
+
+/// The members and their state. `W` is a walk of the placement over all content, `R` what its rebuilds track besides.
+#[derive(Debug)]
+pub(crate) struct Membership<W, R> {
+    /// The superblock as the members have it, or soon will; each member's copy differs in its number and identifier.
+    pub(crate) superblock: Superblock,
+    /// The last version of the superblocks that is on all members; `None` if the array was not assembled.
+    pub(crate) on_members: Option<Superblock>,
+    /// For each member the first page of the superblock's back copy.
+    pub(crate) back: Vec<u32>,
+    /// The members that are being rebuilt, in the order in which they joined.
+    pub(crate) rebuilds: Vec<Rebuild<R>>,
+    /// Number of stripes or rows with lost chunks of hosts that rebuilds could not recover, since a scrub last found nothing
+    /// lost.
+    pub(crate) unrecovered: u64,
+    pub(crate) scrub: Scrub<W>,
+}
+
+impl<W, R> Membership<W, R> {
+    /// All members of a new array.
+    pub(crate) fn new(superblock: Superblock) -> Self {
+        let back = superblock.pages - superblock_pages(superblock.page_bytes);
+        Self {
+            back: vec![back; superblock.members.len()],
+            superblock,
+            on_members: None,
+            rebuilds: Vec::new(),
+            unrecovered: 0,
+            scrub: Scrub::default(),
+        }
+    }
+
+    /// The device that joins as `member` has its own size and, if it is another device, its own identifier.
+    pub(crate) fn take_device(&mut self, member: u16, how: Rejoining) {
+        self.back[member as usize] = how.pages() - superblock_pages(self.superblock.page_bytes);
+        if let Rejoining::Replacement { uuid, .. } = how {
+            self.superblock.members[member as usize].uuid = uuid;
+        }
+    }
+
+    /// Records that `member` is being rebuilt, and that it has everything up to batch `known`.
+    pub(crate) fn record_joining(&mut self, member: u16, known: u64) {
+        let record = &mut self.superblock.members[member as usize];
+        (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
+    }
+
+    /// Records how far `member` is rebuilt.
+    pub(crate) fn record_progress(&mut self, member: u16, cursor: u64) {
+        self.superblock.members[member as usize].cursor = cursor;
+    }
+
+    /// Records that `member` is rebuilt.
+    pub(crate) fn record_active(&mut self, member: u16) {
+        let record = &mut self.superblock.members[member as usize];
+        record.state = MemberState::Active;
+        (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
+    }
+
+    /// Records that the members of the mask `failed` failed, with everything up to `batch` on them.
+    pub(crate) fn record_failed(&mut self, failed: u64, batch: u64) {
+        let epoch = self.superblock.epoch;
+        let records = self.superblock.members.iter_mut().enumerate();
+        let records = records.filter(|(number, _)| failed >> number & 1 != 0);
+        records.for_each(|(_, record)| record.fail(epoch, batch));
+    }
+
+    /// The members of the mask `failed` that the superblocks do not call failed.
+    pub(crate) fn unrecorded(&self, failed: u64) -> u64 {
+        let is_failed = |number: &usize| self.superblock.members[*number].state == MemberState::Failed;
+        let recorded = (0..self.superblock.members.len()).filter(is_failed);
+        failed & !recorded.fold(0, |mask, number| mask | 1 << number)
+    }
+
+    /// The first page of a copy of the superblock of `member`.
+    pub(crate) fn place_of(&self, member: u16, copy: Copy) -> u32 {
+        match copy {
+            Copy::Front => 0,
+            Copy::Back => self.back[member as usize],
+        }
+    }
+
+    /// Starts a scrub, now or after the current one.
+    pub(crate) fn begin_scrub(&mut self, walk: W) {
+        self.scrub.begin(walk);
+    }
+
+    /// Ends a scrub, which is complete or was stopped; starts the next one with `walk`, if one was requested meanwhile. Besides
+    /// the chunks that the scrub found lost, `lost` chunks were known to be lost.
+    pub(crate) fn end_scrub(&mut self, is_complete: bool, lost: u64, walk: W) {
+        if self.scrub.end(walk) || !is_complete {
+            return;
+        }
+        self.scrub.counts.lost += lost;
+        if self.scrub.counts.lost == 0 && self.rebuilds.is_empty() {
+            self.unrecovered = 0;
+        }
+    }
+
+    /// The counts of the last scrub, and whether it is still in progress.
+    pub(crate) fn scrubbed(&self) -> (ScrubCounts, bool) {
+        (self.scrub.counts, self.scrub.walk.is_some())
+    }
+
+    /// The rebuild of `member`.
+    pub(crate) fn rebuild_of(&mut self, member: u16) -> Option<&mut Rebuild<R>> {
+        self.rebuilds.iter_mut().find(|rebuild| rebuild.member == member)
+    }
+
+    /// Whether `member` is being rebuilt.
+    pub(crate) fn is_rebuilt(&self, member: u16) -> bool {
+        self.rebuilds.iter().any(|rebuild| rebuild.member == member)
+    }
+
+    /// Ends the rebuild of `member`, which is complete, or failed.
+    pub(crate) fn end_rebuild(&mut self, member: u16) -> Option<Rebuild<R>> {
+        let at = self.rebuilds.iter().position(|rebuild| rebuild.member == member)?;
+        Some(self.rebuilds.remove(at))
+    }
+}
+
+/// Writes the bytes of the superblock of `member` from page `page` on over `into`.
+pub(crate) fn encode_superblock(
+    superblock: &mut Superblock,
+    (member, page): (u16, u32),
+    copy: Copy,
+    into: &mut [u8],
+) {
+    superblock.number = member;
+    superblock.uuid = superblock.members[member as usize].uuid;
+    let mut bytes = [0; SUPERBLOCK_BYTES];
+    superblock.encode(copy, &mut bytes);
+    let from = page as usize * superblock.page_bytes as usize;
+    let part = &bytes[from..SUPERBLOCK_BYTES.min(from + into.len())];
+    into[..part.len()].copy_from_slice(part);
+}
+
+/// A number of segments or rows for a caller that counts in 32 bits.
+pub(crate) fn short(number: u64) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
+}

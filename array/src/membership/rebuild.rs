@@ -1,0 +1,39 @@
+//! A member that is being rebuilt, and why a rebuild may halt.
+
+/// The reason why a rebuild stops until the array is assembled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// More members of this group failed than its parity tolerates. All failed members may return together.
+    Beyond(u32),
+    /// This number of rows could not be rebuilt, and the list of unrecovered rows is full.
+    Unmade(u64),
+}
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Beyond(group) => {
+                write!(f, "more members of group {group} failed than its parity tolerates")
+            }
+            Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
+        }
+    }
+}
+
+/// A member that is being rebuilt, for every placement; `part` is what the placement tracks besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuild<R> {
+    pub(crate) member: u16,
+    /// The number of finished segments or rows that superblocks record, or soon will.
+    pub(crate) noted: u64,
+    /// Whether the rebuild met bad pages: a scrub follows, which repairs as many as possible.
+    pub(crate) met_damage: bool,
+    pub(crate) part: R,
+}
+
+impl<R> Rebuild<R> {
+    /// Begins to rebuild `member`, of which `noted` segments or rows are finished.
+    pub(crate) fn new(member: u16, noted: u64, part: R) -> Self {
+        Self { member, noted, met_damage: false, part }
+    }
+}
